@@ -1,0 +1,1 @@
+//! The outside world as traits: clock, files, randomness, threads. Real or simulated.

@@ -1,0 +1,70 @@
+//! What an activation gets back.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use crate::plan::OutputColumn;
+use crate::query_set::Tuples;
+use crate::types::{Result, ValueRef, array_cell};
+
+/// The rows of one activation. They stay where the batch left them: a part names rows of shared tuples, and
+/// the server reads cells while it encodes.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Names and types.
+    pub output: Arc<[OutputColumn]>,
+    /// Concatenated in order.
+    pub parts: Vec<AnswerPart>,
+}
+
+/// A run of an answer's rows.
+#[derive(Clone, Debug)]
+pub enum AnswerPart {
+    /// Rows of a batch's tuples, shared with the other activations of the batch.
+    Shared {
+        /// The batch's rows; output column `i` of the answer is output column `i` of these.
+        tuples: Arc<Tuples>,
+        /// Which rows, in answer order.
+        rows: Vec<u32>,
+    },
+    /// Rows of one's own: what the query-at-a-time path gives. Columns have `output[i].data_type.arrow()`.
+    Alone(RecordBatch),
+}
+
+impl AnswerPart {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            AnswerPart::Shared { rows, .. } => rows.len(),
+            AnswerPart::Alone(batch) => batch.num_rows(),
+        }
+    }
+
+    /// One value.
+    pub fn cell(&self, row: usize, column: usize) -> ValueRef<'_> {
+        match self {
+            AnswerPart::Shared { tuples, rows } => tuples.cell(rows[row] as usize, column),
+            AnswerPart::Alone(batch) => array_cell(batch.column(column), row),
+        }
+    }
+}
+
+impl Answer {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.parts.iter().map(AnswerPart::rows).sum()
+    }
+}
+
+/// Where an answer goes. Called once, from whichever thread ran the batch; must not block.
+pub trait Receiver: Send {
+    /// Takes the answer.
+    fn receive(self: Box<Self>, answer: Result<Answer>);
+}
+
+impl<F: FnOnce(Result<Answer>) + Send> Receiver for F {
+    fn receive(self: Box<Self>, answer: Result<Answer>) {
+        self(answer)
+    }
+}

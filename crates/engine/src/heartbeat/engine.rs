@@ -1,0 +1,156 @@
+//! The engine's door.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::{Answer, Receiver};
+use crate::plan::{TemplatePlan, WritePlan};
+use crate::storage::{Snapshot, Store};
+use crate::transaction::{Definition, Isolation, WriteSet};
+use crate::types::{LaneId, Result, TemplateId, Value, Version};
+
+/// How the engine is set up.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Worker threads for heavy lanes; each is pinned to a core and owns a segment of every table.
+    pub workers: usize,
+    /// Where the log and the checkpoints lie; `None` keeps nothing.
+    pub data: Option<std::path::PathBuf>,
+    /// Shared or query at a time.
+    pub sharing: Sharing,
+    /// Activations that may wait in one lane; one more is refused with 53400.
+    pub queue_limit: usize,
+    /// Bytes that the intermediate results of one batch may take; beyond it queries fail with 53200.
+    pub memory_limit: usize,
+}
+
+/// Whether batches share operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// A cost decision per operator and batch.
+    Automatic,
+    /// Always share.
+    Always,
+    /// Every activation runs alone, through the same operators (`--no-sharing`).
+    Never,
+}
+
+/// Everything below the SQL.
+#[derive(Debug)]
+pub struct Engine {}
+
+/// A query in the global plan.
+#[derive(Debug)]
+pub struct Template {
+    /// Its number.
+    pub id: TemplateId,
+    /// Its lane.
+    pub lane: LaneId,
+    /// As it came in.
+    pub plan: TemplatePlan,
+}
+
+/// One request.
+pub struct Activation {
+    /// What to run.
+    pub template: Arc<Template>,
+    /// One value per parameter of the template, of its type or NULL.
+    pub parameters: Box<[Value]>,
+    /// What to read; `None`: the newest published version when the heartbeat starts.
+    pub snapshot: Option<Snapshot>,
+    /// Set by the client's cancel or time-out: the activation answers 57014 and leaves its batch.
+    pub cancelled: Arc<AtomicBool>,
+    /// Where the answer goes.
+    pub receiver: Box<dyn Receiver>,
+}
+
+/// What a write did.
+#[derive(Debug)]
+pub struct WriteOutcome {
+    /// The version that made it visible.
+    pub version: Version,
+    /// Rows inserted, updated or deleted.
+    pub rows: u64,
+    /// RETURNING's rows.
+    pub returning: Option<Answer>,
+}
+
+/// Where a write's outcome goes: called once, after the write is durable and visible; must not block.
+pub type WriteReceiver = Box<dyn FnOnce(Result<WriteOutcome>) + Send>;
+
+impl Engine {
+    /// Opens the data directory (recovering what is there) and starts workers and the write heartbeat.
+    pub fn open(options: EngineOptions) -> Result<Arc<Engine>> {
+        let _ = options;
+        todo!()
+    }
+
+    /// What is stored.
+    pub fn store(&self) -> &Arc<Store> {
+        todo!()
+    }
+
+    /// Merges a template into the global plan. `Err` with 0A000 where the global plan cannot run it: the message
+    /// is the reason that EXPLAIN gives, and the caller runs the statement alone.
+    pub fn register(&self, plan: TemplatePlan) -> Result<Arc<Template>> {
+        let _ = plan;
+        todo!()
+    }
+
+    /// Takes a template out of the global plan (after DDL, or evicted from the cache).
+    pub fn unregister(&self, template: TemplateId) {
+        let _ = template;
+        todo!()
+    }
+
+    /// Puts an activation into its lane; 53400 through the receiver when the lane is full.
+    pub fn submit(&self, activation: Activation) {
+        let _ = activation;
+        todo!()
+    }
+
+    /// If the lane is light and nobody leads it, runs batches on this thread until nothing waits. Heavy lanes
+    /// have been woken by `submit` and need nobody.
+    pub fn lead(&self, lane: LaneId) {
+        let _ = lane;
+        todo!()
+    }
+
+    /// Runs an autocommit write in arrival order inside the next write heartbeat. Never fails for a conflict.
+    pub fn write(&self, plan: Arc<WritePlan>, parameters: Box<[Value]>, receiver: WriteReceiver) {
+        let _ = (plan, parameters, receiver);
+        todo!()
+    }
+
+    /// Evaluates a write on a snapshot plus the transaction's own changes and adds what it does to the set.
+    pub fn write_in_transaction(
+        &self,
+        plan: &WritePlan,
+        parameters: &[Value],
+        snapshot: &Snapshot,
+        isolation: Isolation,
+        set: &mut WriteSet,
+    ) -> Result<WriteOutcome> {
+        let _ = (plan, parameters, snapshot, isolation, set);
+        todo!()
+    }
+
+    /// Changes a definition inside the next write heartbeat, in arrival order with all other writes: logged,
+    /// synced, then answered.
+    pub fn define(&self, definition: Definition, receiver: WriteReceiver) {
+        let _ = (definition, receiver);
+        todo!()
+    }
+
+    /// An entry of the catalog's key-value part (see [`Definition::PutEntry`]), also after recovery.
+    pub fn entry(&self, key: &str) -> Option<Arc<[u8]>> {
+        let _ = key;
+        todo!()
+    }
+
+    /// Commits a write set inside the next write heartbeat: validated, logged, synced, visible, then answered.
+    pub fn commit(&self, set: WriteSet, isolation: Isolation, receiver: WriteReceiver) {
+        let _ = (set, isolation, receiver);
+        todo!()
+    }
+}

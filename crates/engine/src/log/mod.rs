@@ -1,0 +1,1 @@
+//! Commits in, durable bytes and recovery out.

@@ -1,0 +1,18 @@
+//! Template plans in, the global plan out.
+//!
+//! A template comes in as a [`TemplatePlan`] (a tree over parameters, made once by the `sql` crate), gets its
+//! access paths and a canonical join order, and is merged into the one [`GlobalPlan`]: nodes are found by
+//! signature, so templates that join the same tables on the same keys share the operator whatever their
+//! predicates. Out go nodes that `heartbeat` runs, costs for *shared or alone*, and EXPLAIN's text.
+
+mod template;
+mod write;
+
+pub use template::{
+    Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
+    TemplatePlan,
+};
+pub use write::{
+    Check, ConflictAction, DeletePlan, InsertPlan, InsertSource, OnConflict, UpdatePlan,
+    WriteAction, WritePlan,
+};

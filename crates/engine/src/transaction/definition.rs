@@ -1,0 +1,47 @@
+//! Changes of definitions. They take their place in the order of commits like any other write.
+
+use crate::types::{IndexId, IndexSchema, SequenceId, SequenceSchema, TableId, TableSchema};
+
+/// One change of a definition. Names are checked by the `sql` crate before, and again by the write heartbeat
+/// (42P07, 42P01), since another session may have been faster.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Definition {
+    /// CREATE TABLE, with its indexes; sequences of serial and identity columns come before it.
+    CreateTable(TableSchema),
+    /// DROP TABLE, with the sequences that it owns.
+    DropTable(TableId),
+    /// ALTER TABLE: the whole new definition except its indexes.
+    AlterTable(TableSchema),
+    /// CREATE INDEX, ADD PRIMARY KEY, ADD UNIQUE.
+    CreateIndex {
+        /// The table.
+        table: TableId,
+        /// The new index.
+        index: IndexSchema,
+    },
+    /// DROP INDEX, DROP CONSTRAINT.
+    DropIndex {
+        /// The table.
+        table: TableId,
+        /// The index.
+        index: IndexId,
+    },
+    /// TRUNCATE, several tables at once.
+    Truncate {
+        /// The tables.
+        tables: Vec<TableId>,
+        /// RESTART IDENTITY
+        restart_identity: bool,
+    },
+    /// CREATE SEQUENCE.
+    CreateSequence(SequenceSchema),
+    /// DROP SEQUENCE.
+    DropSequence(SequenceId),
+    /// A piece of catalog that only the crates above understand (views, roles), kept durable for them.
+    PutEntry {
+        /// Which.
+        key: String,
+        /// `None` removes it.
+        value: Option<Vec<u8>>,
+    },
+}

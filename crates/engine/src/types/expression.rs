@@ -1,0 +1,115 @@
+//! Expressions and predicates, as far as the engine understands them.
+//!
+//! What it understands it runs over column slices and indexes itself; everything else crosses the border as
+//! an [`Expression`] that the `sql` crate backs with DataFusion's evaluator.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+
+use super::{DataType, Result, Value};
+
+/// An expression that the engine cannot look into.
+///
+/// Pure: equal inputs give equal outputs, also across threads. It reads `columns` of its input row (positions
+/// among the input's output columns) and `parameters` of the activation (positions in its parameter row).
+pub trait Expression: Debug + Send + Sync {
+    /// Input columns that it reads, in the order in which `evaluate` wants them.
+    fn columns(&self) -> &[usize];
+    /// Parameters that it reads, in the order in which `evaluate` wants them.
+    fn parameters(&self) -> &[usize];
+    /// The type of its result.
+    fn data_type(&self) -> DataType;
+    /// Evaluates it for `rows` rows. Every array has `rows` values; parameters come as columns too, since in
+    /// a batch each row may belong to another activation ("query = tuple"). The result has `rows` values of
+    /// `data_type().arrow()`. An error (division by zero) is that of some row: the caller finds whose by
+    /// evaluating again per activation.
+    fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        parameters: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef>;
+    /// The expression as SQL, for EXPLAIN and for signatures: equal text means equal meaning.
+    fn text(&self) -> &str;
+}
+
+/// A value that a plan node needs per row or per activation.
+#[derive(Clone, Debug)]
+pub enum Scalar {
+    /// The input's output column of that position.
+    Column(usize),
+    /// The activation's parameter of that position (counted from 0).
+    Parameter(usize),
+    /// The same for all.
+    Literal(Value),
+    /// Anything else.
+    Expression(Arc<dyn Expression>),
+}
+
+/// `<`, `=`, ... with SQL's three-valued result: NULL on either side is not true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// One conjunct of a WHERE clause. `column` is the position among the input's output columns. A row
+/// qualifies where the predicate is true (neither false nor NULL).
+///
+/// The planner has coerced both sides: the value side has the column's type (integers of any width, numerics
+/// and floats may mix and compare by value, see [`super::ValueRef::compare`]).
+#[derive(Clone, Debug)]
+pub enum Predicate {
+    /// `column op value`; value is a parameter or a literal
+    Compare {
+        /// Position among the input's output columns.
+        column: usize,
+        /// The operator.
+        comparison: Comparison,
+        /// A parameter or a literal.
+        value: Scalar,
+    },
+    /// `column IN (values)`; values are parameters or literals
+    In {
+        /// Position among the input's output columns.
+        column: usize,
+        /// Parameters or literals.
+        values: Vec<Scalar>,
+        /// NOT IN: true only where no value is NULL and none equals.
+        negated: bool,
+    },
+    /// `column LIKE pattern`; `%`, `_`, escape `\`
+    Like {
+        /// Position among the input's output columns.
+        column: usize,
+        /// A parameter or a literal.
+        pattern: Scalar,
+        /// NOT LIKE
+        negated: bool,
+        /// ILIKE
+        case_insensitive: bool,
+    },
+    /// `column IS [NOT] NULL`
+    IsNull {
+        /// Position among the input's output columns.
+        column: usize,
+        /// IS NOT NULL
+        negated: bool,
+    },
+    /// Any of these holds; each inner list is a conjunction.
+    Or(Vec<Vec<Predicate>>),
+    /// A boolean expression over columns and parameters.
+    Expression(Arc<dyn Expression>),
+}

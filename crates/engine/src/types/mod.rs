@@ -1,0 +1,25 @@
+//! Values, ids as types, schemas, faults: the plain data that every other room speaks.
+//!
+//! Nothing comes in and nothing runs here; this room imports no other.
+
+mod arrow;
+mod data_type;
+mod error;
+mod expression;
+mod ids;
+mod schema;
+mod value;
+
+pub use arrow::array_cell;
+pub use data_type::DataType;
+pub use error::{Error, Result, SqlState};
+pub use expression::{Comparison, Expression, Predicate, Scalar};
+pub use ids::{
+    ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, Slot,
+    TableId, TemplateId, TransactionId, Version,
+};
+pub use schema::{
+    CheckConstraint, ColumnDefault, ColumnSchema, ForeignKey, ForeignKeyAction, IndexKind,
+    IndexSchema, SequenceSchema, TableSchema,
+};
+pub use value::{Value, ValueRef};

@@ -1,0 +1,165 @@
+//! What a table, an index, a constraint and a sequence are.
+
+use std::sync::Arc;
+
+use super::{ColumnId, DataType, IndexId, SequenceId, TableId, Value};
+
+/// A table's definition. A changed definition is a new value; storage keeps the newest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableSchema {
+    /// The id, for the table's whole life.
+    pub id: TableId,
+    /// Schema and name as stored (folded to lower case unless quoted). User tables live in `public`.
+    pub schema: Arc<str>,
+    /// The name inside the schema.
+    pub name: Arc<str>,
+    /// All columns ever added, by [`ColumnId`]; dropped ones stay as tombstones.
+    pub columns: Vec<ColumnSchema>,
+    /// Indexes, also those that carry PRIMARY KEY and UNIQUE.
+    pub indexes: Vec<IndexSchema>,
+    /// CHECK constraints.
+    pub checks: Vec<CheckConstraint>,
+    /// FOREIGN KEY constraints of this table on others.
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+impl TableSchema {
+    /// A column of that name that is not dropped.
+    pub fn column(&self, name: &str) -> Option<(ColumnId, &ColumnSchema)> {
+        self.live_columns().find(|(_, column)| &*column.name == name)
+    }
+
+    /// The columns that are not dropped, in order.
+    pub fn live_columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnSchema)> {
+        let numbered = self.columns.iter().enumerate();
+        numbered.filter(|(_, c)| !c.dropped).map(|(i, c)| (ColumnId(i as u32), c))
+    }
+
+    /// The index behind PRIMARY KEY.
+    pub fn primary_key(&self) -> Option<&IndexSchema> {
+        self.indexes.iter().find(|index| index.primary)
+    }
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnSchema {
+    /// The name as stored.
+    pub name: Arc<str>,
+    /// The SQL type.
+    pub data_type: DataType,
+    /// NOT NULL, also by PRIMARY KEY.
+    pub not_null: bool,
+    /// What INSERT puts where no value is given.
+    pub default: ColumnDefault,
+    /// ALTER TABLE DROP COLUMN leaves a tombstone, so that column ids stay put.
+    pub dropped: bool,
+    /// The value that rows stored before ALTER TABLE ADD COLUMN have.
+    pub missing: Value,
+}
+
+/// What INSERT puts where no value is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnDefault {
+    /// NULL
+    None,
+    /// A constant, coerced to the column's type.
+    Constant(Value),
+    /// An expression in SQL, evaluated by the `sql` crate per statement (`now()`, `1 + 1`).
+    Expression(Arc<str>),
+    /// The next value of a sequence; `always` refuses explicit values (GENERATED ALWAYS AS IDENTITY).
+    Sequence {
+        /// The sequence.
+        id: SequenceId,
+        /// GENERATED ALWAYS rather than BY DEFAULT or `nextval(...)`.
+        always: bool,
+        /// Declared as identity column (serial columns and plain `nextval` defaults are not).
+        identity: bool,
+    },
+}
+
+/// How an index finds its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndexKind {
+    /// Equality only.
+    Hash,
+    /// Equality, prefixes and ranges (what SQL calls `btree`).
+    Ordered,
+}
+
+/// An index on one or several columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexSchema {
+    /// The id, for the index's whole life.
+    pub id: IndexId,
+    /// The name, also of the constraint that it carries.
+    pub name: Arc<str>,
+    /// Key columns, most significant first.
+    pub columns: Vec<ColumnId>,
+    /// Hash or ordered.
+    pub kind: IndexKind,
+    /// UNIQUE or PRIMARY KEY: no two visible rows with equal, wholly non-NULL keys.
+    pub unique: bool,
+    /// PRIMARY KEY.
+    pub primary: bool,
+    /// Declared as a table constraint rather than by CREATE UNIQUE INDEX.
+    pub constraint: bool,
+}
+
+/// CHECK (expression).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckConstraint {
+    /// The constraint's name.
+    pub name: Arc<str>,
+    /// The expression in SQL; compiled by the `sql` crate.
+    pub expression: Arc<str>,
+}
+
+/// What happens to referencing rows when the referenced row goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ForeignKeyAction {
+    /// Refuse (23503). RESTRICT behaves the same: constraints are never deferred.
+    NoAction,
+    /// Delete or update the referencing rows too.
+    Cascade,
+    /// Set the referencing columns to NULL.
+    SetNull,
+}
+
+/// FOREIGN KEY (columns) REFERENCES parent (parent_columns).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The constraint's name.
+    pub name: Arc<str>,
+    /// Columns of the referencing table.
+    pub columns: Vec<ColumnId>,
+    /// The referenced table.
+    pub parent: TableId,
+    /// The columns of a primary key or unique constraint of the parent.
+    pub parent_columns: Vec<ColumnId>,
+    /// On DELETE of the parent row.
+    pub on_delete: ForeignKeyAction,
+    /// On UPDATE of the parent's key.
+    pub on_update: ForeignKeyAction,
+}
+
+/// A sequence. Values once handed out are never handed out again, also after ROLLBACK and restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceSchema {
+    /// The id, for the sequence's whole life.
+    pub id: SequenceId,
+    /// The name, in `public`.
+    pub name: Arc<str>,
+    /// First value.
+    pub start: i64,
+    /// Step, never 0.
+    pub increment: i64,
+    /// Smallest value.
+    pub min: i64,
+    /// Largest value.
+    pub max: i64,
+    /// Start over at the other end instead of failing with 2200H.
+    pub cycle: bool,
+    /// The column that owns it (serial, identity): dropped together.
+    pub owner: Option<(TableId, ColumnId)>,
+}

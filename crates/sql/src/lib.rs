@@ -1,0 +1,11 @@
+//! What a statement means; also the query-at-a-time path, which is the oracle.
+//!
+//! SQL text comes in through a [`Session`]; out go activations and writes for the engine, or answers of the
+//! query-at-a-time path. The only crate that names DataFusion. Called by `server` and by the program.
+
+pub mod session;
+
+pub use session::{
+    ColumnDescription, CopyIn, Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows,
+    Session, Statement, TransactionStatus,
+};
