@@ -1,1 +1,38 @@
-//! (skeleton)
+//! Shared relational operators: rows with query sets in, rows with query sets out.
+//!
+//! In come [`Tuples`](crate::query_set::Tuples) of a batch and a node's description, which is immutable and names columns by
+//! position; out go Tuples, and per activation what went wrong ([`Faults`]). Semantics are those of
+//! [`crate::plan::PlanNode`], for every slot as if it ran alone. Called by `heartbeat` only.
+//!
+//! Streaming operators ([`filter`], [`project`], [`restrict`], [`IndexJoinState`], [`JoinTable::probe`]) are
+//! functions of one chunk: any worker may run any chunk. Breakers ([`JoinBuild`], [`GroupBuild`], [`SortBuild`])
+//! are filled one per worker, merged once, and finished in parts. States borrow nothing: the node and the
+//! [`Batch`] are handed to every call.
+//!
+//! Absent here: which operator runs where and when (`heartbeat`), reading tables by predicate (`scan`).
+
+mod batch;
+mod cut;
+mod filter;
+mod grouping;
+mod hash_join;
+mod index_join;
+mod limit;
+mod project;
+mod restrict;
+mod route;
+mod sort;
+mod values;
+
+pub use batch::{Batch, Budget, Faults, Users};
+pub use cut::Cut;
+pub use filter::{FilterNode, filter};
+pub use grouping::{GroupBuild, GroupNode, Groups};
+pub use hash_join::{HashJoinNode, JoinBuild, JoinProbe, JoinTable};
+pub use index_join::{IndexJoinNode, IndexJoinScratch, IndexJoinState};
+pub use limit::LimitState;
+pub use project::{ProjectNode, project};
+pub use restrict::restrict;
+pub use route::route;
+pub use sort::{SortBuild, SortNode, sort};
+pub use values::{ValuesNode, values};

@@ -1,0 +1,98 @@
+//! What every operator of a heartbeat sees: the batch's sets, its parameters, its memory, its faults.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hashbrown::HashMap;
+
+use crate::query_set::{SetId, SetTable};
+use crate::types::{Error, Result, Slot, SqlState, Value};
+
+/// One batch, as operators see it. Cheap to make: borrow it anew for every call.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// The batch's query sets.
+    pub sets: &'a SetTable,
+    /// The activations' parameters, by slot.
+    pub parameters: &'a [&'a [Value]],
+    /// What intermediate results may take.
+    pub budget: &'a Budget,
+}
+
+/// The activations of a batch that use one variant of a node: templates that share an operator differ in
+/// predicates and residuals, and each template's are one variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Users {
+    /// Position in the node's variants.
+    pub variant: usize,
+    /// The slots; disjoint from those of other users.
+    pub set: SetId,
+}
+
+/// Bytes that the intermediate results of one batch may take.
+#[derive(Debug)]
+pub struct Budget {
+    limit: usize,
+    used: AtomicUsize,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes, nothing used.
+    pub fn new(limit: usize) -> Budget {
+        Budget { limit, used: AtomicUsize::new(0) }
+    }
+
+    /// Bytes reserved now.
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes `bytes`; 53200 when that is more than is left.
+    pub fn reserve(&self, bytes: usize) -> Result<()> {
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if used <= self.limit {
+            return Ok(());
+        }
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        let needed = format!("Failed on request of size {bytes}; the limit is {}.", self.limit);
+        Err(Error::new(SqlState::OutOfMemory, "out of memory").detail(needed))
+    }
+
+    /// Gives `bytes` back that [`Self::reserve`] has given.
+    pub fn release(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Errors of single activations. A faulted slot may still appear in later query sets: its rows are of no
+/// interest to anybody, and the heartbeat answers it with its first error.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    by_slot: HashMap<Slot, Error>,
+}
+
+impl Faults {
+    /// Records a slot's error; its first one stays.
+    pub fn add(&mut self, slot: Slot, error: Error) {
+        self.by_slot.entry(slot).or_insert(error);
+    }
+
+    /// Whether a slot has failed.
+    pub fn contains(&self, slot: Slot) -> bool {
+        self.by_slot.contains_key(&slot)
+    }
+
+    /// Whether nobody has failed.
+    pub fn is_empty(&self) -> bool {
+        self.by_slot.is_empty()
+    }
+
+    /// Takes in another worker's faults.
+    pub fn merge(&mut self, other: Faults) {
+        other.by_slot.into_iter().for_each(|(slot, error)| self.add(slot, error));
+    }
+
+    /// The slots that failed and why, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Error)> {
+        self.by_slot.iter().map(|(slot, error)| (*slot, error))
+    }
+}
