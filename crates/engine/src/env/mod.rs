@@ -1,1 +1,63 @@
-//! The outside world as traits: clock, files, randomness, threads. Real or simulated.
+//! The outside world as traits: files, clock, randomness, threads, the end of the process.
+//!
+//! Whoever touches one of these gets it through an [`Environment`]. The real one asks the operating system; the
+//! simulated directory keeps files in memory, remembers what was not yet synced, takes an image after every
+//! operation and fails the k-th one on request, so that crash points can be enumerated.
+//! Called by `log` and `heartbeat`. Absent here: what the bytes mean.
+
+mod clock;
+mod directory;
+mod process;
+mod randomness;
+mod real;
+mod simulated;
+mod threads;
+
+use std::sync::Arc;
+
+pub use clock::{Clock, SystemClock};
+pub use directory::{Directory, DirectoryLock, File, Files};
+pub use process::{Process, SimulatedProcess, SystemProcess};
+pub use randomness::{Randomness, SeededRandomness, SystemRandomness};
+pub use real::SystemFiles;
+pub use simulated::{Fault, FaultKind, Image, SimulatedDirectory};
+pub use threads::{SystemThreads, Threads};
+
+/// Everything that the engine asks of the outside world.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Directories and the files in them.
+    pub files: Arc<dyn Files>,
+    /// How long things take. Nothing about order or visibility depends on it.
+    pub clock: Arc<dyn Clock>,
+    /// Ids that must differ between files and databases.
+    pub randomness: Arc<dyn Randomness>,
+    /// Long-lived threads.
+    pub threads: Arc<dyn Threads>,
+    /// The end of the process, where going on would break a promise.
+    pub process: Arc<dyn Process>,
+}
+
+impl Environment {
+    /// The operating system's.
+    pub fn system() -> Environment {
+        Environment {
+            files: Arc::new(SystemFiles),
+            clock: Arc::new(SystemClock::default()),
+            randomness: Arc::new(SystemRandomness),
+            threads: Arc::new(SystemThreads),
+            process: Arc::new(SystemProcess),
+        }
+    }
+
+    /// A simulated directory, seeded randomness and a process that survives its own end; clock and threads are
+    /// real.
+    pub fn simulated(directory: Arc<SimulatedDirectory>, seed: u64) -> Environment {
+        Environment {
+            files: directory,
+            randomness: Arc::new(SeededRandomness::new(seed)),
+            process: Arc::new(SimulatedProcess::default()),
+            ..Environment::system()
+        }
+    }
+}

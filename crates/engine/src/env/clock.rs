@@ -1,0 +1,28 @@
+//! How long things take.
+
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
+
+/// A clock that never goes backwards.
+pub trait Clock: Debug + Send + Sync {
+    /// Time since some fixed moment.
+    fn now(&self) -> Duration;
+}
+
+/// The operating system's monotonic clock.
+#[derive(Debug)]
+pub struct SystemClock {
+    start: Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        SystemClock { start: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}

@@ -1,0 +1,116 @@
+//! Files of the operating system.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Directory, DirectoryLock, File, Files};
+
+/// The operating system's directories.
+#[derive(Debug)]
+pub struct SystemFiles;
+
+impl Files for SystemFiles {
+    fn open_directory(&self, path: &Path) -> io::Result<Arc<dyn Directory>> {
+        fs::create_dir_all(path)?;
+        let handle = fs::File::open(path)?;
+        Ok(Arc::new(SystemDirectory { path: path.into(), handle }))
+    }
+}
+
+#[derive(Debug)]
+struct SystemDirectory {
+    path: PathBuf,
+    handle: fs::File,
+}
+
+#[derive(Debug)]
+struct SystemFile(fs::File);
+
+#[derive(Debug)]
+struct SystemLock(#[expect(dead_code, reason = "closing it releases the lock")] fs::File);
+
+impl DirectoryLock for SystemLock {}
+
+impl SystemDirectory {
+    fn options(&self) -> fs::OpenOptions {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true);
+        options
+    }
+}
+
+impl Directory for SystemDirectory {
+    fn create(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        let file = self.options().create(true).truncate(true).open(self.path.join(name))?;
+        Ok(Arc::new(SystemFile(file)))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        Ok(Arc::new(SystemFile(self.options().open(self.path.join(name))?)))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            names.extend(entry?.file_name().into_string().ok());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.handle.sync_all()
+    }
+
+    fn lock(&self, name: &str) -> io::Result<Box<dyn DirectoryLock>> {
+        let file = self.options().create(true).truncate(false).open(self.path.join(name))?;
+        file.try_lock()?;
+        Ok(Box::new(SystemLock(file)))
+    }
+
+    fn describe(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl File for SystemFile {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(bytes, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    /// Zeros are written rather than only reserved: a write into a reserved but unwritten extent changes the
+    /// file system's metadata, and every sync would pay for its journal.
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        let zeros = vec![0; 1 << 20];
+        let mut at = self.len()?;
+        while at < length {
+            let piece = zeros.len().min((length - at) as usize);
+            self.0.write_all_at(&zeros[..piece], at)?;
+            at += piece as u64;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
