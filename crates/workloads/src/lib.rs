@@ -1,1 +1,12 @@
-//! Placeholder.
+//! Generators, drivers, peers, reports: clients only, they speak to servers over the wire.
+//!
+//! A workload's data and statements ([`bookstore`]), the clients that send them ([`client`]), the ways to load a
+//! system with them ([`driver`]), the systems ([`peers`]), what comes out ([`report`]), and the command that
+//! does it all ([`bench`]).
+
+pub mod bench;
+pub mod bookstore;
+pub mod client;
+pub mod driver;
+pub mod peers;
+pub mod report;

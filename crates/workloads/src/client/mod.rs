@@ -1,0 +1,113 @@
+//! Statements in, rows out: the lean, blocking clients that drive every system alike.
+//!
+//! One connection per [`Client`], prepared statements, binary values, no threads of their own: the driver's
+//! CPU must stay small beside the server's. Called by `driver` and `bookstore`.
+
+mod mysql;
+mod postgres;
+mod rows;
+
+use std::fmt;
+
+pub use self::mysql::MysqlClient;
+pub use self::postgres::PostgresClient;
+pub use self::rows::Rows;
+
+/// A value sent with a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter {
+    /// Any integer type.
+    Integer(i64),
+    /// `double precision`, `real`
+    Double(f64),
+    /// Any string type.
+    Text(String),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since 1970-01-01 00:00.
+    Timestamp(i64),
+}
+
+impl From<i64> for Parameter {
+    fn from(value: i64) -> Parameter {
+        Parameter::Integer(value)
+    }
+}
+
+impl From<f64> for Parameter {
+    fn from(value: f64) -> Parameter {
+        Parameter::Double(value)
+    }
+}
+
+impl From<&str> for Parameter {
+    fn from(value: &str) -> Parameter {
+        Parameter::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Parameter {
+    fn from(value: String) -> Parameter {
+        Parameter::Text(value)
+    }
+}
+
+/// What a server or the network answered instead of rows.
+#[derive(Debug)]
+pub struct Failure {
+    /// SQLSTATE, empty where the connection itself failed.
+    pub state: String,
+    /// What it said.
+    pub message: String,
+}
+
+impl Failure {
+    /// Whether the transaction may succeed when it is run again.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self.state.as_str(), "40001" | "40P01")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.state)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure { state: String::new(), message: error.to_string() }
+    }
+}
+
+/// The result of talking to a server.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// A prepared statement of one client, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prepared(pub usize);
+
+/// One connection to any of the systems.
+pub trait Client: Send {
+    /// Prepares a statement with parameters `$1`, `$2`, ...
+    fn prepare(&mut self, text: &str) -> Result<Prepared>;
+    /// Runs a prepared statement. The rows stay valid until the next call.
+    fn execute(&mut self, statement: Prepared, parameters: &[Parameter]) -> Result<&Rows>;
+    /// Runs statements without parameters and forgets their rows.
+    fn run(&mut self, text: &str) -> Result<()>;
+    /// Sends one prepared statement many times at once, where the protocol can, and waits for all answers;
+    /// returns the number of rows.
+    fn execute_many(
+        &mut self,
+        statement: Prepared,
+        parameters: &[Vec<Parameter>],
+    ) -> Result<usize> {
+        let mut rows = 0;
+        for parameters in parameters {
+            rows += self.execute(statement, parameters)?.len();
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,156 @@
+//! A client for MariaDB: the same statements with `?` in place of `$n`.
+
+use mysql::consts::ColumnType;
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder, Value};
+
+use super::rows::Encoding;
+use super::{Client, Failure, Parameter, Prepared, Result, Rows};
+
+/// One connection to MariaDB.
+pub struct MysqlClient {
+    connection: Conn,
+    statements: Vec<(mysql::Statement, Vec<usize>)>,
+    rows: Rows,
+}
+
+impl MysqlClient {
+    /// Connects over TCP without a password.
+    pub fn connect(host: &str, port: u16, user: &str, database: &str) -> Result<MysqlClient> {
+        let options = OptsBuilder::new()
+            .ip_or_hostname(Some(host))
+            .tcp_port(port)
+            .user(Some(user))
+            .db_name(Some(database))
+            .prefer_socket(false);
+        let connection = Conn::new(options)?;
+        Ok(MysqlClient { connection, statements: Vec::new(), rows: Rows::default() })
+    }
+}
+
+impl From<mysql::Error> for Failure {
+    fn from(error: mysql::Error) -> Failure {
+        match error {
+            mysql::Error::MySqlError(error) => {
+                // 1213 is a deadlock, 1020 a changed record: MariaDB's words for "try again".
+                let conflict = matches!(error.code, 1213 | 1020);
+                let state = if conflict { "40001".to_owned() } else { error.state.clone() };
+                Failure { state, message: error.message }
+            }
+            other => Failure { state: String::new(), message: other.to_string() },
+        }
+    }
+}
+
+impl Client for MysqlClient {
+    fn prepare(&mut self, text: &str) -> Result<Prepared> {
+        let (text, order) = question_marks(text);
+        let statement = self.connection.prep(text)?;
+        self.statements.push((statement, order));
+        Ok(Prepared(self.statements.len() - 1))
+    }
+
+    fn execute(&mut self, statement: Prepared, parameters: &[Parameter]) -> Result<&Rows> {
+        let (statement, order) = &self.statements[statement.0];
+        let values: Vec<Value> = order.iter().map(|&i| value(&parameters[i])).collect();
+        self.rows.clear();
+        self.rows.encodings.clear();
+        let mut result = self.connection.exec_iter(statement, values)?;
+        let columns = result.columns();
+        let encodings = columns.as_ref().iter().map(|c| encoding(c.column_type()));
+        self.rows.encodings.extend(encodings);
+        self.rows.affected = result.affected_rows();
+        for row in result.by_ref() {
+            for value in row?.unwrap() {
+                push(&mut self.rows, value);
+            }
+            self.rows.rows += 1;
+        }
+        drop(result);
+        Ok(&self.rows)
+    }
+
+    fn run(&mut self, text: &str) -> Result<()> {
+        Ok(self.connection.query_drop(text)?)
+    }
+}
+
+/// Replaces `$n` by `?`; returns which parameter each `?` is.
+fn question_marks(text: &str) -> (String, Vec<usize>) {
+    let mut out = String::with_capacity(text.len());
+    let mut order = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let number: usize = rest[at + 1..at + 1 + digits].parse().expect("a number follows $");
+        order.push(number - 1);
+        out.push_str(&rest[..at]);
+        out.push('?');
+        rest = &rest[at + 1 + digits..];
+    }
+    out.push_str(rest);
+    (out, order)
+}
+
+fn value(parameter: &Parameter) -> Value {
+    match parameter {
+        Parameter::Integer(v) => Value::Int(*v),
+        Parameter::Double(v) => Value::Double(*v),
+        Parameter::Text(v) => Value::Bytes(v.clone().into_bytes()),
+        Parameter::Date(days) => {
+            let (year, month, day) = civil(i64::from(*days));
+            Value::Date(year, month, day, 0, 0, 0, 0)
+        }
+        Parameter::Timestamp(micros) => {
+            let (year, month, day) = civil(micros.div_euclid(86_400_000_000));
+            let rest = micros.rem_euclid(86_400_000_000);
+            let seconds = rest / 1_000_000;
+            let (hour, minute) = ((seconds / 3600) as u8, (seconds / 60 % 60) as u8);
+            let (second, fraction) = ((seconds % 60) as u8, (rest % 1_000_000) as u32);
+            Value::Date(year, month, day, hour, minute, second, fraction)
+        }
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01.
+fn civil(days: i64) -> (u16, u8, u8) {
+    let text = crate::bookstore::date_text(days as i32);
+    let mut parts = text.split('-').map(|part| part.parse::<u16>().expect("digits"));
+    let mut next = || parts.next().expect("three parts");
+    (next(), next() as u8, next() as u8)
+}
+
+fn encoding(column: ColumnType) -> Encoding {
+    use ColumnType::*;
+    match column {
+        MYSQL_TYPE_TINY | MYSQL_TYPE_SHORT | MYSQL_TYPE_INT24 | MYSQL_TYPE_LONG
+        | MYSQL_TYPE_LONGLONG => Encoding::Integer,
+        MYSQL_TYPE_FLOAT | MYSQL_TYPE_DOUBLE => Encoding::Float,
+        MYSQL_TYPE_DATE | MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => Encoding::Opaque,
+        _ => Encoding::Text,
+    }
+}
+
+fn push(rows: &mut Rows, value: Value) {
+    match value {
+        Value::NULL => rows.push(None),
+        Value::Bytes(bytes) => rows.push(Some(&bytes)),
+        Value::Int(v) => rows.push(Some(&v.to_be_bytes())),
+        Value::UInt(v) => rows.push(Some(&v.to_be_bytes())),
+        Value::Float(v) => rows.push(Some(&v.to_be_bytes())),
+        Value::Double(v) => rows.push(Some(&v.to_be_bytes())),
+        other => rows.push(Some(other.as_sql(true).as_bytes())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_parameters_keep_their_order() {
+        let (text, order) = question_marks("a = $2 AND b = $1 OR c = $2");
+        assert_eq!(text, "a = ? AND b = ? OR c = ?");
+        assert_eq!(order, [1, 0, 1]);
+    }
+}

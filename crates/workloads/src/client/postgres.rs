@@ -1,0 +1,298 @@
+//! A blocking client for the PostgreSQL protocol: extended protocol, binary both ways, one write and as few
+//! reads as possible per statement.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::IsNull;
+use postgres_protocol::message::backend::{ErrorResponseBody, Message};
+use postgres_protocol::message::frontend;
+
+use super::rows::Encoding;
+use super::{Client, Failure, Parameter, Prepared, Result, Rows};
+
+/// Microseconds from 1970 to PostgreSQL's epoch, 2000-01-01.
+const EPOCH_MICROSECONDS: i64 = 946_684_800_000_000;
+/// Days from 1970 to PostgreSQL's epoch.
+const EPOCH_DAYS: i32 = 10_957;
+
+/// One connection to PostgreSQL or SharedDB.
+pub struct PostgresClient {
+    stream: TcpStream,
+    out: BytesMut,
+    input: BytesMut,
+    statements: Vec<StatementTypes>,
+    rows: Rows,
+}
+
+struct StatementTypes {
+    parameters: Vec<u32>,
+    columns: Vec<Encoding>,
+}
+
+impl PostgresClient {
+    /// Connects without a password (loopback trust).
+    pub fn connect(address: SocketAddr, user: &str, database: &str) -> Result<PostgresClient> {
+        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10))?;
+        stream.set_nodelay(true)?;
+        let mut client = PostgresClient {
+            stream,
+            out: BytesMut::with_capacity(4096),
+            input: BytesMut::with_capacity(64 * 1024),
+            statements: Vec::new(),
+            rows: Rows::default(),
+        };
+        let parameters = [("user", user), ("database", database), ("client_encoding", "UTF8")];
+        frontend::startup_message(parameters, &mut client.out)?;
+        client.flush()?;
+        client.until_ready(|_, _| Ok(()))?;
+        Ok(client)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    fn next_message(&mut self) -> Result<Message> {
+        loop {
+            if let Some(message) = Message::parse(&mut self.input)? {
+                return Ok(message);
+            }
+            self.input.reserve(16 * 1024);
+            self.fill()?;
+        }
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        let start = self.input.len();
+        let room = self.input.capacity();
+        self.input.resize(room, 0);
+        let read = self.stream.read(&mut self.input[start..]);
+        self.input.truncate(start + *read.as_ref().unwrap_or(&0));
+        match read? {
+            0 => Err(Failure { state: String::new(), message: "the server hung up".to_owned() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands every message up to ReadyForQuery to `take`; an error is returned after ReadyForQuery.
+    fn until_ready(
+        &mut self,
+        mut take: impl FnMut(&mut PostgresClient, Message) -> Result<()>,
+    ) -> Result<()> {
+        let mut failure = None;
+        loop {
+            match self.next_message()? {
+                Message::ReadyForQuery(_) => break,
+                Message::ErrorResponse(body) => failure = Some(error(&body)),
+                message => take(self, message)?,
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn queue(&mut self, statement: Prepared, parameters: &[Parameter]) -> Result<()> {
+        let types = &self.statements[statement.0];
+        assert_eq!(types.parameters.len(), parameters.len(), "parameters of {statement:?}");
+        let values = parameters.iter().zip(&types.parameters);
+        let name = name(statement);
+        frontend::bind(
+            "",
+            &name,
+            [1],
+            values,
+            |(parameter, oid), buffer| {
+                encode(parameter, *oid, buffer);
+                Ok(IsNull::No)
+            },
+            [1],
+            &mut self.out,
+        )
+        .map_err(|_| Failure { state: String::new(), message: "a value too large".to_owned() })?;
+        frontend::execute("", 0, &mut self.out)?;
+        frontend::sync(&mut self.out);
+        Ok(())
+    }
+
+    fn take_row(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::DataRow(row) => {
+                let mut ranges = row.ranges();
+                while let Some(range) = ranges.next()? {
+                    self.rows.push(range.map(|range| &row.buffer()[range]));
+                }
+                self.rows.rows += 1;
+            }
+            Message::CommandComplete(body) => {
+                let tag = body.tag()?;
+                let count = tag.rsplit(' ').next().and_then(|word| word.parse().ok());
+                self.rows.affected = count.unwrap_or(0);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `COPY table FROM STDIN` with rows in text format.
+    pub fn copy_in(
+        &mut self,
+        statement: &str,
+        mut next: impl FnMut(&mut Vec<u8>) -> bool,
+    ) -> Result<u64> {
+        frontend::query(statement, &mut self.out)?;
+        self.flush()?;
+        self.rows.clear();
+        match self.next_message()? {
+            Message::CopyInResponse(_) => {}
+            Message::ErrorResponse(body) => {
+                let failure = error(&body);
+                self.until_ready(|_, _| Ok(()))?;
+                return Err(failure);
+            }
+            _ => return Err(Failure { state: String::new(), message: "no COPY".to_owned() }),
+        }
+        let mut lines = Vec::with_capacity(COPY_BYTES * 2);
+        loop {
+            let more = next(&mut lines);
+            if lines.len() >= COPY_BYTES || !more {
+                frontend::CopyData::new(&lines[..])?.write(&mut self.out);
+                self.flush()?;
+                lines.clear();
+            }
+            if !more {
+                break;
+            }
+        }
+        frontend::copy_done(&mut self.out);
+        self.flush()?;
+        self.until_ready(PostgresClient::take_row)?;
+        Ok(self.rows.affected)
+    }
+}
+
+/// Bytes per CopyData message: large enough to amortise the system call, small against socket buffers.
+const COPY_BYTES: usize = 64 * 1024;
+
+impl Client for PostgresClient {
+    fn prepare(&mut self, text: &str) -> Result<Prepared> {
+        let statement = Prepared(self.statements.len());
+        let name = name(statement);
+        frontend::parse(&name, text, [], &mut self.out)?;
+        frontend::describe(b'S', &name, &mut self.out)?;
+        frontend::sync(&mut self.out);
+        self.flush()?;
+        let mut types = StatementTypes { parameters: Vec::new(), columns: Vec::new() };
+        self.until_ready(|_, message| {
+            match message {
+                Message::ParameterDescription(body) => {
+                    types.parameters = body.parameters().collect()?;
+                }
+                Message::RowDescription(body) => {
+                    types.columns = body.fields().map(|f| Ok(encoding(f.type_oid()))).collect()?;
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        self.statements.push(types);
+        Ok(statement)
+    }
+
+    fn execute(&mut self, statement: Prepared, parameters: &[Parameter]) -> Result<&Rows> {
+        self.queue(statement, parameters)?;
+        self.flush()?;
+        self.rows.clear();
+        let columns = &self.statements[statement.0].columns;
+        self.rows.encodings.clear();
+        self.rows.encodings.extend_from_slice(columns);
+        self.until_ready(PostgresClient::take_row)?;
+        Ok(&self.rows)
+    }
+
+    fn run(&mut self, text: &str) -> Result<()> {
+        frontend::query(text, &mut self.out)?;
+        self.flush()?;
+        self.rows.clear();
+        self.until_ready(|_, _| Ok(()))
+    }
+
+    fn execute_many(
+        &mut self,
+        statement: Prepared,
+        parameters: &[Vec<Parameter>],
+    ) -> Result<usize> {
+        self.send_many(statement, parameters)?;
+        self.receive_many(parameters.len())
+    }
+}
+
+impl PostgresClient {
+    /// The first half of `execute_many`: lets a thread load many connections before it waits for any.
+    pub fn send_many(&mut self, statement: Prepared, parameters: &[Vec<Parameter>]) -> Result<()> {
+        for parameters in parameters {
+            self.queue(statement, parameters)?;
+        }
+        self.flush()
+    }
+
+    /// The second half: reads `count` answers, returns the number of rows.
+    pub fn receive_many(&mut self, count: usize) -> Result<usize> {
+        let mut rows = 0;
+        for _ in 0..count {
+            self.until_ready(|_, message| {
+                rows += usize::from(matches!(message, Message::DataRow(_)));
+                Ok(())
+            })?;
+        }
+        Ok(rows)
+    }
+}
+
+fn name(statement: Prepared) -> String {
+    format!("s{}", statement.0)
+}
+
+fn encoding(type_id: u32) -> Encoding {
+    match type_id {
+        20 | 21 | 23 | 26 => Encoding::Integer,
+        700 | 701 => Encoding::Float,
+        18 | 19 | 25 | 705 | 1042 | 1043 => Encoding::Text,
+        _ => Encoding::Opaque,
+    }
+}
+
+fn encode(parameter: &Parameter, type_id: u32, buffer: &mut BytesMut) {
+    match (parameter, type_id) {
+        (Parameter::Integer(v), 21) => buffer.extend_from_slice(&(*v as i16).to_be_bytes()),
+        (Parameter::Integer(v), 23) => buffer.extend_from_slice(&(*v as i32).to_be_bytes()),
+        (Parameter::Integer(v), 20) => buffer.extend_from_slice(&v.to_be_bytes()),
+        (Parameter::Integer(v), 701) => buffer.extend_from_slice(&(*v as f64).to_be_bytes()),
+        (Parameter::Double(v), 700) => buffer.extend_from_slice(&(*v as f32).to_be_bytes()),
+        (Parameter::Double(v), 701) => buffer.extend_from_slice(&v.to_be_bytes()),
+        (Parameter::Text(v), _) => buffer.extend_from_slice(v.as_bytes()),
+        (Parameter::Date(v), 1082) => buffer.extend_from_slice(&(v - EPOCH_DAYS).to_be_bytes()),
+        (Parameter::Timestamp(v), 1114 | 1184) => {
+            buffer.extend_from_slice(&(v - EPOCH_MICROSECONDS).to_be_bytes());
+        }
+        (other, type_id) => panic!("no binary form of {other:?} for type {type_id}"),
+    }
+}
+
+fn error(body: &ErrorResponseBody) -> Failure {
+    let mut failure = Failure { state: String::new(), message: String::new() };
+    let mut fields = body.fields();
+    while let Ok(Some(field)) = fields.next() {
+        let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
+        match field.type_() {
+            b'C' => failure.state = value,
+            b'M' => failure.message = value,
+            _ => {}
+        }
+    }
+    failure
+}

@@ -1,0 +1,15 @@
+//! Load in, measurements out.
+//!
+//! [`closed`]: as many connections as asked for, each with its next page at once: the most a system serves.
+//! [`offered`]: browsers that think between pages, served over a pool: response time under a given load.
+//! [`burst`]: many equal statements with different parameters at once. [`interference`]: a light stream of
+//! statements beside a heavy one, both on a schedule, latencies counted from the scheduled start. All are
+//! bounded in time and connections. Called by `bench`.
+
+pub mod burst;
+pub mod closed;
+pub mod interference;
+pub mod offered;
+mod tally;
+
+pub use tally::{Latency, Tally};

@@ -1,0 +1,62 @@
+//! The systems that are compared: started, loaded and stopped by us, on this machine only.
+//!
+//! A [`System`] is a running server with the bookstore loaded. Every peer keeps its data in memory (buffers
+//! larger than the data) and syncs its log at commit. Called by `bench`.
+
+mod cpu;
+mod mariadb;
+mod postgres;
+mod process;
+mod shareddb;
+
+use std::path::Path;
+
+use crate::bookstore::Scale;
+use crate::bookstore::schema::Dialect;
+use crate::client::{Client, Result};
+
+pub use self::cpu::{own_cpu_seconds, tree_cpu_seconds};
+pub use self::mariadb::Mariadb;
+pub use self::postgres::Postgres;
+pub use self::shareddb::SharedDb;
+
+/// A running server.
+pub trait System: Send + Sync {
+    /// How reports call it.
+    fn name(&self) -> &str;
+    /// Whose SQL it speaks.
+    fn dialect(&self) -> Dialect;
+    /// Name, version and settings that matter, for the record.
+    fn describe(&self) -> String;
+    /// A new connection.
+    fn connect(&self) -> Result<Box<dyn Client>>;
+    /// A new connection that can be sent to without waiting, where the protocol is PostgreSQL's.
+    fn connect_postgres(&self) -> Option<Result<crate::client::PostgresClient>>;
+    /// CPU seconds that the server's processes have used.
+    fn cpu_seconds(&self) -> f64;
+    /// Resident bytes of the server's processes.
+    fn resident_bytes(&self) -> u64;
+    /// Loads one table from a file in COPY text format; returns the number of rows.
+    fn load(&self, table: &str, file: &Path) -> Result<u64>;
+    /// After loading: statistics.
+    fn analyze(&self) -> Result<()>;
+}
+
+/// Which system to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Peer {
+    /// PostgreSQL from the machine's packages.
+    Postgres,
+    /// MariaDB from the machine's packages.
+    Mariadb,
+}
+
+impl Peer {
+    /// Starts it with an empty data directory under `folder`.
+    pub fn start(self, folder: &Path, scale: Scale) -> Result<Box<dyn System>> {
+        Ok(match self {
+            Peer::Postgres => Box::new(Postgres::start(folder, scale)?),
+            Peer::Mariadb => Box::new(Mariadb::start(folder, scale)?),
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! SharedDB itself, as a separate process over the wire like everybody else.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use super::System;
+use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
+use super::postgres::copy_file;
+use super::process::{Server, free_port};
+use crate::bookstore::schema::Dialect;
+use crate::client::{Client, PostgresClient, Result};
+
+/// A running SharedDB.
+pub struct SharedDb {
+    server: Server,
+    address: SocketAddr,
+    sharing: bool,
+}
+
+impl SharedDb {
+    /// Starts this very program as a durable server with its data under `folder`.
+    pub fn start(folder: &Path, sharing: bool) -> Result<SharedDb> {
+        let name = if sharing { "shareddb" } else { "shareddb-no-sharing" };
+        let data = folder.join(name);
+        std::fs::create_dir_all(&data)?;
+        let port = free_port()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("serve").arg("--data").arg(&data);
+        command.args(["--max-connections", "2200"]);
+        command.args(["--listen", &format!("127.0.0.1:{port}")]);
+        if !sharing {
+            command.arg("--no-sharing");
+        }
+        let mut server = Server::start(&mut command, &folder.join(format!("{name}.log")))?;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        server.wait_for(address)?;
+        Ok(SharedDb { server, address, sharing })
+    }
+
+    fn open(&self) -> Result<PostgresClient> {
+        PostgresClient::connect(self.address, "shareddb", "shareddb")
+    }
+}
+
+impl System for SharedDb {
+    fn name(&self) -> &str {
+        if self.sharing { "SharedDB" } else { "SharedDB, query at a time" }
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn describe(&self) -> String {
+        let sharing = if self.sharing { "shared" } else { "--no-sharing" };
+        format!("SharedDB {}: --data, {sharing}", env!("CARGO_PKG_VERSION"))
+    }
+
+    fn connect(&self) -> Result<Box<dyn Client>> {
+        Ok(Box::new(self.open()?))
+    }
+
+    fn connect_postgres(&self) -> Option<Result<PostgresClient>> {
+        Some(self.open())
+    }
+
+    fn cpu_seconds(&self) -> f64 {
+        tree_cpu_seconds(self.server.pid())
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        tree_resident_bytes(self.server.pid())
+    }
+
+    fn load(&self, table: &str, file: &Path) -> Result<u64> {
+        copy_file(&mut self.open()?, table, file)
+    }
+
+    fn analyze(&self) -> Result<()> {
+        self.open()?.run("ANALYZE")
+    }
+}

@@ -1,0 +1,92 @@
+//! Line charts as SVG.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+
+/// One system's line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its label.
+    pub label: String,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A chart with one line per system.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Above the chart.
+    pub title: String,
+    /// Below.
+    pub x: String,
+    /// Left.
+    pub y: String,
+    /// Both axes logarithmic.
+    pub logarithmic: bool,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+const COLOURS: [RGBColor; 5] = [
+    RGBColor(31, 119, 180),
+    RGBColor(214, 39, 40),
+    RGBColor(44, 160, 44),
+    RGBColor(148, 103, 189),
+    RGBColor(255, 127, 14),
+];
+
+type Failure = Box<dyn std::error::Error>;
+
+impl Figure {
+    /// Writes it.
+    pub fn write(&self, file: &Path) -> Result<(), Failure> {
+        let root = SVGBackend::new(file, (800, 500)).into_drawing_area();
+        root.fill(&WHITE)?;
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let x_max = points().map(|p| p.0).fold(1.0, f64::max) * 1.05;
+        let y_max = points().map(|p| p.1).fold(0.0, f64::max) * 1.1;
+        let mut builder = ChartBuilder::on(&root);
+        builder.caption(&self.title, ("sans-serif", 20)).margin(12);
+        builder.x_label_area_size(40).y_label_area_size(70);
+        if self.logarithmic {
+            let low = |value: fn(&(f64, f64)) -> f64| {
+                points().map(value).filter(|&v| v > 0.0).fold(f64::MAX, f64::min) / 1.2
+            };
+            let (x_low, y_low) = (low(|p| p.0), low(|p| p.1));
+            let axes = ((x_low..x_max).log_scale(), (y_low..y_max).log_scale());
+            let mut chart = builder.build_cartesian_2d(axes.0, axes.1)?;
+            self.draw(&mut chart)?;
+        } else {
+            let mut chart = builder.build_cartesian_2d(0.0..x_max, 0.0..y_max)?;
+            self.draw(&mut chart)?;
+        }
+        root.present()?;
+        Ok(())
+    }
+
+    fn draw<'a, X, Y>(
+        &self,
+        chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>,
+    ) -> Result<(), Failure>
+    where
+        X: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+        Y: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+    {
+        chart.configure_mesh().x_desc(&self.x).y_desc(&self.y).light_line_style(WHITE).draw()?;
+        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+            let style = ShapeStyle::from(colour).stroke_width(2);
+            let points = line.points.iter().copied();
+            let positive = points.filter(|p| !self.logarithmic || (p.0 > 0.0 && p.1 > 0.0));
+            let kept: Vec<(f64, f64)> = positive.collect();
+            chart.draw_series(kept.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
+            chart
+                .draw_series(LineSeries::new(kept, style))?
+                .label(&line.label)
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+        }
+        let mut labels = chart.configure_series_labels();
+        labels.background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
+        Ok(())
+    }
+}
