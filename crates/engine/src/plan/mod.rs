@@ -8,11 +8,12 @@
 mod template;
 mod write;
 
+pub use crate::types::Check;
 pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
     TemplatePlan,
 };
 pub use write::{
-    Check, ConflictAction, DeletePlan, InsertPlan, InsertSource, OnConflict, UpdatePlan,
-    WriteAction, WritePlan,
+    ConflictAction, DeletePlan, InsertPlan, InsertSource, OnConflict, UpdatePlan, WriteAction,
+    WritePlan,
 };

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{ColumnId, DataType, Expression, IndexId, Predicate, Scalar, TableId};
+use crate::types::{Check, ColumnId, DataType, IndexId, Predicate, Scalar, TableId};
 
 use super::OutputColumn;
 
@@ -47,15 +47,6 @@ pub struct InsertPlan {
     pub on_conflict: Option<OnConflict>,
     /// CHECK constraints, over the new row's columns.
     pub checks: Vec<Check>,
-}
-
-/// A compiled CHECK constraint: violated (23514) where the expression is false; NULL passes.
-#[derive(Clone, Debug)]
-pub struct Check {
-    /// The constraint's name.
-    pub name: Arc<str>,
-    /// A boolean expression over the table's columns, by [`ColumnId`].
-    pub expression: Arc<dyn Expression>,
 }
 
 /// Where an inserted value comes from.

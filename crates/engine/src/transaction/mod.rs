@@ -5,8 +5,18 @@
 //! first committer wins. Called by the write heartbeat and by `sql`'s sessions.
 //! Absent here: finding rows (`scan`), durability (`log`), the order of commits (`heartbeat`).
 
-mod definition;
+mod courtesy;
+mod evaluate;
+mod like;
+mod own_keys;
+mod reevaluation;
 mod write_set;
 
-pub use definition::Definition;
-pub use write_set::{Change, Isolation, OVERLAY, Reevaluation, WriteSet};
+pub use crate::types::Definition;
+pub(crate) use courtesy::Exposed;
+pub use courtesy::{Courtesy, HOLD};
+pub use evaluate::{Evaluation, Joined, Parameters, Row, ViewRow, compare};
+pub use like::like;
+pub(crate) use own_keys::OwnKeys;
+pub use reevaluation::Reevaluation;
+pub use write_set::{Change, Isolation, Mark, OVERLAY, Overlay, WriteSet};

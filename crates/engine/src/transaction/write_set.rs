@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::types::{ColumnId, Location, Predicate, RowId, Scalar, TableId, Value, Version};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::Reevaluation;
+use crate::types::{ChunkId, Location, RowId, TableId, Value, Version};
 
 /// How a block reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +20,16 @@ pub enum Isolation {
 /// One change of one row.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// A new row; the id is provisional until commit.
+    /// A new row.
     Insert {
         /// The table.
         table: TableId,
+        /// Provisional until commit, see [`WriteSet::is_provisional`].
+        id: RowId,
         /// One value per column id.
         row: Box<[Value]>,
+        /// The statement had an ON CONFLICT clause: a duplicate at commit is 40001 rather than 23505.
+        on_conflict: bool,
     },
     /// A new version of a row.
     Update {
@@ -29,7 +37,7 @@ pub enum Change {
         table: TableId,
         /// The row.
         id: RowId,
-        /// The version that it was computed from.
+        /// The version of the snapshot that it was computed from.
         base: Version,
         /// One value per column id.
         row: Box<[Value]>,
@@ -42,7 +50,7 @@ pub enum Change {
         table: TableId,
         /// The row.
         id: RowId,
-        /// The version that was seen.
+        /// The version of the snapshot in which it was seen.
         base: Version,
         /// How to decide again on a newer version.
         again: Option<Arc<Reevaluation>>,
@@ -53,28 +61,222 @@ pub enum Change {
         table: TableId,
         /// The row.
         id: RowId,
-        /// The version that was seen.
+        /// The version of the snapshot in which it was seen.
         base: Version,
     },
 }
 
-/// The statement behind a change, to be evaluated on a newer version of the row (EvalPlanQual).
-#[derive(Debug)]
-pub struct Reevaluation {
-    /// The WHERE clause: where it no longer holds, the change is dropped.
-    pub predicates: Vec<Predicate>,
-    /// The SET clause; empty for DELETE.
-    pub assignments: Vec<(ColumnId, Scalar)>,
-    /// The activation's parameters.
-    pub parameters: Box<[Value]>,
+impl Change {
+    /// Which row.
+    pub fn row_key(&self) -> (TableId, RowId) {
+        match self {
+            Change::Insert { table, id, .. }
+            | Change::Update { table, id, .. }
+            | Change::Delete { table, id, .. }
+            | Change::Expect { table, id, .. } => (*table, *id),
+        }
+    }
+
+    /// The version of the snapshot that the change was computed from; `None` for a new row.
+    pub fn base(&self) -> Option<Version> {
+        match self {
+            Change::Insert { .. } => None,
+            Change::Update { base, .. }
+            | Change::Delete { base, .. }
+            | Change::Expect { base, .. } => Some(*base),
+        }
+    }
+}
+
+/// What a transaction has made of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overlay<'a> {
+    /// Nothing: read it from the snapshot.
+    Untouched,
+    /// It is gone.
+    Deleted,
+    /// It has these values, one per column id.
+    Row(&'a [Value]),
+}
+
+/// A place to roll back to, for savepoints and failed statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(usize);
+
+#[derive(Clone, Debug)]
+struct Entry {
+    change: Change,
+    /// The entry that this one replaced as its row's newest.
+    previous: Option<u32>,
 }
 
 /// The changes of one transaction in statement order, and an index over them for its own reads.
 #[derive(Debug, Default)]
 pub struct WriteSet {
-    /// In statement order.
-    pub changes: Vec<Change>,
+    entries: Vec<Entry>,
+    newest: HashMap<(TableId, RowId), u32, RandomState>,
+    provisional_rows: u64,
+    pub(crate) exposed: super::Exposed,
+    pub(crate) keys: super::OwnKeys,
 }
 
 /// Where a row of the private overlay lies is never a storage location.
-pub const OVERLAY: Location = Location { chunk: crate::types::ChunkId(u32::MAX - 1), offset: 0 };
+pub const OVERLAY: Location = Location { chunk: ChunkId(u32::MAX - 1), offset: 0 };
+
+const PROVISIONAL: u64 = 1 << 63;
+
+impl WriteSet {
+    /// An empty set.
+    pub fn new() -> WriteSet {
+        WriteSet::default()
+    }
+
+    /// Whether nothing is to be changed (or expected).
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Number of changes.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The changes, in statement order.
+    pub fn changes(&self) -> impl ExactSizeIterator<Item = &Change> {
+        self.entries.iter().map(|entry| &entry.change)
+    }
+
+    pub(crate) fn change(&self, position: usize) -> &Change {
+        &self.entries[position].change
+    }
+
+    /// Whether a row id is this kind of transaction's own, given before the row exists.
+    pub fn is_provisional(id: RowId) -> bool {
+        id.0 & PROVISIONAL != 0
+    }
+
+    /// Adds a new row; its id is provisional.
+    pub fn insert(&mut self, table: TableId, row: Box<[Value]>) -> RowId {
+        self.insert_row(table, row, false)
+    }
+
+    pub(crate) fn insert_row(
+        &mut self,
+        table: TableId,
+        row: Box<[Value]>,
+        on_conflict: bool,
+    ) -> RowId {
+        let id = RowId(PROVISIONAL | self.provisional_rows);
+        self.provisional_rows += 1;
+        self.push(Change::Insert { table, id, row, on_conflict });
+        id
+    }
+
+    /// Gives a row new values. `base` is the version of the snapshot that they were computed from: the row has
+    /// changed since if its newest version began later.
+    pub fn update(
+        &mut self,
+        table: TableId,
+        id: RowId,
+        base: Version,
+        row: Box<[Value]>,
+        again: Option<Arc<Reevaluation>>,
+    ) {
+        let base = self.base_of(table, id).unwrap_or(base);
+        self.push(Change::Update { table, id, base, row, again });
+    }
+
+    /// Ends a row.
+    pub fn delete(
+        &mut self,
+        table: TableId,
+        id: RowId,
+        base: Version,
+        again: Option<Arc<Reevaluation>>,
+    ) {
+        let base = self.base_of(table, id).unwrap_or(base);
+        self.push(Change::Delete { table, id, base, again });
+    }
+
+    /// SELECT FOR UPDATE: at commit the row must still be as the snapshot of version `base` saw it.
+    pub fn expect(&mut self, table: TableId, id: RowId, base: Version) {
+        if matches!(self.lookup(table, id), Overlay::Untouched) {
+            self.push(Change::Expect { table, id, base });
+        }
+    }
+
+    fn base_of(&self, table: TableId, id: RowId) -> Option<Version> {
+        self.newest_change(table, id).map(|change| change.base().unwrap_or(Version(0)))
+    }
+
+    fn push(&mut self, change: Change) {
+        let position = u32::try_from(self.entries.len()).expect("memory ends before 4 G changes");
+        let previous = self.newest.insert(change.row_key(), position);
+        self.entries.push(Entry { change, previous });
+    }
+
+    pub(crate) fn newest_change(&self, table: TableId, id: RowId) -> Option<&Change> {
+        self.newest.get(&(table, id)).map(|&i| &self.entries[i as usize].change)
+    }
+
+    /// What the transaction has made of a row.
+    #[inline]
+    pub fn lookup(&self, table: TableId, id: RowId) -> Overlay<'_> {
+        if self.entries.is_empty() {
+            return Overlay::Untouched;
+        }
+        match self.newest_change(table, id) {
+            None | Some(Change::Expect { .. }) => Overlay::Untouched,
+            Some(Change::Delete { .. }) => Overlay::Deleted,
+            Some(Change::Insert { row, .. } | Change::Update { row, .. }) => Overlay::Row(row),
+        }
+    }
+
+    /// Whether reads of a table must look here.
+    pub fn touches(&self, table: TableId) -> bool {
+        self.entries.iter().any(|entry| {
+            !matches!(entry.change, Change::Expect { .. }) && entry.change.row_key().0 == table
+        })
+    }
+
+    /// The rows of a table that are the transaction's own, with their newest values: new and changed ones. A
+    /// reader takes these, and from its snapshot the rows that are [`Overlay::Untouched`].
+    pub fn rows(&self, table: TableId) -> impl Iterator<Item = (RowId, &[Value])> {
+        self.entries.iter().enumerate().filter_map(move |(position, entry)| {
+            let key = entry.change.row_key();
+            if key.0 != table || self.newest.get(&key) != Some(&(position as u32)) {
+                return None;
+            }
+            match &entry.change {
+                Change::Insert { row, .. } | Change::Update { row, .. } => Some((key.1, &**row)),
+                Change::Delete { .. } | Change::Expect { .. } => None,
+            }
+        })
+    }
+
+    /// The present place, to roll back to.
+    pub fn mark(&self) -> Mark {
+        Mark(self.entries.len())
+    }
+
+    /// Forgets everything since the mark.
+    pub fn rollback_to(&mut self, mark: Mark) {
+        while self.entries.len() > mark.0 {
+            let entry = self.entries.pop().expect("longer than the mark");
+            match entry.previous {
+                Some(previous) => drop(self.newest.insert(entry.change.row_key(), previous)),
+                None => drop(self.newest.remove(&entry.change.row_key())),
+            }
+        }
+        self.keys.truncate(mark.0);
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.newest.clear();
+        self.provisional_rows = 0;
+        self.keys.truncate(0);
+        self.exposed = super::Exposed::default();
+    }
+}

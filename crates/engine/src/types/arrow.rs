@@ -2,10 +2,12 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringViewArray};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-use super::ValueRef;
+use super::{DataType, ValueRef};
 
 /// The value at `row`. Panics on Arrow types that no SQL type maps to: the `sql` crate casts those away.
 pub fn array_cell(array: &ArrayRef, row: usize) -> ValueRef<'_> {
@@ -36,5 +38,108 @@ pub fn array_cell(array: &ArrayRef, row: usize) -> ValueRef<'_> {
             ValueRef::TimestampTz(array.as_primitive::<TimestampMicrosecondType>().value(row))
         }
         other => unreachable!("no SQL type maps to Arrow's {other}"),
+    }
+}
+
+/// Values of one SQL type as an array of `data_type.arrow()`; numbers are converted to the type where they
+/// fit exactly. Panics on a value of another type: the planner has coerced it.
+pub fn array_from_values<'a>(
+    data_type: DataType,
+    values: impl Iterator<Item = ValueRef<'a>>,
+) -> ArrayRef {
+    match data_type {
+        DataType::Boolean => Arc::new(values.map(boolean).collect::<BooleanArray>()),
+        DataType::SmallInt => primitive::<Int16Type>(values, |v| integer(v) as i16),
+        DataType::Integer => primitive::<Int32Type>(values, |v| integer(v) as i32),
+        DataType::BigInt => primitive::<Int64Type>(values, integer),
+        DataType::Real => primitive::<Float32Type>(values, |v| float(v) as f32),
+        DataType::Double => primitive::<Float64Type>(values, float),
+        DataType::Numeric { precision, scale } => {
+            let array: PrimitiveArray<Decimal128Type> =
+                values.map(|v| (!v.is_null()).then(|| numeric(v, scale))).collect();
+            Arc::new(array.with_data_type(ArrowType::Decimal128(precision, scale as i8)))
+        }
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
+            Arc::new(values.map(text).collect::<StringViewArray>())
+        }
+        DataType::Date => primitive::<Date32Type>(values, |v| match v {
+            ValueRef::Date(days) => days,
+            other => unreachable!("{other:?} is no date"),
+        }),
+        DataType::Timestamp => primitive::<TimestampMicrosecondType>(values, micros),
+        DataType::TimestampTz => {
+            let array: PrimitiveArray<TimestampMicrosecondType> =
+                values.map(|v| (!v.is_null()).then(|| micros(v))).collect();
+            Arc::new(array.with_timezone("+00:00"))
+        }
+        DataType::Bytea => Arc::new(values.map(bytes).collect::<BinaryArray>()),
+    }
+}
+
+fn primitive<'a, T: ArrowPrimitiveType>(
+    values: impl Iterator<Item = ValueRef<'a>>,
+    native: impl Fn(ValueRef<'a>) -> T::Native,
+) -> ArrayRef
+where
+    PrimitiveArray<T>: FromIterator<Option<T::Native>>,
+{
+    Arc::new(values.map(|v| (!v.is_null()).then(|| native(v))).collect::<PrimitiveArray<T>>())
+}
+
+fn boolean(value: ValueRef<'_>) -> Option<bool> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Boolean(v) => Some(v),
+        other => unreachable!("{other:?} is no boolean"),
+    }
+}
+
+fn integer(value: ValueRef<'_>) -> i64 {
+    match value {
+        ValueRef::SmallInt(v) => i64::from(v),
+        ValueRef::Integer(v) => i64::from(v),
+        ValueRef::BigInt(v) => v,
+        other => unreachable!("{other:?} is no integer"),
+    }
+}
+
+fn float(value: ValueRef<'_>) -> f64 {
+    match value {
+        ValueRef::Real(v) => f64::from(v),
+        ValueRef::Double(v) => v,
+        ValueRef::Numeric(v, scale) => v as f64 / 10f64.powi(i32::from(scale)),
+        other => integer(other) as f64,
+    }
+}
+
+fn numeric(value: ValueRef<'_>, scale: u8) -> i128 {
+    match value {
+        ValueRef::Numeric(v, s) if s == scale => v,
+        ValueRef::Numeric(v, s) if s < scale => v * 10i128.pow(u32::from(scale - s)),
+        ValueRef::Numeric(v, s) => v / 10i128.pow(u32::from(s - scale)),
+        other => i128::from(integer(other)) * 10i128.pow(u32::from(scale)),
+    }
+}
+
+fn text(value: ValueRef<'_>) -> Option<&str> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Text(v) => Some(v),
+        other => unreachable!("{other:?} is no string"),
+    }
+}
+
+fn bytes(value: ValueRef<'_>) -> Option<&[u8]> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Bytea(v) => Some(v),
+        other => unreachable!("{other:?} is no bytea"),
+    }
+}
+
+fn micros(value: ValueRef<'_>) -> i64 {
+    match value {
+        ValueRef::Timestamp(v) | ValueRef::TimestampTz(v) => v,
+        other => unreachable!("{other:?} is no timestamp"),
     }
 }

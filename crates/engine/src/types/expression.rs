@@ -113,3 +113,12 @@ pub enum Predicate {
     /// A boolean expression over columns and parameters.
     Expression(Arc<dyn Expression>),
 }
+
+/// A compiled CHECK constraint: violated (23514) where the expression is false; NULL passes.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The constraint's name.
+    pub name: Arc<str>,
+    /// A boolean expression over the table's columns, by [`ColumnId`].
+    pub expression: Arc<dyn Expression>,
+}

@@ -4,16 +4,18 @@
 
 mod arrow;
 mod data_type;
+mod definition;
 mod error;
 mod expression;
 mod ids;
 mod schema;
 mod value;
 
-pub use arrow::array_cell;
+pub use arrow::{array_cell, array_from_values};
 pub use data_type::DataType;
+pub use definition::Definition;
 pub use error::{Error, Result, SqlState};
-pub use expression::{Comparison, Expression, Predicate, Scalar};
+pub use expression::{Check, Comparison, Expression, Predicate, Scalar};
 pub use ids::{
     ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, Slot,
     TableId, TemplateId, TransactionId, Version,

@@ -1,6 +1,6 @@
 //! Changes of definitions. They take their place in the order of commits like any other write.
 
-use crate::types::{IndexId, IndexSchema, SequenceId, SequenceSchema, TableId, TableSchema};
+use super::{IndexId, IndexSchema, SequenceId, SequenceSchema, TableId, TableSchema};
 
 /// One change of a definition. Names are checked by the `sql` crate before, and again by the write heartbeat
 /// (42P07, 42P01), since another session may have been faster.
