@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hashbrown::HashMap;
 
 use crate::query_set::{SetId, SetTable};
-use crate::types::{Error, Result, Slot, SqlState, Value};
+use crate::types::{DataType, Error, Result, Slot, SqlState, Value};
 
 /// One batch, as operators see it. Cheap to make: borrow it anew for every call.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,8 @@ pub struct Batch<'a> {
     pub sets: &'a SetTable,
     /// The activations' parameters, by slot.
     pub parameters: &'a [&'a [Value]],
+    /// The parameters' types, by slot.
+    pub types: &'a [&'a [DataType]],
     /// What intermediate results may take.
     pub budget: &'a Budget,
 }

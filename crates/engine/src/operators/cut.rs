@@ -14,6 +14,8 @@ pub struct Cut {
 impl Cut {
     /// Every row.
     pub const ALL: Cut = Cut { skip: 0, fetch: u64::MAX };
+    /// No row: what a slot has that does not use the node.
+    pub const NONE: Cut = Cut { skip: 0, fetch: 0 };
 
     /// Position of the first row that is not wanted any more.
     pub fn end(self) -> u64 {

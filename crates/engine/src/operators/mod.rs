@@ -17,6 +17,7 @@ mod filter;
 mod grouping;
 mod hash_join;
 mod index_join;
+mod kernel;
 mod limit;
 mod project;
 mod restrict;

@@ -1,0 +1,232 @@
+//! What an aggregate knows of each group so far.
+//!
+//! Kernels take `groups` and `rows` of equal length: the group at `groups[i]` takes in the argument's row
+//! `rows[i]`. Groups are places in the output, so that one query's groups lie together in the cache.
+
+use super::argument::{Argument, Values};
+use crate::plan::AggregateFunction;
+
+/// Added to a group's count with every infinite or NaN argument: their number, above the count's own bits.
+const NON_FINITE: i64 = 1 << 48;
+
+/// The state of one aggregate for all groups.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    /// Arguments that are not NULL, of each group.
+    counts: Vec<i64>,
+    pub(super) state: State,
+}
+
+/// What is kept besides the count.
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    Count,
+    /// Sums of at most 32 bits each: fewer than 2^32 of them cannot overflow.
+    Sum64(Vec<i64>),
+    /// `None` once 128 bits were not enough.
+    Sum128(Vec<Option<i128>>),
+    /// Twice the precision of the result, as (high, low): the result does not depend on the rows' order, so a
+    /// batch gives what a query gives alone.
+    SumFloat(Vec<(f64, f64)>),
+    Least(Vec<i64>),
+    Greatest(Vec<i64>),
+    Least128(Vec<i128>),
+    Greatest128(Vec<i128>),
+}
+
+impl Accumulator {
+    /// No group yet.
+    pub fn new(function: AggregateFunction, argument: &Argument) -> Accumulator {
+        use AggregateFunction::*;
+        let state = match (function, &argument.values) {
+            (Count, _) => State::Count,
+            (Sum | Average, Values::Narrow(_)) => State::Sum64(Vec::new()),
+            (Sum | Average, Values::Integers(_) | Values::Decimals(..)) => State::Sum128(Vec::new()),
+            (Sum | Average, Values::Floats(_)) => State::SumFloat(Vec::new()),
+            (Min, Values::Decimals(..)) => State::Least128(Vec::new()),
+            (Max, Values::Decimals(..)) => State::Greatest128(Vec::new()),
+            (Min, Values::Narrow(_) | Values::Integers(_) | Values::Ordered(..)) => {
+                State::Least(Vec::new())
+            }
+            (Max, Values::Narrow(_) | Values::Integers(_) | Values::Ordered(..)) => {
+                State::Greatest(Vec::new())
+            }
+            (function, values) => unreachable!("{function:?} of {values:?}"),
+        };
+        Accumulator { counts: Vec::new(), state }
+    }
+
+    /// Makes room for groups up to `groups`.
+    pub fn grow(&mut self, groups: usize) {
+        self.counts.resize(groups, 0);
+        match &mut self.state {
+            State::Count => {}
+            State::Sum64(sums) => sums.resize(groups, 0),
+            State::Sum128(sums) => sums.resize(groups, Some(0)),
+            State::SumFloat(sums) => sums.resize(groups, (0.0, 0.0)),
+            State::Least(values) => values.resize(groups, i64::MAX),
+            State::Greatest(values) => values.resize(groups, i64::MIN),
+            State::Least128(values) => values.resize(groups, i128::MAX),
+            State::Greatest128(values) => values.resize(groups, i128::MIN),
+        }
+    }
+
+    /// Takes in rows of the argument.
+    pub fn fold(&mut self, argument: &Argument, groups: &[u32], rows: &[u32]) {
+        let counts = &mut self.counts;
+        match (&mut self.state, &argument.values) {
+            (State::Count, _) => argument.for_each(groups, rows, |group, _| counts[group] += 1),
+            (State::Sum64(sums), Values::Narrow(values)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    sums[group] += values[row];
+                })
+            }
+            (State::Sum128(sums), Values::Integers(values)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    add(&mut sums[group], Some(i128::from(values[row])));
+                })
+            }
+            (State::Sum128(sums), Values::Decimals(values, _)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    add(&mut sums[group], Some(values[row]));
+                })
+            }
+            (State::SumFloat(sums), Values::Floats(values)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    let value = values[row];
+                    counts[group] += if value.is_finite() { 1 } else { 1 + NON_FINITE };
+                    add_float(&mut sums[group], (value, 0.0));
+                })
+            }
+            (State::Least(least), Values::Narrow(values) | Values::Integers(values))
+            | (State::Least(least), Values::Ordered(values, _)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    least[group] = least[group].min(values[row]);
+                })
+            }
+            (State::Greatest(greatest), Values::Narrow(values) | Values::Integers(values))
+            | (State::Greatest(greatest), Values::Ordered(values, _)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    greatest[group] = greatest[group].max(values[row]);
+                })
+            }
+            (State::Least128(least), Values::Decimals(values, _)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    least[group] = least[group].min(values[row]);
+                })
+            }
+            (State::Greatest128(greatest), Values::Decimals(values, _)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    greatest[group] = greatest[group].max(values[row]);
+                })
+            }
+            (state, values) => unreachable!("{state:?} was made for other values than {values:?}"),
+        }
+    }
+
+    /// Takes in groups of another accumulator of the same aggregate: its group `first + i` goes to `groups[i]`.
+    pub fn merge(&mut self, other: &Accumulator, groups: &[u32], first: usize) {
+        let pairs = || groups.iter().zip(first..).map(|(&to, from)| (to as usize, from));
+        pairs().for_each(|(to, from)| self.counts[to] += other.counts[from]);
+        match (&mut self.state, &other.state) {
+            (State::Count, State::Count) => {}
+            (State::Sum64(to), State::Sum64(from)) => pairs().for_each(|(t, f)| to[t] += from[f]),
+            (State::Sum128(to), State::Sum128(from)) => {
+                pairs().for_each(|(t, f)| add(&mut to[t], from[f]))
+            }
+            (State::SumFloat(to), State::SumFloat(from)) => {
+                pairs().for_each(|(t, f)| add_float(&mut to[t], from[f]))
+            }
+            (State::Least(to), State::Least(from)) => {
+                pairs().for_each(|(t, f)| to[t] = to[t].min(from[f]))
+            }
+            (State::Greatest(to), State::Greatest(from)) => {
+                pairs().for_each(|(t, f)| to[t] = to[t].max(from[f]))
+            }
+            (State::Least128(to), State::Least128(from)) => {
+                pairs().for_each(|(t, f)| to[t] = to[t].min(from[f]))
+            }
+            (State::Greatest128(to), State::Greatest128(from)) => {
+                pairs().for_each(|(t, f)| to[t] = to[t].max(from[f]))
+            }
+            (to, from) => unreachable!("{to:?} takes in {from:?} of another aggregate"),
+        }
+    }
+
+    /// Arguments that are not NULL, by group.
+    pub fn count(&self, group: usize) -> i64 {
+        self.counts[group] & (NON_FINITE - 1)
+    }
+
+    /// Groups.
+    pub fn groups(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// A sum of floats; `None` where finite numbers left the type's range.
+    pub fn float_sum(&self, group: usize) -> Option<f64> {
+        let State::SumFloat(sums) = &self.state else { unreachable!("not a sum of floats") };
+        let (high, low) = sums[group];
+        match high.is_finite() {
+            true => Some(high + low),
+            false => (self.counts[group] >= NON_FINITE).then_some(high),
+        }
+    }
+
+    /// A sum of numbers that are not floats; `None` where it overflowed.
+    pub fn exact_sum(&self, group: usize) -> Option<i128> {
+        match &self.state {
+            State::Sum64(sums) => Some(i128::from(sums[group])),
+            State::Sum128(sums) => sums[group],
+            other => unreachable!("{other:?} is no exact sum"),
+        }
+    }
+}
+
+#[inline]
+fn add(sum: &mut Option<i128>, value: Option<i128>) {
+    *sum = sum.zip(value).and_then(|(sum, value)| sum.checked_add(value));
+}
+
+/// Knuth's two-sum: what rounding takes from the high part goes to the low part.
+#[inline]
+fn add_float(sum: &mut (f64, f64), value: (f64, f64)) {
+    let high = sum.0 + value.0;
+    let rounded = high - sum.0;
+    let lost = (sum.0 - (high - rounded)) + (value.0 - rounded);
+    *sum = (high, sum.1 + (lost + value.1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_sums_do_not_depend_on_the_order() {
+        let mut values = vec![1e16, 1.0, -1e16, 0.1, 1e-3, 7e15, -7e15];
+        let sum = |values: &[f64]| {
+            let mut sum = (0.0, 0.0);
+            values.iter().for_each(|&value| add_float(&mut sum, (value, 0.0)));
+            sum.0 + sum.1
+        };
+        let forwards = sum(&values);
+        values.reverse();
+        assert_eq!(forwards, sum(&values));
+        assert_eq!(forwards, 1.101);
+    }
+
+    #[test]
+    fn sums_of_decimals_remember_that_they_overflowed() {
+        let mut sum = Some(i128::MAX);
+        add(&mut sum, Some(1));
+        add(&mut sum, Some(-5));
+        assert_eq!(sum, None);
+    }
+}

@@ -1,0 +1,227 @@
+//! A column's values as 64-bit codes that are equal exactly where the values are.
+
+use std::hash::BuildHasher;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType as ArrowType, TimeUnit};
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashTable};
+
+use super::NO_ID;
+
+/// Codes of one column's rows. Numbers are their own codes; values wider than 64 bits get theirs from an
+/// interner that the caller keeps, which makes codes comparable between chunks.
+#[derive(Debug)]
+pub struct Codes {
+    /// One per row; arbitrary where the value is NULL.
+    pub codes: Vec<u64>,
+    /// The rows that are NULL.
+    pub nulls: Option<NullBuffer>,
+}
+
+impl Codes {
+    /// Whether the value of `row` is NULL.
+    #[inline]
+    pub fn is_null(&self, row: usize) -> bool {
+        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+}
+
+/// The code of a value that only the other side of a join has: it equals nothing.
+pub const UNKNOWN: u64 = u64::MAX;
+
+/// Wide values met in one column, numbered from 0.
+#[derive(Debug, Default)]
+pub struct Interner {
+    strings: Strings,
+    decimals: HashMap<i128, u32, FixedState>,
+    /// Digits after the point that decimals are brought to.
+    scale: u8,
+}
+
+impl Interner {
+    /// For a column whose decimals have `scale` digits after the point, or fewer.
+    pub fn new(scale: u8) -> Interner {
+        Interner { scale, ..Interner::default() }
+    }
+
+    /// The codes of a column; new values are numbered.
+    pub fn insert(&mut self, array: &ArrayRef) -> Codes {
+        let nulls = array.logical_nulls();
+        let codes = match (narrow(array), bytes_of(array)) {
+            (Some(codes), _) => codes,
+            (None, Some(bytes)) => {
+                bytes.map(|value| u64::from(self.strings.insert(value))).collect()
+            }
+            (None, None) => {
+                let (values, scale) = decimals(array);
+                let code = |&value: &i128| self.insert_decimal(value, scale);
+                values.iter().map(code).collect()
+            }
+        };
+        Codes { codes, nulls }
+    }
+
+    /// The codes of a column; values never numbered are [`UNKNOWN`].
+    pub fn find(&self, array: &ArrayRef) -> Codes {
+        let nulls = array.logical_nulls();
+        let known = |id: u32| if id == NO_ID { UNKNOWN } else { u64::from(id) };
+        let codes = match (narrow(array), bytes_of(array)) {
+            (Some(codes), _) => codes,
+            (None, Some(bytes)) => bytes.map(|value| known(self.strings.find(value))).collect(),
+            (None, None) => {
+                let (values, scale) = decimals(array);
+                values.iter().map(|&value| known(self.find_decimal(value, scale))).collect()
+            }
+        };
+        Codes { codes, nulls }
+    }
+
+    /// Whether codes of this column are numbers of the interner rather than the values themselves.
+    pub fn wide(array: &ArrayRef) -> bool {
+        matches!(array.data_type(), ArrowType::Decimal128(..)) || bytes_of(array).is_some()
+    }
+
+    fn insert_decimal(&mut self, value: i128, scale: u8) -> u64 {
+        let next = self.decimals.len() as u32;
+        let value = rescale(value, scale, self.scale).unwrap_or(i128::MIN);
+        u64::from(*self.decimals.entry(value).or_insert(next))
+    }
+
+    fn find_decimal(&self, value: i128, scale: u8) -> u32 {
+        let value = rescale(value, scale, self.scale);
+        value.and_then(|value| self.decimals.get(&value).copied()).unwrap_or(NO_ID)
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.strings.memory() + self.decimals.capacity() * 24
+    }
+}
+
+/// `value` with more digits after the point; `None` where 128 bits do not hold it.
+fn rescale(value: i128, from: u8, to: u8) -> Option<i128> {
+    value.checked_mul(10i128.checked_pow(u32::from(to.checked_sub(from)?))?)
+}
+
+fn decimals(array: &ArrayRef) -> (&[i128], u8) {
+    let ArrowType::Decimal128(_, scale) = array.data_type() else {
+        unreachable!("no SQL type maps to Arrow's {}", array.data_type())
+    };
+    (array.as_primitive::<Decimal128Type>().values(), *scale as u8)
+}
+
+/// Values of at most 64 bits as they are: integers of all widths by value, floats with one NaN and one zero.
+fn narrow(array: &ArrayRef) -> Option<Vec<u64>> {
+    fn by_value<T: ArrowPrimitiveType>(
+        array: &ArrayRef,
+        code: impl Fn(T::Native) -> u64,
+    ) -> Vec<u64> {
+        let array: &PrimitiveArray<T> = array.as_primitive();
+        array.values().iter().map(|&value| code(value)).collect()
+    }
+    Some(match array.data_type() {
+        ArrowType::Null => vec![0; array.len()],
+        ArrowType::Boolean => array.as_boolean().values().iter().map(u64::from).collect(),
+        ArrowType::Int16 => by_value::<Int16Type>(array, |value| i64::from(value) as u64),
+        ArrowType::Int32 => by_value::<Int32Type>(array, |value| i64::from(value) as u64),
+        ArrowType::Int64 => by_value::<Int64Type>(array, |value| value as u64),
+        ArrowType::Date32 => by_value::<Date32Type>(array, |value| i64::from(value) as u64),
+        ArrowType::Timestamp(TimeUnit::Microsecond, _) => {
+            by_value::<TimestampMicrosecondType>(array, |value| value as u64)
+        }
+        ArrowType::Float32 => by_value::<Float32Type>(array, |value| float(f64::from(value))),
+        ArrowType::Float64 => by_value::<Float64Type>(array, float),
+        _ => return None,
+    })
+}
+
+fn float(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
+}
+
+type BytesIterator<'a> = Box<dyn Iterator<Item = &'a [u8]> + 'a>;
+
+/// Variable-length values as bytes.
+pub fn bytes_of(array: &ArrayRef) -> Option<BytesIterator<'_>> {
+    fn all<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8] + 'a) -> BytesIterator<'a> {
+        Box::new((0..rows).map(value))
+    }
+    Some(match array.data_type() {
+        ArrowType::Utf8View => {
+            let array = array.as_string_view();
+            all(array.len(), move |row| array.value(row).as_bytes())
+        }
+        ArrowType::Utf8 => {
+            let array = array.as_string::<i32>();
+            all(array.len(), move |row| array.value(row).as_bytes())
+        }
+        ArrowType::LargeUtf8 => {
+            let array = array.as_string::<i64>();
+            all(array.len(), move |row| array.value(row).as_bytes())
+        }
+        ArrowType::Binary => {
+            let array = array.as_binary::<i32>();
+            all(array.len(), move |row| array.value(row))
+        }
+        ArrowType::BinaryView => {
+            let array = array.as_binary_view();
+            all(array.len(), move |row| array.value(row))
+        }
+        _ => return None,
+    })
+}
+
+/// Distinct byte strings, numbered from 0.
+#[derive(Debug, Default)]
+pub struct Strings {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    table: HashTable<u32>,
+}
+
+impl Strings {
+    /// Distinct strings so far.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The string of a number.
+    #[inline]
+    pub fn get(&self, id: u32) -> &[u8] {
+        let start = if id == 0 { 0 } else { self.ends[id as usize - 1] };
+        &self.bytes[start..self.ends[id as usize]]
+    }
+
+    /// The number of a string, a new one where it has none.
+    pub fn insert(&mut self, value: &[u8]) -> u32 {
+        let hash = FixedState::default().hash_one(value);
+        if let Some(&id) = self.table.find(hash, |&id| self.get(id) == value) {
+            return id;
+        }
+        let id = self.ends.len() as u32;
+        self.bytes.extend_from_slice(value);
+        self.ends.push(self.bytes.len());
+        let (bytes, ends) = (&self.bytes, &self.ends);
+        let rehash = |&id: &u32| {
+            let start = if id == 0 { 0 } else { ends[id as usize - 1] };
+            FixedState::default().hash_one(&bytes[start..ends[id as usize]])
+        };
+        self.table.insert_unique(hash, id, rehash);
+        id
+    }
+
+    /// The number of a string, [`NO_ID`] where it has none.
+    pub fn find(&self, value: &[u8]) -> u32 {
+        let hash = FixedState::default().hash_one(value);
+        self.table.find(hash, |&id| self.get(id) == value).copied().unwrap_or(NO_ID)
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * 8 + self.table.capacity() * 5
+    }
+}

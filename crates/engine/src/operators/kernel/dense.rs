@@ -1,0 +1,127 @@
+//! Numbers to dense ids, counted from 0 in order of first appearance.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+/// No id: the key was never given one.
+pub const NO_ID: u32 = u32::MAX;
+
+/// Keys `(prefix, code)` to dense ids. Small codes under prefix 0 are looked up in an array, all others in a
+/// hash table.
+#[derive(Debug, Default)]
+pub struct DenseIds {
+    /// Id by code, for prefix 0 and codes below its length.
+    direct: Vec<u32>,
+    table: HashTable<Entry>,
+    length: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    code: u64,
+    prefix: u32,
+    id: u32,
+}
+
+/// The array may have so many places per key: beyond that its cache misses cost more than hashing.
+const SPARSENESS: usize = 16;
+
+#[inline]
+fn hash(prefix: u32, code: u64) -> u64 {
+    FixedState::default().hash_one((prefix, code))
+}
+
+impl DenseIds {
+    /// Ids given so far.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length as usize
+    }
+
+    /// Prepares for `keys` more keys with codes up to `largest`: takes the array where it pays.
+    pub fn expect(&mut self, keys: usize, largest: u64) {
+        let places = SPARSENESS * (keys + self.len());
+        if largest < places as u64 && largest as usize >= self.direct.len() {
+            self.direct.resize(largest as usize + 1, NO_ID);
+        }
+    }
+
+    /// The id of a key, a new one where it has none.
+    #[inline]
+    pub fn insert(&mut self, prefix: u32, code: u64) -> u32 {
+        if prefix == 0 && code < self.direct.len() as u64 && self.direct[code as usize] != NO_ID {
+            return self.direct[code as usize];
+        }
+        self.insert_slow(prefix, code)
+    }
+
+    fn insert_slow(&mut self, prefix: u32, code: u64) -> u32 {
+        let direct = prefix == 0 && code < self.direct.len() as u64;
+        if direct && self.table.is_empty() {
+            self.direct[code as usize] = self.length;
+            self.length += 1;
+            return self.length - 1;
+        }
+        let hashed = hash(prefix, code);
+        let same = |entry: &Entry| entry.code == code && entry.prefix == prefix;
+        if let Some(entry) = self.table.find(hashed, same) {
+            return entry.id;
+        }
+        let id = self.length;
+        self.length += 1;
+        if direct {
+            self.direct[code as usize] = id;
+        } else {
+            let rehash = |entry: &Entry| hash(entry.prefix, entry.code);
+            self.table.insert_unique(hashed, Entry { code, prefix, id }, rehash);
+        }
+        id
+    }
+
+    /// The id of a key, [`NO_ID`] where it has none.
+    #[inline]
+    pub fn find(&self, prefix: u32, code: u64) -> u32 {
+        if prefix == 0 && code < self.direct.len() as u64 {
+            let id = self.direct[code as usize];
+            if id != NO_ID || self.table.is_empty() {
+                return id;
+            }
+        }
+        let same = |entry: &&Entry| entry.code == code && entry.prefix == prefix;
+        let found = self.table.find(hash(prefix, code), |entry| same(&entry));
+        found.map_or(NO_ID, |entry| entry.id)
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.direct.capacity() * 4 + self.table.capacity() * (size_of::<Entry>() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_dense_in_order_of_appearance_and_stay() {
+        let mut ids = DenseIds::default();
+        let first: Vec<u32> = [7, 9, 7, u64::MAX].iter().map(|&code| ids.insert(0, code)).collect();
+        ids.expect(100, 200);
+        let second: Vec<u32> =
+            [9, 11, 7, u64::MAX].iter().map(|&code| ids.insert(0, code)).collect();
+        assert_eq!((first, second), (vec![0, 1, 0, 2], vec![1, 3, 0, 2]));
+        assert_eq!(ids.len(), 4);
+        let found: Vec<u32> = [7, 9, 11, 12, 500].iter().map(|&code| ids.find(0, code)).collect();
+        assert_eq!(found, [0, 1, 3, NO_ID, NO_ID]);
+    }
+
+    #[test]
+    fn prefixes_are_part_of_the_key() {
+        let mut ids = DenseIds::default();
+        ids.expect(10, 100);
+        assert_eq!([ids.insert(0, 5), ids.insert(1, 5), ids.insert(2, 5)], [0, 1, 2]);
+        assert_eq!([ids.find(0, 5), ids.find(1, 5), ids.find(3, 5)], [0, 1, NO_ID]);
+    }
+}

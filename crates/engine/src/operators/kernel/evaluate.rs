@@ -1,0 +1,215 @@
+//! Scalars over the rows of Tuples, with each activation's parameters and each activation's errors.
+//!
+//! An expression that reads parameters is evaluated per (row, slot): the row is "query = tuple", so such Tuples
+//! must be expanded first ([`one_slot_per_row`]). An error belongs to the activations that want the row: the
+//! rows at fault are found by halving, their activations fail, all others get their values.
+
+use arrow_array::{ArrayRef, UInt32Array};
+
+use super::arrays::{constant_array, values_array};
+use crate::operators::{Batch, Faults};
+use crate::query_set::{QuerySets, Tuples};
+use crate::types::{DataType, Error, Expression, Result, Scalar, Slot, Value};
+
+/// Whether the scalar's value may depend on the activation.
+pub fn reads_parameters(scalar: &Scalar) -> bool {
+    match scalar {
+        Scalar::Parameter(_) => true,
+        Scalar::Expression(expression) => !expression.parameters().is_empty(),
+        Scalar::Column(_) | Scalar::Literal(_) => false,
+    }
+}
+
+/// The same rows, each wanted by one slot: rows that several want come several times, slot after slot.
+pub fn one_slot_per_row(tuples: Tuples, batch: &Batch<'_>) -> Tuples {
+    match &tuples.sets {
+        QuerySets::Single(_) => return tuples,
+        QuerySets::Uniform(id) if batch.sets.single(*id).is_some() => return tuples,
+        _ => {}
+    }
+    let buckets = tuples.sets.expand(tuples.rows, batch.sets);
+    let mut slots = Vec::with_capacity(buckets.rows.len());
+    for (slot, rows) in buckets.iter() {
+        slots.extend(std::iter::repeat_n(slot, rows.len()));
+    }
+    let shared = Tuples { sets: QuerySets::Uniform(batch.sets.all()), ..tuples };
+    let mut expanded = shared.take(&buckets.rows);
+    expanded.sets = QuerySets::Single(slots);
+    expanded
+}
+
+/// A scalar's value for every row. Where it fails the row's value is NULL and its slots have a fault. Rows must
+/// have one slot each where the scalar [reads parameters](reads_parameters).
+pub fn evaluate(
+    scalar: &Scalar,
+    data_type: DataType,
+    tuples: &Tuples,
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) -> ArrayRef {
+    match scalar {
+        Scalar::Column(column) => tuples.column(*column),
+        Scalar::Literal(value) => constant_array(data_type, value, tuples.rows),
+        Scalar::Parameter(parameter) => parameter_array(*parameter, data_type, tuples, batch),
+        Scalar::Expression(expression) => evaluate_expression(&**expression, tuples, batch, faults),
+    }
+}
+
+/// An expression's value for every row; see [`evaluate`].
+pub fn evaluate_expression(
+    expression: &dyn Expression,
+    tuples: &Tuples,
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) -> ArrayRef {
+    let inputs = Inputs::gather(expression, tuples, batch);
+    match inputs.evaluate(expression) {
+        Ok(array) => array,
+        Err(error) => evaluate_around_faults(expression, &inputs, error, tuples, batch, faults),
+    }
+}
+
+/// A scalar that reads no column, for one activation.
+pub fn evaluate_constant(scalar: &Scalar, slot: Slot, batch: &Batch<'_>) -> Result<Value> {
+    match scalar {
+        Scalar::Literal(value) => Ok(value.clone()),
+        Scalar::Parameter(parameter) => Ok(batch.parameters[slot.index()][*parameter].clone()),
+        Scalar::Column(column) => unreachable!("column {column} where there is no row"),
+        Scalar::Expression(expression) => {
+            let parameters = expression.parameters().iter().map(|&parameter| {
+                let value = &batch.parameters[slot.index()][parameter];
+                constant_array(batch.types[slot.index()][parameter], value, 1)
+            });
+            let array = expression.evaluate(&[], &parameters.collect::<Vec<_>>(), 1)?;
+            Ok(crate::types::array_cell(&array, 0).to_owned())
+        }
+    }
+}
+
+fn parameter_array(
+    parameter: usize,
+    data_type: DataType,
+    tuples: &Tuples,
+    batch: &Batch<'_>,
+) -> ArrayRef {
+    let value = |slot: Slot| &batch.parameters[slot.index()][parameter];
+    match &tuples.sets {
+        QuerySets::Single(slots) => values_array(data_type, slots.iter().map(|&slot| value(slot))),
+        QuerySets::Uniform(id) => match batch.sets.single(*id) {
+            Some(slot) => constant_array(data_type, value(slot), tuples.rows),
+            None => {
+                assert_eq!(tuples.rows, 0, "rows were expanded to one slot each");
+                constant_array(data_type, &Value::Null, 0)
+            }
+        },
+        _ => unreachable!("rows were expanded to one slot each"),
+    }
+}
+
+struct Inputs {
+    columns: Vec<ArrayRef>,
+    parameters: Vec<ArrayRef>,
+    rows: usize,
+}
+
+impl Inputs {
+    fn gather(expression: &dyn Expression, tuples: &Tuples, batch: &Batch<'_>) -> Inputs {
+        let columns = expression.columns().iter().map(|&column| tuples.column(column));
+        let parameters = expression.parameters().iter().map(|&parameter| {
+            let data_type = type_of(parameter, tuples, batch);
+            parameter_array(parameter, data_type, tuples, batch)
+        });
+        let (columns, parameters) = (columns.collect(), parameters.collect());
+        Inputs { columns, parameters, rows: tuples.rows }
+    }
+
+    fn evaluate(&self, expression: &dyn Expression) -> Result<ArrayRef> {
+        expression.evaluate(&self.columns, &self.parameters, self.rows)
+    }
+
+    fn take(&self, rows: &[u32]) -> Inputs {
+        let take =
+            |arrays: &[ArrayRef]| arrays.iter().map(|array| take_rows(array, rows)).collect();
+        let (columns, parameters) = (take(&self.columns), take(&self.parameters));
+        Inputs { columns, parameters, rows: rows.len() }
+    }
+}
+
+/// Slots that evaluate the same expression are of templates that gave its parameters the same types.
+fn type_of(parameter: usize, tuples: &Tuples, batch: &Batch<'_>) -> DataType {
+    let slot = match &tuples.sets {
+        QuerySets::Single(slots) => slots.first().copied(),
+        QuerySets::Uniform(id) => batch.sets.single(*id),
+        _ => None,
+    };
+    slot.map_or(DataType::Boolean, |slot| batch.types[slot.index()][parameter])
+}
+
+/// The rows named, in that order.
+pub fn take_rows(array: &ArrayRef, rows: &[u32]) -> ArrayRef {
+    let indices = UInt32Array::from(rows.to_vec());
+    arrow_select::take::take(array, &indices, None).expect("rows lie inside the array")
+}
+
+/// Finds the rows that fail, fails their slots and evaluates the rows that are left.
+fn evaluate_around_faults(
+    expression: &dyn Expression,
+    inputs: &Inputs,
+    error: Error,
+    tuples: &Tuples,
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) -> ArrayRef {
+    let all: Vec<u32> = (0..tuples.rows as u32).collect();
+    let mut search = Search { expression, inputs, tuples, batch, faults };
+    search.halve(&all, error);
+    let sound: Vec<u32> = all.into_iter().filter(|&row| search.is_wanted(row)).collect();
+    let value = inputs.take(&sound).evaluate(expression);
+    let value = value.expect("rows that fail alone are out, and expressions work row by row");
+    scatter(&value, &sound, tuples.rows)
+}
+
+struct Search<'a> {
+    expression: &'a dyn Expression,
+    inputs: &'a Inputs,
+    tuples: &'a Tuples,
+    batch: &'a Batch<'a>,
+    faults: &'a mut Faults,
+}
+
+impl Search<'_> {
+    /// `rows` fail with `error` when evaluated together.
+    fn halve(&mut self, rows: &[u32], error: Error) {
+        if let &[row] = rows {
+            let set = self.tuples.sets.row(row as usize);
+            set.for_each(self.batch.sets, |slot| self.faults.add(slot, error.clone()));
+            return;
+        }
+        let (left, right) = rows.split_at(rows.len() / 2);
+        for half in [left, right] {
+            let wanted: Vec<u32> = half.iter().copied().filter(|&r| self.is_wanted(r)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            if let Err(error) = self.inputs.take(&wanted).evaluate(self.expression) {
+                self.halve(&wanted, error);
+            }
+        }
+    }
+
+    /// Whether a slot without a fault wants the row.
+    fn is_wanted(&self, row: u32) -> bool {
+        let mut wanted = false;
+        let set = self.tuples.sets.row(row as usize);
+        set.for_each(self.batch.sets, |slot| wanted |= !self.faults.contains(slot));
+        wanted
+    }
+}
+
+/// `values[i]` at row `rows[i]`, NULL elsewhere.
+fn scatter(values: &ArrayRef, rows: &[u32], total: usize) -> ArrayRef {
+    let mut places: Vec<Option<u32>> = vec![None; total];
+    rows.iter().enumerate().for_each(|(place, &row)| places[row as usize] = Some(place as u32));
+    let indices = UInt32Array::from(places);
+    arrow_select::take::take(values, &indices, None).expect("places lie inside the array")
+}
