@@ -41,7 +41,9 @@ impl Accumulator {
         let state = match (function, &argument.values) {
             (Count, _) => State::Count,
             (Sum | Average, Values::Narrow(_)) => State::Sum64(Vec::new()),
-            (Sum | Average, Values::Integers(_) | Values::Decimals(..)) => State::Sum128(Vec::new()),
+            (Sum | Average, Values::Integers(_) | Values::Decimals(..)) => {
+                State::Sum128(Vec::new())
+            }
             (Sum | Average, Values::Floats(_)) => State::SumFloat(Vec::new()),
             (Min, Values::Decimals(..)) => State::Least128(Vec::new()),
             (Max, Values::Decimals(..)) => State::Greatest128(Vec::new()),

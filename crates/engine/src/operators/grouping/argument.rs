@@ -210,9 +210,8 @@ fn float_of_order(number: i64) -> f64 {
 
 /// Ranks of strings among the distinct ones: comparing them once here makes all later comparisons cheap.
 fn ranks(array: &ArrayRef) -> Values {
-    let bytes = bytes_of(array).unwrap_or_else(|| {
-        unreachable!("no SQL type maps to Arrow's {}", array.data_type())
-    });
+    let bytes = bytes_of(array)
+        .unwrap_or_else(|| unreachable!("no SQL type maps to Arrow's {}", array.data_type()));
     let mut strings = Strings::default();
     let numbers: Vec<u32> = bytes.map(|value| strings.insert(value)).collect();
     let mut order: Vec<u32> = (0..strings.len() as u32).collect();
@@ -221,7 +220,9 @@ fn ranks(array: &ArrayRef) -> Values {
     order.iter().zip(0..).for_each(|(&number, place)| rank[number as usize] = place);
     let sorted = order.iter().map(|&number| strings.get(number));
     let back: ArrayRef = match array.data_type() {
-        ArrowType::Binary | ArrowType::BinaryView => Arc::new(BinaryArray::from_iter_values(sorted)),
+        ArrowType::Binary | ArrowType::BinaryView => {
+            Arc::new(BinaryArray::from_iter_values(sorted))
+        }
         _ => Arc::new(StringViewArray::from_iter_values(
             sorted.map(|s| std::str::from_utf8(s).expect("strings are UTF-8")),
         )),
@@ -245,10 +246,7 @@ impl Back {
 }
 
 /// An array of numbers as a type whose values they are, or stand for in order.
-pub fn number_array(
-    data_type: &ArrowType,
-    numbers: impl Iterator<Item = Option<i64>>,
-) -> ArrayRef {
+pub fn number_array(data_type: &ArrowType, numbers: impl Iterator<Item = Option<i64>>) -> ArrayRef {
     match data_type {
         ArrowType::Boolean => {
             Arc::new(numbers.map(|n| n.map(|n| n != 0)).collect::<BooleanArray>())

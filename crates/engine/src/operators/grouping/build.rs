@@ -166,9 +166,8 @@ fn evaluate_arguments(
             let filter = aggregate.filter.as_ref();
             let filter = filter.map(|f| evaluate_expression(&**f, tuples, batch, faults));
             let argument = aggregate.argument.as_ref();
-            let argument = argument.map(|argument| {
-                evaluate(argument, argument_type(argument), tuples, batch, faults)
-            });
+            let argument = argument
+                .map(|argument| evaluate(argument, argument_type(argument), tuples, batch, faults));
             (argument, filter)
         })
         .collect()

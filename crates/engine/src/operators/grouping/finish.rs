@@ -82,7 +82,10 @@ impl Groups {
             count,
             arguments,
             representatives,
-            phases: Phases::Disjoint(Vec::new(), SlotBuckets { offsets: vec![0], rows: Vec::new() }),
+            phases: Phases::Disjoint(
+                Vec::new(),
+                SlotBuckets { offsets: vec![0], rows: Vec::new() },
+            ),
             keys: node.keys.len(),
         };
         merged.phases = merged.choose(node, batch, &sets);
@@ -114,14 +117,24 @@ impl Groups {
                 }
                 sets_of(owners, sets.len())
             }
-            Phases::BySlot(buckets) => self.finish_slots(node, batch, set, (part, parts), |slot| {
-                output.rows(buckets.rows(slot))
-            }, &buckets.offsets),
+            Phases::BySlot(buckets) => self.finish_slots(
+                node,
+                batch,
+                set,
+                (part, parts),
+                |slot| output.rows(buckets.rows(slot)),
+                &buckets.offsets,
+            ),
             Phases::Merged(partials) => {
                 let offsets = &partials.sets.offsets;
-                self.finish_slots(node, batch, set, (part, parts), |slot| {
-                    output.partials(partials, partials.sets.rows(slot))
-                }, offsets)
+                self.finish_slots(
+                    node,
+                    batch,
+                    set,
+                    (part, parts),
+                    |slot| output.partials(partials, partials.sets.rows(slot)),
+                    offsets,
+                )
             }
         };
         output.into_tuples(node, batch, owners, faults)
@@ -305,7 +318,9 @@ fn slot_range(offsets: &[u32], part: usize, parts: usize) -> std::ops::Range<usi
     let edge = |part: usize| match part {
         0 => 0,
         part if part == parts => slots,
-        part => offsets.partition_point(|&offset| (offset as usize) < total * part / parts).min(slots),
+        part => {
+            offsets.partition_point(|&offset| (offset as usize) < total * part / parts).min(slots)
+        }
     };
     edge(part)..edge(part + 1)
 }
@@ -394,7 +409,8 @@ impl<'a> Output<'a> {
         for (accumulator, argument) in self.accumulators.iter_mut().zip(&self.input.arguments) {
             let Some(distinct) = &argument.distinct else { continue };
             let mut pairs: Vec<(u32, u32)> = Vec::new();
-            let places = rows.iter().map(|&row| self.places[self.input.groups[row as usize] as usize]);
+            let places =
+                rows.iter().map(|&row| self.places[self.input.groups[row as usize] as usize]);
             let (groups, values) = distinct.pairs(&places.collect::<Vec<_>>(), rows);
             accumulator.fold(argument, &groups, &values);
         }

@@ -26,9 +26,13 @@ pub fn results(
             let counts = groups.map(|group| accumulator.count(group));
             Arc::new(PrimitiveArray::<Int64Type>::from_iter_values(counts))
         }
-        AggregateFunction::Min | AggregateFunction::Max => extremes(argument, accumulator, aggregate),
+        AggregateFunction::Min | AggregateFunction::Max => {
+            extremes(argument, accumulator, aggregate)
+        }
         AggregateFunction::Sum | AggregateFunction::Average => match aggregate.data_type {
-            DataType::Real | DataType::Double => float_results(aggregate, argument, accumulator, fail),
+            DataType::Real | DataType::Double => {
+                float_results(aggregate, argument, accumulator, fail)
+            }
             _ => exact_results(aggregate, argument, accumulator, fail),
         },
     }
@@ -76,7 +80,8 @@ fn float_results(
         let mean = aggregate.function == AggregateFunction::Average;
         let result = sum.map(|sum| if mean { sum / count as f64 } else { sum });
         let real = aggregate.data_type == DataType::Real;
-        let result = result.filter(|v| !real || v.is_infinite() || (*v as f32).is_finite() || v.is_nan());
+        let result =
+            result.filter(|v| !real || v.is_infinite() || (*v as f32).is_finite() || v.is_nan());
         if result.is_none() {
             fail(group, Error::new(SqlState::NumericOutOfRange, "value out of range: overflow"));
         }
