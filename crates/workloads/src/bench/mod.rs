@@ -8,7 +8,7 @@ mod load;
 use clap::{Args, Subcommand};
 
 pub use self::bookstore::BookstoreOptions;
-pub use self::load::load_bookstore;
+pub use self::load::{LoadTimes, Population, load_bookstore};
 
 /// What to measure.
 #[derive(Debug, Args)]

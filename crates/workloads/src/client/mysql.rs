@@ -4,6 +4,7 @@ use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Value};
 
+use super::postgres::EPOCH_DAYS;
 use super::rows::Encoding;
 use super::{Client, Failure, Parameter, Prepared, Result, Rows};
 
@@ -22,7 +23,9 @@ impl MysqlClient {
             .tcp_port(port)
             .user(Some(user))
             .db_name(Some(database))
-            .prefer_socket(false);
+            .prefer_socket(false)
+            // Every statement of the workload stays prepared.
+            .stmt_cache_size(Some(256));
         let connection = Conn::new(options)?;
         Ok(MysqlClient { connection, statements: Vec::new(), rows: Rows::default() })
     }
@@ -61,8 +64,9 @@ impl Client for MysqlClient {
         self.rows.encodings.extend(encodings);
         self.rows.affected = result.affected_rows();
         for row in result.by_ref() {
-            for value in row?.unwrap() {
-                push(&mut self.rows, value);
+            for (column, value) in row?.unwrap().into_iter().enumerate() {
+                let encoding = self.rows.encodings[column];
+                push(&mut self.rows, value, encoding);
             }
             self.rows.rows += 1;
         }
@@ -120,18 +124,29 @@ fn civil(days: i64) -> (u16, u8, u8) {
     (next(), next() as u8, next() as u8)
 }
 
+/// The day counted from 1970-01-01: the inverse of [`civil`].
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let year_of_era = year.rem_euclid(400);
+    let shifted_month = (month + 9) % 12;
+    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    year.div_euclid(400) * 146_097 + day_of_era - 719_468
+}
+
 fn encoding(column: ColumnType) -> Encoding {
     use ColumnType::*;
     match column {
         MYSQL_TYPE_TINY | MYSQL_TYPE_SHORT | MYSQL_TYPE_INT24 | MYSQL_TYPE_LONG
         | MYSQL_TYPE_LONGLONG => Encoding::Integer,
         MYSQL_TYPE_FLOAT | MYSQL_TYPE_DOUBLE => Encoding::Float,
-        MYSQL_TYPE_DATE | MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => Encoding::Opaque,
+        MYSQL_TYPE_DATE => Encoding::Date,
+        MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => Encoding::Timestamp,
         _ => Encoding::Text,
     }
 }
 
-fn push(rows: &mut Rows, value: Value) {
+fn push(rows: &mut Rows, value: Value, encoding: Encoding) {
     match value {
         Value::NULL => rows.push(None),
         Value::Bytes(bytes) => rows.push(Some(&bytes)),
@@ -139,6 +154,16 @@ fn push(rows: &mut Rows, value: Value) {
         Value::UInt(v) => rows.push(Some(&v.to_be_bytes())),
         Value::Float(v) => rows.push(Some(&v.to_be_bytes())),
         Value::Double(v) => rows.push(Some(&v.to_be_bytes())),
+        Value::Date(year, month, day, hour, minute, second, fraction) => {
+            let days =
+                days(i64::from(year), i64::from(month), i64::from(day)) - i64::from(EPOCH_DAYS);
+            let of_day = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+            let micros = (days * 86_400 + of_day) * 1_000_000 + i64::from(fraction);
+            match encoding {
+                Encoding::Date => rows.push(Some(&(days as i32).to_be_bytes())),
+                _ => rows.push(Some(&micros.to_be_bytes())),
+            }
+        }
         other => rows.push(Some(other.as_sql(true).as_bytes())),
     }
 }
@@ -146,6 +171,14 @@ fn push(rows: &mut Rows, value: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_and_dates_are_inverse() {
+        for day in [-30_000, -1, 0, 59, 60, 10_957, 19_782, 20_000] {
+            let (year, month, of_month) = civil(day);
+            assert_eq!(days(year.into(), month.into(), of_month.into()), day);
+        }
+    }
 
     #[test]
     fn repeated_parameters_keep_their_order() {

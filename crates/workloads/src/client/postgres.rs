@@ -17,7 +17,7 @@ use super::{Client, Failure, Parameter, Prepared, Result, Rows};
 /// Microseconds from 1970 to PostgreSQL's epoch, 2000-01-01.
 const EPOCH_MICROSECONDS: i64 = 946_684_800_000_000;
 /// Days from 1970 to PostgreSQL's epoch.
-const EPOCH_DAYS: i32 = 10_957;
+pub(super) const EPOCH_DAYS: i32 = 10_957;
 
 /// One connection to PostgreSQL or SharedDB.
 pub struct PostgresClient {
@@ -262,6 +262,8 @@ fn encoding(type_id: u32) -> Encoding {
         20 | 21 | 23 | 26 => Encoding::Integer,
         700 | 701 => Encoding::Float,
         18 | 19 | 25 | 705 | 1042 | 1043 => Encoding::Text,
+        1082 => Encoding::Date,
+        1114 | 1184 => Encoding::Timestamp,
         _ => Encoding::Opaque,
     }
 }

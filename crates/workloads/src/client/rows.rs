@@ -9,6 +9,10 @@ pub enum Encoding {
     Float,
     /// Characters.
     Text,
+    /// Big-endian days since 2000-01-01.
+    Date,
+    /// Big-endian microseconds since 2000-01-01.
+    Timestamp,
     /// Anything else, compared byte by byte only.
     Opaque,
 }
@@ -112,7 +116,9 @@ impl Rows {
                 (_, Encoding::Integer) => self.integer(row, column).to_string(),
                 (_, Encoding::Float) => format!("{:.6}", self.float(row, column)),
                 (_, Encoding::Text) => self.text(row, column).trim_end().to_owned(),
-                (Some(bytes), Encoding::Opaque) => format!("{bytes:02x?}"),
+                (Some(bytes), Encoding::Date | Encoding::Timestamp | Encoding::Opaque) => {
+                    format!("{bytes:02x?}")
+                }
             })
             .collect()
     }
