@@ -1,0 +1,51 @@
+# Two commands do everything on a fresh machine with a Rust toolchain: `make run` and `make test`.
+
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+
+# A build cache outside the checkout is used where there is one, so that a clean clone need not build all
+# dependencies again. CARGO_TARGET_DIR wins.
+SHAREDDB_CACHE ?= $(HOME)/.cache/shareddb/target
+ifneq ($(wildcard $(SHAREDDB_CACHE)/.),)
+export CARGO_TARGET_DIR ?= $(SHAREDDB_CACHE)
+endif
+
+.PHONY: run test install format lint docs unit clients deny bench
+
+# A release server on 127.0.0.1:7432 with the demo bookstore in it.
+run:
+	cargo run --release --bin shareddb -- serve --listen 127.0.0.1:7432 --demo bookstore
+
+# All checks, client tests included.
+test: install format lint docs unit clients deny
+
+# What the tests need beyond the toolchain: PostgreSQL's client programs (psql, pgbench), a JDK and Maven for
+# JDBC, Python for psycopg.
+install:
+	scripts/install-test-tools.sh
+
+format:
+	cargo fmt --all --check
+
+lint:
+	cargo clippy --workspace --all-targets -- -D warnings
+
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+unit:
+	cargo test --workspace
+
+clients:
+	cargo build --bin shareddb
+	crates/server/tests/clients/run.sh
+
+# Licences, banned and unsound crates; skipped where cargo-deny is not installed.
+deny:
+	@if command -v cargo-deny > /dev/null; then cargo deny check licenses bans sources; \
+	else echo "cargo-deny is not installed: skipped"; fi
+
+# The recorded figures (docs/benchmarks.md tells how long it takes).
+bench:
+	cargo build --release --bin shareddb
+	scripts/bench.sh
