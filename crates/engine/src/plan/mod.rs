@@ -5,10 +5,32 @@
 //! signature, so templates that join the same tables on the same keys share the operator whatever their
 //! predicates. Out go nodes that `heartbeat` runs, costs for *shared or alone*, and EXPLAIN's text.
 
+mod access;
+mod catalog;
+mod column_comparison;
+mod columns;
+mod compile;
+mod compile_join;
+mod compiled;
+pub mod cost;
+mod dependencies;
+mod join_graph;
+mod join_order;
+mod lift;
+mod push_filters;
+mod selectivity;
+mod semi_joins;
 mod template;
 mod write;
 
 pub use crate::types::Check;
+pub use access::{Access, IndexAccess};
+pub use catalog::{Catalog, PlannedTable};
+pub use column_comparison::{compare, opaque};
+pub use compile::compile;
+pub use compiled::{
+    CompiledSubquery, CompiledTemplate, DerivedParameter, Estimate, Operation, Operator, Weight,
+};
 pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
     TemplatePlan,

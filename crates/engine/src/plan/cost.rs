@@ -1,0 +1,150 @@
+//! What an operator costs, in nanoseconds on one core, and whether a batch should share it.
+//!
+//! The constants are measured once with the operators' benchmarks on a current server core; only their
+//! proportions matter to plans. The prediction is kept beside the measured time of each heartbeat
+//! (`shareddb.operators`), where a wrong constant shows.
+
+use super::compiled::{Estimate, Operation, Operator};
+
+/// Looking at a row in a scan.
+pub const SCAN_ROW: f64 = 1.0;
+/// Finding a key in an index.
+pub const PROBE: f64 = 80.0;
+/// Reading a row that an index named: a random access.
+pub const FETCH: f64 = 25.0;
+/// Putting a row into a hash table.
+pub const HASH_BUILD: f64 = 40.0;
+/// Looking a row up in a hash table.
+pub const HASH_PROBE: f64 = 30.0;
+/// Comparing one pair of a join without keys.
+pub const PAIR: f64 = 5.0;
+/// Putting a row into its group.
+pub const GROUP_ROW: f64 = 25.0;
+/// One comparison of a sort.
+pub const SORT_COMPARISON: f64 = 6.0;
+/// Evaluating an expression on a row.
+pub const EVALUATE: f64 = 5.0;
+/// Handing a result row to one activation.
+pub const ROUTE_ROW: f64 = 4.0;
+/// Starting an operator: allocations, a task on a worker.
+pub const START: f64 = 500.0;
+/// What carrying query sets adds to the work on a row when several activations share an operator.
+pub const SET_OVERHEAD: f64 = 1.3;
+
+/// Whether an operator runs once for all activations of a batch or once for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// f(union) is cheaper.
+    Shared,
+    /// The sum of f(nᵢ) is cheaper.
+    Alone,
+}
+
+/// A choice and the two predictions behind it, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// What was chosen.
+    pub choice: Choice,
+    /// f(union) with the overhead of query sets.
+    pub shared: f64,
+    /// Σ f(nᵢ).
+    pub alone: f64,
+}
+
+/// Nanoseconds of one operator over so many input rows.
+pub fn operator(operation: &Operation, input: f64, output: f64) -> f64 {
+    let work = match operation {
+        Operation::Scan { access: super::Access::Scan, .. } => input * SCAN_ROW,
+        Operation::Scan { .. } => PROBE + input * FETCH,
+        Operation::Values { .. } | Operation::Union => 0.0,
+        Operation::Filter { .. } => input * EVALUATE,
+        Operation::Project { expressions, .. } => {
+            let moved = |s: &&crate::types::Scalar| !matches!(s, crate::types::Scalar::Column(_));
+            input * EVALUATE * expressions.iter().filter(moved).count() as f64
+        }
+        Operation::IndexJoin { keys, .. } => input * PROBE * keys.len() as f64 + output * FETCH,
+        Operation::HashJoin { .. } => input * HASH_PROBE + output * FETCH,
+        Operation::Aggregate { aggregates, .. } => {
+            input * (GROUP_ROW + EVALUATE * aggregates.len() as f64)
+        }
+        Operation::Distinct => input * GROUP_ROW,
+        Operation::Sort { .. } => input * input.max(2.0).log2() * SORT_COMPARISON,
+        Operation::Limit { .. } => output * ROUTE_ROW,
+    };
+    START + work
+}
+
+/// Shared or alone for a batch of `activations`, from estimates of one activation and of all.
+pub fn decide(node: &Operator, activations: usize) -> Decision {
+    let n = activations as f64;
+    let input = node.input_estimate();
+    let one = operator(&node.operation, input.rows, node.estimate.rows);
+    let all = operator(&node.operation, input.union(n), node.estimate.union(n));
+    let shared = if activations > 1 { all * SET_OVERHEAD } else { all };
+    let alone = one * n;
+    let choice = if activations > 1 && alone < shared { Choice::Alone } else { Choice::Shared };
+    Decision { choice, shared, alone }
+}
+
+impl Operator {
+    /// Rows that come in: of the outer input for joins, those looked at for scans.
+    pub fn input_estimate(&self) -> Estimate {
+        match (&self.operation, self.inputs.first()) {
+            (Operation::Union, _) | (_, None) => self.source_estimate(),
+            (_, Some(first)) => first.estimate,
+        }
+    }
+
+    fn source_estimate(&self) -> Estimate {
+        match &self.operation {
+            Operation::Scan { access: super::Access::Scan, .. } => {
+                Estimate { rows: self.looked_at, limit: self.looked_at, cost: 0.0 }
+            }
+            _ => self.estimate,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compiled::Operator;
+    use super::*;
+    use crate::types::NodeId;
+
+    fn sort_over(rows: f64, limit: f64) -> Operator {
+        let estimate = Estimate { rows, limit, cost: 0.0 };
+        let input = Operator {
+            operation: Operation::Union,
+            inputs: vec![],
+            types: vec![],
+            estimate,
+            looked_at: rows,
+            node: NodeId(0),
+        };
+        Operator {
+            operation: Operation::Sort { keys: vec![], skip: None, fetch: None },
+            inputs: vec![input.clone()],
+            ..input
+        }
+    }
+
+    #[test]
+    fn overlapping_inputs_are_sorted_once() {
+        let decision = decide(&sort_over(10_000.0, 12_000.0), 100);
+        assert_eq!(decision.choice, Choice::Shared);
+        assert!(decision.shared * 20.0 < decision.alone);
+    }
+
+    #[test]
+    fn disjoint_inputs_are_sorted_one_by_one() {
+        // n log n of the union of disjoint inputs is more than the sum (SharedDB paper, section 3.4).
+        let decision = decide(&sort_over(1_000.0, 1e9), 100);
+        assert_eq!(decision.choice, Choice::Alone);
+    }
+
+    #[test]
+    fn one_activation_shares_with_nobody() {
+        let decision = decide(&sort_over(1_000.0, 1e9), 1);
+        assert_eq!((decision.choice, decision.shared), (Choice::Shared, decision.alone));
+    }
+}

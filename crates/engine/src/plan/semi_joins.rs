@@ -1,0 +1,109 @@
+//! Semi joins on keys alone become inner joins with the distinct keys: then they take part in join ordering.
+//!
+//! `o_c_id IN (SELECT ...)` over a join of orders and order lines restricts the orders before their lines are
+//! looked up. Where the right side is a table with an index on the key, the semi join stays: probing is cheaper.
+
+use super::catalog::Catalog;
+use super::push_filters::width;
+use super::{JoinKind, PlanNode};
+use crate::types::{DataType, Result, Scalar};
+
+/// The tree with its semi joins turned where that helps.
+pub fn turn_semi_joins(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
+    let node = inputs(node, catalog)?;
+    let PlanNode::Join { kind: JoinKind::Semi, left, right, keys, residual } = node else {
+        return Ok(node);
+    };
+    if keys.is_empty() || !residual.is_empty() || probes(&right, &keys, catalog)? {
+        return Ok(PlanNode::Join { kind: JoinKind::Semi, left, right, keys, residual });
+    }
+    let right_types = types(&right, catalog)?;
+    let left_types = types(&left, catalog)?;
+    let columns: Vec<usize> = keys.iter().map(|key| key.1).collect();
+    let distinct = PlanNode::Distinct { input: Box::new(pick(*right, &columns, &right_types)) };
+    let keys = keys.iter().enumerate().map(|(i, key)| (key.0, i)).collect();
+    let width = width(&left, catalog)?;
+    let joined = PlanNode::Join {
+        kind: JoinKind::Inner,
+        left,
+        right: Box::new(distinct),
+        keys,
+        residual: Vec::new(),
+    };
+    Ok(pick(joined, &(0..width).collect::<Vec<_>>(), &left_types))
+}
+
+/// Only these columns of `node`; their types come from `types`.
+fn pick(node: PlanNode, columns: &[usize], types: &[DataType]) -> PlanNode {
+    PlanNode::Project {
+        input: Box::new(node),
+        expressions: columns.iter().map(|c| Scalar::Column(*c)).collect(),
+        types: columns.iter().map(|c| types[*c]).collect(),
+    }
+}
+
+fn probes(right: &PlanNode, keys: &[(usize, usize)], catalog: &Catalog) -> Result<bool> {
+    let PlanNode::Scan { table, .. } = right else { return Ok(false) };
+    let indexes = &catalog.table(*table)?.schema.indexes;
+    let reached = |c: &crate::types::ColumnId| keys.iter().any(|key| key.1 == c.index());
+    Ok(indexes.iter().any(|index| index.columns.iter().all(reached)))
+}
+
+fn inputs(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
+    let turn = |node: Box<PlanNode>| turn_semi_joins(*node, catalog).map(Box::new);
+    Ok(match node {
+        PlanNode::Scan { .. } | PlanNode::Values { .. } => node,
+        PlanNode::Filter { input, predicates } => {
+            PlanNode::Filter { input: turn(input)?, predicates }
+        }
+        PlanNode::Project { input, expressions, types } => {
+            PlanNode::Project { input: turn(input)?, expressions, types }
+        }
+        PlanNode::Join { kind, left, right, keys, residual } => {
+            PlanNode::Join { kind, left: turn(left)?, right: turn(right)?, keys, residual }
+        }
+        PlanNode::Aggregate { input, keys, aggregates } => {
+            PlanNode::Aggregate { input: turn(input)?, keys, aggregates }
+        }
+        PlanNode::Sort { input, keys, skip, fetch } => {
+            PlanNode::Sort { input: turn(input)?, keys, skip, fetch }
+        }
+        PlanNode::Limit { input, skip, fetch } => {
+            PlanNode::Limit { input: turn(input)?, skip, fetch }
+        }
+        PlanNode::Distinct { input } => PlanNode::Distinct { input: turn(input)? },
+        PlanNode::Union { inputs } => {
+            let turned = inputs.into_iter().map(|input| turn_semi_joins(input, catalog));
+            PlanNode::Union { inputs: turned.collect::<Result<_>>()? }
+        }
+    })
+}
+
+/// Types of a node's output columns.
+pub fn types(node: &PlanNode, catalog: &Catalog) -> Result<Vec<DataType>> {
+    Ok(match node {
+        PlanNode::Scan { table, .. } => {
+            catalog.table(*table)?.schema.columns.iter().map(|c| c.data_type).collect()
+        }
+        PlanNode::Values { types, .. } | PlanNode::Project { types, .. } => types.clone(),
+        PlanNode::Filter { input, .. }
+        | PlanNode::Sort { input, .. }
+        | PlanNode::Limit { input, .. }
+        | PlanNode::Distinct { input } => types(input, catalog)?,
+        PlanNode::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => types(left, catalog)?,
+        PlanNode::Join { left, right, .. } => {
+            let mut all = types(left, catalog)?;
+            all.extend(types(right, catalog)?);
+            all
+        }
+        PlanNode::Aggregate { input, keys, aggregates } => {
+            let input = types(input, catalog)?;
+            let keys = keys.iter().map(|key| input[*key]);
+            keys.chain(aggregates.iter().map(|a| a.data_type)).collect()
+        }
+        PlanNode::Union { inputs } => match inputs.first() {
+            Some(first) => types(first, catalog)?,
+            None => Vec::new(),
+        },
+    })
+}
