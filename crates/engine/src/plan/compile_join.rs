@@ -302,9 +302,9 @@ impl<'a> Build<'a> {
             so_far = Some(match (so_far, step.method) {
                 (None, _) => self.first(step.relation, piece),
                 (Some(left), JoinMethod::Index(found)) => {
-                    self.by_index(left, step.relation, piece, found, step.rows)
+                    self.by_index(left, step.relation, piece, found, step.density)
                 }
-                (Some(left), _) => self.by_hash(left, step.relation, piece, step.rows),
+                (Some(left), _) => self.by_hash(left, step.relation, piece, step.density),
             });
         }
         let piece = so_far.expect("a graph has relations");
@@ -367,7 +367,7 @@ impl<'a> Build<'a> {
         relation: usize,
         inner: Piece,
         found: IndexMatch,
-        rows: f64,
+        density: f64,
     ) -> Piece {
         let edges = self.edges(relation);
         let width = left.operator.types.len();
@@ -384,29 +384,33 @@ impl<'a> Build<'a> {
             }
         }
         residual.extend(self.ready(found.condition));
-        let limit = left.operator.estimate.limit * (rows / left.operator.estimate.rows.max(1e-9));
-        let estimate = Estimate { rows, limit: limit.max(rows), cost: 0.0 };
+        let estimate = joined(&left, &inner, density);
         let found = IndexMatch { keys, ..found };
         let mut piece = index_join(JoinKind::Inner, left, inner, found, residual, estimate);
         add_equal(&mut piece.dependencies, &equal_pairs);
         piece
     }
 
-    fn by_hash(&mut self, left: Piece, relation: usize, right: Piece, rows: f64) -> Piece {
+    fn by_hash(&mut self, left: Piece, relation: usize, right: Piece, density: f64) -> Piece {
         let edges = self.edges(relation);
         let width = left.operator.types.len();
         self.put(relation, &right.columns, width);
         let pairs = edges.iter().map(|(_, a, b)| (self.placed(*a), self.placed(*b) - width));
         let keys: Vec<(usize, usize)> = pairs.collect();
         let residual = self.ready(None);
-        let limit = left.operator.estimate.limit * (rows / left.operator.estimate.rows.max(1e-9));
-        let estimate = Estimate { rows, limit: limit.max(rows), cost: 0.0 };
+        let estimate = joined(&left, &right, density);
         hash_join(JoinKind::Inner, left, right, keys, residual, Vec::new(), estimate)
     }
 
     fn placed(&self, column: usize) -> usize {
         self.place[column].expect("its relation is joined")
     }
+}
+
+fn joined(left: &Piece, right: &Piece, density: f64) -> Estimate {
+    let (a, b) = (left.operator.estimate, right.operator.estimate);
+    let (rows, limit) = (a.rows * b.rows * density, a.limit * b.limit * density);
+    Estimate { rows, limit: limit.max(rows), cost: 0.0 }
 }
 
 fn add_equal(dependencies: &mut Dependencies, pairs: &[(usize, usize)]) {

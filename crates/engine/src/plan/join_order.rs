@@ -32,8 +32,8 @@ pub struct JoinStep {
     pub relation: usize,
     /// How.
     pub method: JoinMethod,
-    /// Rows after this step.
-    pub rows: f64,
+    /// Partners per pair of rows: output rows are outer rows x inner rows x density.
+    pub density: f64,
 }
 
 /// How a relation is joined to those before it.
@@ -136,7 +136,7 @@ impl Search<'_> {
         if self.aim.probes_only && joinable.scans {
             return None;
         }
-        let step = JoinStep { relation, method: JoinMethod::First, rows: joinable.rows };
+        let step = JoinStep { relation, method: JoinMethod::First, density: 1.0 };
         let (cost, rows) = (joinable.cost, joinable.rows);
         Some(Partial { cost, rows, mask: 1 << relation, steps: vec![step] })
     }
@@ -193,7 +193,9 @@ impl Search<'_> {
     fn extend(&self, partial: &Partial, relation: usize) -> Option<Partial> {
         let joinable = &self.relations[relation];
         let keys = self.keys_to(partial.mask, relation);
-        let rows = partial.rows * self.matches(partial.mask, relation, &keys);
+        let matches = self.matches(partial.mask, relation, &keys);
+        let density = matches / joinable.rows.max(f64::MIN_POSITIVE);
+        let rows = partial.rows * matches;
         let index = self.index(partial.mask, relation, &keys);
         let index_cost = index.as_ref().map(|found| {
             partial.rows * (cost::PROBE * found.keys.len() as f64 + found.fan_out * cost::FETCH)
@@ -213,7 +215,7 @@ impl Search<'_> {
             _ => (JoinMethod::Hash, hash_cost),
         };
         let mut steps = partial.steps.clone();
-        steps.push(JoinStep { relation, method, rows });
+        steps.push(JoinStep { relation, method, density });
         let mask = partial.mask | 1 << relation;
         Some(Partial { cost: partial.cost + cost, rows, mask, steps })
     }

@@ -14,12 +14,15 @@ mod compile_join;
 mod compiled;
 pub mod cost;
 mod dependencies;
+mod global;
 mod join_graph;
 mod join_order;
+mod lane_plan;
 mod lift;
 mod push_filters;
 mod selectivity;
 mod semi_joins;
+mod signature;
 mod template;
 mod write;
 
@@ -31,6 +34,8 @@ pub use compile::compile;
 pub use compiled::{
     CompiledSubquery, CompiledTemplate, DerivedParameter, Estimate, Operation, Operator, Weight,
 };
+pub use global::{GlobalPlan, Merged};
+pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};
 pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
     TemplatePlan,
