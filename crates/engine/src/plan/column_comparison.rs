@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray};
 
-use crate::types::{
-    Comparison, DataType, Expression, Predicate, Result, Scalar, ValueRef, array_cell,
-};
+use crate::transaction::compare;
+use crate::types::{Comparison, DataType, Expression, Predicate, Result, Scalar, array_cell};
 
 /// `first op any of the others`, three-valued.
 #[derive(Debug)]
@@ -17,29 +16,13 @@ struct ColumnComparison {
     text: String,
 }
 
-/// Whether `comparison` holds; `None` where a side is NULL.
-pub fn compare(comparison: Comparison, left: ValueRef<'_>, right: ValueRef<'_>) -> Option<bool> {
-    if left.is_null() || right.is_null() {
-        return None;
-    }
-    let order = left.compare(right);
-    Some(match comparison {
-        Comparison::Equal => order.is_eq(),
-        Comparison::NotEqual => order.is_ne(),
-        Comparison::Less => order.is_lt(),
-        Comparison::LessOrEqual => order.is_le(),
-        Comparison::Greater => order.is_gt(),
-        Comparison::GreaterOrEqual => order.is_ge(),
-    })
-}
-
 impl ColumnComparison {
     /// True if one comparison is, else NULL if one is NULL, else false.
     fn row(&self, columns: &[ArrayRef], row: usize) -> Option<bool> {
         let first = array_cell(&columns[0], row);
         let mut result = Some(false);
         for other in &columns[1..] {
-            match compare(self.comparison, first, array_cell(other, row)) {
+            match compare(first, self.comparison, array_cell(other, row)) {
                 Some(true) => return Some(!self.negated),
                 Some(false) => {}
                 None => result = None,

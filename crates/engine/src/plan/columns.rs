@@ -125,9 +125,7 @@ pub fn move_predicate(predicate: &Predicate, to: &dyn Fn(usize) -> usize) -> Pre
         Predicate::Or(arms) => {
             Predicate::Or(arms.iter().map(|arm| move_predicates(arm, to)).collect())
         }
-        Predicate::Expression(expression) => {
-            Predicate::Expression(move_expression(expression, to))
-        }
+        Predicate::Expression(expression) => Predicate::Expression(move_expression(expression, to)),
     }
 }
 

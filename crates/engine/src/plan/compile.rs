@@ -306,8 +306,7 @@ impl Compiler<'_> {
 impl Piece {
     /// Puts an operator that keeps the layout on top. `estimate.cost` is filled in.
     pub(super) fn under(mut self, operation: Operation, mut estimate: Estimate) -> Piece {
-        estimate.cost =
-            cost::operator(&operation, self.operator.estimate.rows, estimate.rows);
+        estimate.cost = cost::operator(&operation, self.operator.estimate.rows, estimate.rows);
         self.operator = Operator {
             operation,
             types: self.operator.types.clone(),
@@ -327,8 +326,7 @@ impl Piece {
         let types: Vec<DataType> = self.columns.iter().map(|c| self.operator.types[*c]).collect();
         let expressions: Vec<Scalar> = self.columns.iter().map(|c| Scalar::Column(*c)).collect();
         let positions = self.columns.clone();
-        let dependencies =
-            self.dependencies.project(&|c| positions.iter().position(|p| *p == c));
+        let dependencies = self.dependencies.project(&|c| positions.iter().position(|p| *p == c));
         let estimate = self.operator.estimate;
         let operation = Operation::Project { expressions, types: types.clone() };
         let mut above = self.under(operation, estimate);

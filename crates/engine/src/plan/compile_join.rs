@@ -222,8 +222,7 @@ fn hash_join(
     }
     let build = right.operator.estimate.rows * cost::HASH_BUILD;
     let operation = Operation::HashJoin { kind, keys, residual };
-    estimate.cost =
-        build + cost::operator(&operation, left.operator.estimate.rows, estimate.rows);
+    estimate.cost = build + cost::operator(&operation, left.operator.estimate.rows, estimate.rows);
     let inputs = vec![left.operator, right.operator];
     let node = Default::default();
     let operator = Operator { operation, inputs, types, estimate, looked_at: 0.0, node };

@@ -81,7 +81,7 @@ pub struct Estimate {
 impl Estimate {
     /// Rows that at least one of `activations` wants, if they choose independently.
     pub fn union(&self, activations: f64) -> f64 {
-        if self.limit <= self.rows {
+        if self.limit <= self.rows || activations <= 1.0 {
             return self.rows;
         }
         self.limit * (1.0 - (1.0 - self.rows / self.limit).powf(activations))

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::TemplatePlan;
 use super::catalog::Catalog;
 use super::compile::compile;
 use super::compiled::{CompiledTemplate, Operation, Operator, Weight};
 use super::lane_plan::LanePlan;
 use super::signature::Signatures;
-use super::TemplatePlan;
 use crate::types::{LaneId, NodeId, Result, TemplateId};
 
 /// Heavy templates share a lane only while the dearest costs at most this many times the cheapest: an activation

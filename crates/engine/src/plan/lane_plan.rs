@@ -269,11 +269,9 @@ impl SharedOperation {
                 inner: Vec::new(),
                 residuals: Vec::new(),
             },
-            Operation::HashJoin { kind, keys, .. } => SharedOperation::HashJoin {
-                kind: *kind,
-                keys: keys.clone(),
-                residuals: Vec::new(),
-            },
+            Operation::HashJoin { kind, keys, .. } => {
+                SharedOperation::HashJoin { kind: *kind, keys: keys.clone(), residuals: Vec::new() }
+            }
             Operation::Aggregate { keys, determinants, aggregates } => SharedOperation::Aggregate {
                 keys: keys.clone(),
                 determinants: determinants.clone(),

@@ -29,7 +29,7 @@ mod write;
 pub use crate::types::Check;
 pub use access::{Access, IndexAccess};
 pub use catalog::{Catalog, PlannedTable};
-pub use column_comparison::{compare, opaque};
+pub use column_comparison::opaque;
 pub use compile::compile;
 pub use compiled::{
     CompiledSubquery, CompiledTemplate, DerivedParameter, Estimate, Operation, Operator, Weight,

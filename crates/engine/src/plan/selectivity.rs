@@ -78,9 +78,7 @@ fn comparison_share(
     match comparison {
         Comparison::Equal => 1.0 / table.distinct(column),
         Comparison::NotEqual => 1.0,
-        Comparison::Less | Comparison::LessOrEqual => {
-            below(table, column, value).unwrap_or(RANGE)
-        }
+        Comparison::Less | Comparison::LessOrEqual => below(table, column, value).unwrap_or(RANGE),
         Comparison::Greater | Comparison::GreaterOrEqual => {
             below(table, column, value).map_or(RANGE, |share| 1.0 - share)
         }

@@ -45,7 +45,11 @@ pub fn table_name(table: TableId, catalog: &Catalog) -> String {
 /// An operator without its predicates.
 pub fn describe(operation: &Operation, catalog: &Catalog) -> String {
     match operation {
-        Operation::Scan { table, access: Access::Index(IndexAccess { first: Some(f), name, .. }), .. } => {
+        Operation::Scan {
+            table,
+            access: Access::Index(IndexAccess { first: Some(f), name, .. }),
+            ..
+        } => {
             let end = if f.0 { "last" } else { "first" };
             format!("{end} {} of {} by {name}", f.1, table_name(*table, catalog))
         }
@@ -109,8 +113,7 @@ pub fn aggregate(aggregate: &Aggregate) -> String {
     let argument = aggregate.argument.as_ref().map_or("*".to_owned(), scalar);
     let distinct = if aggregate.distinct { "distinct " } else { "" };
     let filter = aggregate.filter.as_ref();
-    let filter =
-        filter.map_or(String::new(), |f| format!(" where {}{:?}", f.text(), f.columns()));
+    let filter = filter.map_or(String::new(), |f| format!(" where {}{:?}", f.text(), f.columns()));
     format!("{}({distinct}{argument}){filter}", function_name(aggregate.function))
 }
 
