@@ -15,8 +15,7 @@ mod batch;
 mod cut;
 mod filter;
 mod grouping;
-mod hash_join;
-mod index_join;
+mod join;
 mod kernel;
 mod limit;
 mod project;
@@ -29,8 +28,9 @@ pub use batch::{Batch, Budget, Faults, Users};
 pub use cut::Cut;
 pub use filter::{FilterNode, filter};
 pub use grouping::{GroupBuild, GroupNode, Groups};
-pub use hash_join::{HashJoinNode, JoinBuild, JoinProbe, JoinTable};
-pub use index_join::{IndexJoinNode, IndexJoinScratch, IndexJoinState};
+pub use join::{
+    HashJoinNode, IndexJoinNode, IndexJoinScratch, IndexJoinState, JoinBuild, JoinProbe, JoinTable,
+};
 pub use limit::LimitState;
 pub use project::{ProjectNode, project};
 pub use restrict::restrict;

@@ -4,10 +4,10 @@
 
 use arrow_array::new_empty_array;
 
-use super::kernel::{evaluate_constant, of_arrays, reads_parameters, values_array};
+use super::kernel::{evaluate_constant, of_arrays, reads_parameters};
 use super::{Batch, Faults};
 use crate::query_set::{QuerySets, SetId, Tuples};
-use crate::types::{DataType, Result, Scalar, Slot, Value};
+use crate::types::{DataType, Result, Scalar, Slot, Value, array_from_values};
 
 /// Rows given in the statement.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ fn bind(node: &ValuesNode, batch: &Batch<'_>, slot: Slot) -> Result<Vec<Vec<Valu
 fn tuples_of(rows: &[Vec<Value>], types: &[DataType], sets: QuerySets) -> Tuples {
     let column = |(i, &data_type): (usize, &DataType)| match rows.is_empty() {
         true => new_empty_array(&data_type.arrow()),
-        false => values_array(data_type, rows.iter().map(|row| &row[i])),
+        false => array_from_values(data_type, rows.iter().map(|row| row[i].borrow())),
     };
     let columns = types.iter().enumerate().map(column).collect();
     of_arrays(columns, rows.len(), sets)

@@ -1,11 +1,11 @@
 //! Phase 1: rows to group ids and aggregate arguments, chunk by chunk.
 
 use arrow_array::ArrayRef;
-use arrow_schema::DataType as ArrowType;
 
 use super::GroupNode;
 use crate::operators::kernel::{
     Codes, KeyTable, evaluate, evaluate_expression, one_slot_per_row, prune, reads_parameters,
+    scale_of,
 };
 use crate::operators::{Batch, Faults};
 use crate::query_set::{ColumnOrigin, QuerySets, SetId, Tuples};
@@ -190,17 +190,7 @@ impl Keys {
         if identifying_source(identity, tuples).is_some() {
             return Keys::Locations(KeyTable::new([0]));
         }
-        let scale = |&column: &usize| match tuples.columns[column] {
-            ColumnOrigin::Computed(i) => scale_of(&tuples.computed[i]),
-            ColumnOrigin::Source { source, column } => {
-                let schema = tuples.sources[source].view.schema();
-                match schema.columns[column.index()].data_type {
-                    DataType::Numeric { scale, .. } => scale,
-                    _ => 0,
-                }
-            }
-        };
-        Keys::Values(KeyTable::new(identity.iter().map(scale)))
+        Keys::Values(KeyTable::new(identity.iter().map(|&column| scale_of(tuples, column))))
     }
 
     fn len(&self) -> usize {
@@ -223,13 +213,6 @@ impl Keys {
                 table.insert_codes(&location_codes(&tuples.sources[source].locations))
             }
         }
-    }
-}
-
-fn scale_of(array: &ArrayRef) -> u8 {
-    match array.data_type() {
-        ArrowType::Decimal128(_, scale) => *scale as u8,
-        _ => 0,
     }
 }
 

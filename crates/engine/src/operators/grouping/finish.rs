@@ -8,7 +8,7 @@ use super::accumulator::Accumulator;
 use super::argument::Argument;
 use super::build::{Chunk, GroupBuild};
 use super::result::results;
-use crate::operators::kernel::{NO_ID, concat, of_arrays};
+use crate::operators::kernel::{NO_ID, bucket, concat, of_arrays};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{ColumnOrigin, QuerySets, SetId, SlotBuckets, Tuples};
 use crate::types::{Error, Slot};
@@ -168,7 +168,7 @@ impl Groups {
         };
         let members: usize = distinct.iter().map(|&set| batch.sets.cardinality(set)).sum();
         let union = distinct.iter().fold(SetId::EMPTY, |all, &set| batch.sets.union(all, set));
-        let buckets = bucket(&numbers, distinct.len(), rows);
+        let buckets = bucket(&numbers, distinct.len(), 0..rows as u32);
         if members == batch.sets.cardinality(union) {
             return Phases::Disjoint(distinct, buckets);
         }
@@ -269,26 +269,6 @@ fn number_sets(ids: &[SetId], batch: &Batch<'_>) -> Option<(Vec<SetId>, Vec<u32>
         }
     }
     Some((distinct, numbers))
-}
-
-fn bucket(numbers: &[u32], count: usize, rows: usize) -> SlotBuckets {
-    if count == 1 {
-        return SlotBuckets { offsets: vec![0, rows as u32], rows: (0..rows as u32).collect() };
-    }
-    let mut offsets = vec![0u32; count + 1];
-    numbers.iter().for_each(|&number| offsets[number as usize + 1] += 1);
-    let mut total = 0;
-    offsets.iter_mut().for_each(|offset| {
-        total += *offset;
-        *offset = total;
-    });
-    let mut next = offsets.clone();
-    let mut bucketed = vec![0; rows];
-    for (row, &number) in (0..).zip(numbers) {
-        bucketed[next[number as usize] as usize] = row;
-        next[number as usize] += 1;
-    }
-    SlotBuckets { offsets, rows: bucketed }
 }
 
 /// The slots of `set` that are in none of `sets`.
@@ -408,7 +388,6 @@ impl<'a> Output<'a> {
     fn fold_distinct(&mut self, rows: &[u32]) {
         for (accumulator, argument) in self.accumulators.iter_mut().zip(&self.input.arguments) {
             let Some(distinct) = &argument.distinct else { continue };
-            let mut pairs: Vec<(u32, u32)> = Vec::new();
             let places =
                 rows.iter().map(|&row| self.places[self.input.groups[row as usize] as usize]);
             let (groups, values) = distinct.pairs(&places.collect::<Vec<_>>(), rows);
@@ -427,6 +406,8 @@ impl<'a> Output<'a> {
         if let Err(error) = batch.budget.reserve(self.groups.len() * width) {
             let wanted = owners.wanted(self.groups.len(), batch.sets);
             batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
+            let nothing = Output::new(self.input, node);
+            return nothing.into_tuples(node, batch, QuerySets::none(), faults);
         }
         let rows = self.groups.len();
         self.accumulators.iter_mut().for_each(|accumulator| accumulator.grow(rows));

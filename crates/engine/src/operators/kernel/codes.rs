@@ -143,6 +143,22 @@ fn float(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }
 
+/// Numbers in the order of floats: NaN above all, the two zeros equal.
+pub fn float_number(value: f64) -> i64 {
+    let value = if value.is_nan() { f64::NAN.abs() } else { value + 0.0 };
+    flip(value.to_bits() as i64)
+}
+
+/// The float of a number.
+pub fn number_float(number: i64) -> f64 {
+    f64::from_bits(flip(number) as u64)
+}
+
+/// Negative floats have larger bits the smaller they are.
+fn flip(bits: i64) -> i64 {
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
 type BytesIterator<'a> = Box<dyn Iterator<Item = &'a [u8]> + 'a>;
 
 /// Variable-length values as bytes.
@@ -223,5 +239,21 @@ impl Strings {
     /// Bytes held.
     pub fn memory(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * 8 + self.table.capacity() * 5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_keep_their_order_and_come_back() {
+        let ascending = [f64::NEG_INFINITY, -1.5, 0.0, 1e-300, 2.0, f64::INFINITY, f64::NAN];
+        let numbers: Vec<i64> = ascending.iter().map(|&value| float_number(value)).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
+        for (value, number) in ascending.iter().zip(numbers) {
+            assert_eq!(number_float(number).to_bits(), value.to_bits());
+        }
+        assert_eq!(float_number(-0.0), float_number(0.0));
     }
 }

@@ -4,12 +4,13 @@
 //! must be expanded first ([`one_slot_per_row`]). An error belongs to the activations that want the row: the
 //! rows at fault are found by halving, their activations fail, all others get their values.
 
-use arrow_array::{ArrayRef, UInt32Array};
+use arrow_array::{ArrayRef, UInt32Array, new_null_array};
 
-use super::arrays::{constant_array, values_array};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, Tuples};
-use crate::types::{DataType, Error, Expression, Result, Scalar, Slot, Value};
+use crate::types::{
+    DataType, Error, Expression, Result, Scalar, Slot, Value, array_cell, array_from_values,
+};
 
 /// Whether the scalar's value may depend on the activation.
 pub fn reads_parameters(scalar: &Scalar) -> bool {
@@ -17,6 +18,15 @@ pub fn reads_parameters(scalar: &Scalar) -> bool {
         Scalar::Parameter(_) => true,
         Scalar::Expression(expression) => !expression.parameters().is_empty(),
         Scalar::Column(_) | Scalar::Literal(_) => false,
+    }
+}
+
+/// Whether the scalar's value may depend on the row.
+pub fn reads_columns(scalar: &Scalar) -> bool {
+    match scalar {
+        Scalar::Column(_) => true,
+        Scalar::Expression(expression) => !expression.columns().is_empty(),
+        Scalar::Parameter(_) | Scalar::Literal(_) => false,
     }
 }
 
@@ -76,12 +86,13 @@ pub fn evaluate_constant(scalar: &Scalar, slot: Slot, batch: &Batch<'_>) -> Resu
         Scalar::Parameter(parameter) => Ok(batch.parameters[slot.index()][*parameter].clone()),
         Scalar::Column(column) => unreachable!("column {column} where there is no row"),
         Scalar::Expression(expression) => {
+            assert!(expression.columns().is_empty(), "{} is no constant", expression.text());
             let parameters = expression.parameters().iter().map(|&parameter| {
                 let value = &batch.parameters[slot.index()][parameter];
                 constant_array(batch.types[slot.index()][parameter], value, 1)
             });
             let array = expression.evaluate(&[], &parameters.collect::<Vec<_>>(), 1)?;
-            Ok(crate::types::array_cell(&array, 0).to_owned())
+            Ok(array_cell(&array, 0).to_owned())
         }
     }
 }
@@ -94,7 +105,9 @@ fn parameter_array(
 ) -> ArrayRef {
     let value = |slot: Slot| &batch.parameters[slot.index()][parameter];
     match &tuples.sets {
-        QuerySets::Single(slots) => values_array(data_type, slots.iter().map(|&slot| value(slot))),
+        QuerySets::Single(slots) => {
+            array_from_values(data_type, slots.iter().map(|&slot| value(slot).borrow()))
+        }
         QuerySets::Uniform(id) => match batch.sets.single(*id) {
             Some(slot) => constant_array(data_type, value(slot), tuples.rows),
             None => {
@@ -103,6 +116,14 @@ fn parameter_array(
             }
         },
         _ => unreachable!("rows were expanded to one slot each"),
+    }
+}
+
+/// An array of one value, `rows` times.
+pub fn constant_array(data_type: DataType, value: &Value, rows: usize) -> ArrayRef {
+    match value {
+        Value::Null => new_null_array(&data_type.arrow(), rows),
+        _ => array_from_values(data_type, std::iter::repeat_n(value.borrow(), rows)),
     }
 }
 
@@ -146,7 +167,7 @@ fn type_of(parameter: usize, tuples: &Tuples, batch: &Batch<'_>) -> DataType {
 }
 
 /// The rows named, in that order.
-pub fn take_rows(array: &ArrayRef, rows: &[u32]) -> ArrayRef {
+fn take_rows(array: &ArrayRef, rows: &[u32]) -> ArrayRef {
     let indices = UInt32Array::from(rows.to_vec());
     arrow_select::take::take(array, &indices, None).expect("rows lie inside the array")
 }

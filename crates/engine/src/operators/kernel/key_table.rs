@@ -1,6 +1,6 @@
 //! Keys of any number of columns to dense ids: one table look-up per column and row, on 64-bit codes.
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::ArrayRef;
 
 use super::codes::{Codes, Interner, UNKNOWN};
 use super::{DenseIds, NO_ID};

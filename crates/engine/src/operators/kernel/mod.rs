@@ -3,18 +3,19 @@
 //! In come Arrow arrays, slices and Tuples; out go numbers and Tuples. Called by the operators beside this
 //! folder only; nothing here knows a node.
 
-mod arrays;
 mod codes;
 mod dense;
 mod evaluate;
 mod key_table;
+mod order;
 mod rows;
 
-pub(super) use arrays::{constant_array, values_array};
-pub(super) use codes::{Codes, Strings, bytes_of};
+pub(super) use codes::{Codes, Strings, bytes_of, float_number, number_float};
 pub(super) use dense::{DenseIds, NO_ID};
 pub(super) use evaluate::{
-    evaluate, evaluate_constant, evaluate_expression, one_slot_per_row, reads_parameters, take_rows,
+    constant_array, evaluate, evaluate_constant, evaluate_expression, one_slot_per_row,
+    reads_columns, reads_parameters,
 };
 pub(super) use key_table::KeyTable;
-pub(super) use rows::{concat, materialise, of_arrays, prune};
+pub(super) use order::Order;
+pub(super) use rows::{NO_ROW, bucket, concat, no_rows, of_arrays, prune, scale_of, take_or_null};

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_schema::DataType as ArrowType;
 
-use crate::query_set::{ColumnOrigin, QuerySets, SetTable, Tuples};
+use crate::query_set::{ColumnOrigin, QuerySets, SetTable, SlotBuckets, Source, Tuples};
+use crate::types::{DataType, Location};
 
 /// Forgets tables and computed columns that no output column reads, so that later operators do not carry
 /// their rows along.
@@ -57,13 +59,83 @@ pub fn concat(parts: Vec<Tuples>, sets: &SetTable) -> Option<Tuples> {
 }
 
 /// The same rows with all output columns read.
-pub fn materialise(tuples: Tuples) -> Tuples {
+fn materialise(tuples: Tuples) -> Tuples {
     let columns = tuples.columns.len();
     of_arrays((0..columns).map(|i| tuples.column(i)).collect(), tuples.rows, tuples.sets)
+}
+
+/// No row and no column: what a breaker gives that no chunk has come to.
+pub fn no_rows() -> Tuples {
+    of_arrays(Vec::new(), 0, QuerySets::none())
 }
 
 /// Rows of computed columns only.
 pub fn of_arrays(computed: Vec<ArrayRef>, rows: usize, sets: QuerySets) -> Tuples {
     let columns = (0..computed.len()).map(ColumnOrigin::Computed).collect();
     Tuples { rows, sources: Vec::new(), computed, columns, sets }
+}
+
+/// In place of a row number: a row of NULLs.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// The rows named, in that order, with new sets; [`NO_ROW`] gives NULLs.
+pub fn take_or_null(tuples: &Tuples, rows: &[u32], sets: QuerySets) -> Tuples {
+    let location = |source: &Source, row: u32| match row {
+        NO_ROW => Location::NONE,
+        row => source.locations[row as usize],
+    };
+    let sources = tuples.sources.iter().map(|source| Source {
+        view: source.view.clone(),
+        locations: rows.iter().map(|&row| location(source, row)).collect(),
+    });
+    let places = match tuples.computed.is_empty() {
+        true => UInt32Array::from(Vec::<u32>::new()),
+        false => rows.iter().map(|&row| (row != NO_ROW).then_some(row)).collect(),
+    };
+    let take = |array: &ArrayRef| arrow_select::take::take(array, &places, None);
+    let computed = tuples.computed.iter().map(|a| take(a).expect("rows lie inside the array"));
+    Tuples {
+        rows: rows.len(),
+        sources: sources.collect(),
+        computed: computed.collect(),
+        columns: tuples.columns.clone(),
+        sets,
+    }
+}
+
+/// `rows` by number: row `i` of `0..numbers.len()` goes to bucket `numbers[i]`, each bucket in the order of
+/// `rows`. A counting sort.
+pub fn bucket(numbers: &[u32], count: usize, rows: impl Iterator<Item = u32>) -> SlotBuckets {
+    let mut offsets = vec![0u32; count + 1];
+    numbers.iter().for_each(|&number| offsets[number as usize + 1] += 1);
+    let mut total = 0;
+    for offset in &mut offsets {
+        total += *offset;
+        *offset = total;
+    }
+    let mut next = offsets.clone();
+    let mut bucketed = vec![0; numbers.len()];
+    for row in rows {
+        let place = &mut next[numbers[row as usize] as usize];
+        bucketed[*place as usize] = row;
+        *place += 1;
+    }
+    SlotBuckets { offsets, rows: bucketed }
+}
+
+/// Digits after the point of a column of decimals, 0 for others.
+pub fn scale_of(tuples: &Tuples, column: usize) -> u8 {
+    match tuples.columns[column] {
+        ColumnOrigin::Computed(i) => match tuples.computed[i].data_type() {
+            ArrowType::Decimal128(_, scale) => *scale as u8,
+            _ => 0,
+        },
+        ColumnOrigin::Source { source, column } => {
+            let schema = tuples.sources[source].view.schema();
+            match schema.columns[column.index()].data_type {
+                DataType::Numeric { scale, .. } => scale,
+                _ => 0,
+            }
+        }
+    }
 }

@@ -1,0 +1,172 @@
+//! Rows that meet all predicates: disjunctions, HAVING, residuals of joins, any expression.
+//!
+//! A predicate that says the same for all activations is evaluated once per row. A comparison with each
+//! activation's own constant is a look-up of the row's value among the sorted constants, which gives the set
+//! of slots that want it: rows × log slots. What is left (a pattern or an expression with parameters) is
+//! evaluated once per (row, slot) pair, "query = tuple". Expressions see only rows that the cheaper predicates
+//! have left, and an error is that of the slots which want the row.
+
+mod constants;
+mod live;
+mod mask;
+
+use live::Live;
+
+use super::kernel::reads_parameters;
+use super::{Batch, Faults, Users};
+use crate::query_set::{QuerySets, SetId, Tuples};
+use crate::types::Predicate;
+
+/// Rows that meet all predicates; templates that share the node bring their own.
+#[derive(Clone, Debug, Default)]
+pub struct FilterNode {
+    /// One conjunction per variant, over the input's output columns.
+    pub variants: Vec<Vec<Predicate>>,
+}
+
+/// Keeps for every slot the rows that meet its variant's predicates.
+pub fn filter(
+    node: &FilterNode,
+    batch: &Batch<'_>,
+    users: &[Users],
+    tuples: Tuples,
+    faults: &mut Faults,
+) -> Tuples {
+    if tuples.rows == 0 {
+        return tuples;
+    }
+    if let [user] = users {
+        let mut live = Live::new(tuples);
+        live.restrict(user.set, batch);
+        conjunction(&node.variants[user.variant], user.set, batch, &mut live, faults);
+        return live.into_tuples(batch);
+    }
+    let sets = qualify(&node.variants, batch, users, &tuples, faults);
+    tuples.with_sets(sets, batch.sets)
+}
+
+/// The slots of each row whose variant's predicates it meets, row by row: some may be empty.
+pub(super) fn qualify(
+    variants: &[Vec<Predicate>],
+    batch: &Batch<'_>,
+    users: &[Users],
+    tuples: &Tuples,
+    faults: &mut Faults,
+) -> QuerySets {
+    let mut qualified = QuerySets::Uniform(SetId::EMPTY);
+    for user in users {
+        let mut live = Live::new(tuples.clone());
+        live.restrict(user.set, batch);
+        conjunction(&variants[user.variant], user.set, batch, &mut live, faults);
+        let sets = live.into_sets(tuples.rows, batch);
+        qualified = match users.len() {
+            1 => sets,
+            _ => qualified.union(&sets, tuples.rows, batch.sets),
+        };
+    }
+    qualified
+}
+
+/// Whether some variant has predicates at all.
+pub(super) fn any_predicate(variants: &[Vec<Predicate>], users: &[Users]) -> bool {
+    users.iter().any(|user| !variants[user.variant].is_empty())
+}
+
+/// Keeps the rows and slots that meet all of `predicates`, those that cannot fail first. `slots` are the
+/// activations whose predicates these are.
+fn conjunction(
+    predicates: &[Predicate],
+    slots: SetId,
+    batch: &Batch<'_>,
+    live: &mut Live,
+    faults: &mut Faults,
+) {
+    let (last, first): (Vec<_>, Vec<_>) = predicates.iter().partition(|p| may_fail(p));
+    for predicate in first.into_iter().chain(last) {
+        if live.rows() == 0 {
+            return;
+        }
+        one(predicate, slots, batch, live, faults);
+    }
+}
+
+fn may_fail(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Expression(_) | Predicate::Like { .. } => true,
+        Predicate::Or(arms) => arms.iter().flatten().any(may_fail),
+        Predicate::Compare { .. } | Predicate::In { .. } | Predicate::IsNull { .. } => false,
+    }
+}
+
+fn one(
+    predicate: &Predicate,
+    slots: SetId,
+    batch: &Batch<'_>,
+    live: &mut Live,
+    faults: &mut Faults,
+) {
+    if let Predicate::Or(arms) = predicate {
+        return disjunction(arms, slots, batch, live, faults);
+    }
+    if !own(predicate) || batch.sets.cardinality(slots) == 1 {
+        let slot = batch.sets.members(slots).next();
+        if let Some(mask) = slot.map(|slot| mask::rows(predicate, slot, batch, live, faults)) {
+            live.keep(&mask);
+        }
+        return;
+    }
+    if let Some(sets) = constants::sets(predicate, slots, batch, live.tuples(), faults) {
+        return live.intersect(&sets, batch);
+    }
+    pairs(predicate, batch, live, faults);
+}
+
+/// Whether a predicate may say something else for each activation.
+fn own(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Compare { value, .. } | Predicate::Like { pattern: value, .. } => {
+            reads_parameters(value)
+        }
+        Predicate::In { values, .. } => values.iter().any(reads_parameters),
+        Predicate::IsNull { .. } => false,
+        Predicate::Or(arms) => arms.iter().flatten().any(own),
+        Predicate::Expression(expression) => !expression.parameters().is_empty(),
+    }
+}
+
+/// The rows and slots that meet any arm. An arm sees only what none before it has taken.
+fn disjunction(
+    arms: &[Vec<Predicate>],
+    slots: SetId,
+    batch: &Batch<'_>,
+    live: &mut Live,
+    faults: &mut Faults,
+) {
+    let tuples = live.tuples().clone();
+    let mut taken = QuerySets::Uniform(SetId::EMPTY);
+    for arm in arms {
+        let mut rest = Live::new(tuples.clone());
+        rest.set(tuples.sets.difference(&taken, tuples.rows, batch.sets));
+        conjunction(arm, slots, batch, &mut rest, faults);
+        let sets = rest.into_sets(tuples.rows, batch);
+        taken = taken.union(&sets, tuples.rows, batch.sets);
+    }
+    live.set(taken);
+}
+
+/// A predicate evaluated for every pair of a row and a slot that wants it.
+fn pairs(predicate: &Predicate, batch: &Batch<'_>, live: &mut Live, faults: &mut Faults) {
+    let buckets = live.tuples().sets.expand(live.rows(), batch.sets);
+    let mut slots = Vec::with_capacity(buckets.rows.len());
+    for (slot, rows) in buckets.iter() {
+        slots.extend(std::iter::repeat_n(slot, rows.len()));
+    }
+    let pairs = live.tuples().take(&buckets.rows);
+    let mut pairs = Live::new(Tuples { sets: QuerySets::Single(slots), ..pairs });
+    let mask = mask::pairs(predicate, batch, &pairs, faults);
+    pairs.keep(&mask);
+    let kept = pairs.positions().map(|position| buckets.rows[position as usize]);
+    let kept: Vec<u32> = kept.collect();
+    let sets = pairs.tuples().sets.union_by(&kept, live.rows(), batch.sets);
+    live.set(sets);
+}

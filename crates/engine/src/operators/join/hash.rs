@@ -1,0 +1,305 @@
+//! The shared hash join: one table of the right input for the whole batch, probed with every left row once.
+//!
+//! Build: keys to dense ids, rows bucketed by id; where every right row has one slot, by (id, slot), so that the
+//! slot is part of the look-up and many queries' rows of one key never meet. Probe: one look-up per left row.
+//! Cost: rows of both sides, plus candidate pairs. Semi and anti joins without residual look at no pair: each
+//! key's union of sets is made once. Without keys all rows are one bucket: a cross join.
+
+use std::sync::OnceLock;
+
+use arrow_array::ArrayRef;
+
+use super::output::{Join, Matches, Pairs};
+use crate::operators::filter::any_predicate;
+use crate::operators::kernel::{
+    KeyTable, NO_ID, NO_ROW, bucket, concat, constant_array, of_arrays, take_or_null,
+};
+use crate::operators::{Batch, Faults, Users, restrict};
+use crate::plan::JoinKind;
+use crate::query_set::{QuerySets, SetId, SlotBuckets, Tuples};
+use crate::types::{DataType, Predicate, Slot, Value};
+
+/// Pairs of rows with equal keys; without keys a cross join.
+#[derive(Clone, Debug)]
+pub struct HashJoinNode {
+    /// Inner, outer, semi or anti.
+    pub kind: JoinKind,
+    /// Pairs of (left column, right column).
+    pub keys: Vec<(usize, usize)>,
+    /// Further join conditions over left ++ right columns, one conjunction per variant.
+    pub residuals: Vec<Vec<Predicate>>,
+    /// The left input's column types.
+    pub left_types: Vec<DataType>,
+    /// The right input's column types.
+    pub right_types: Vec<DataType>,
+}
+
+/// One worker's part of the right input.
+#[derive(Debug, Default)]
+pub struct JoinBuild {
+    chunks: Vec<Tuples>,
+}
+
+impl JoinBuild {
+    /// Takes in a chunk of the right input. Beyond the batch's memory its activations fail with 53200.
+    pub fn add(
+        &mut self,
+        node: &HashJoinNode,
+        batch: &Batch<'_>,
+        tuples: Tuples,
+        faults: &mut Faults,
+    ) {
+        let width = 8 * (tuples.sources.len() + tuples.computed.len() + node.keys.len() + 2);
+        match batch.budget.reserve(tuples.rows * width) {
+            Ok(()) => self.chunks.push(tuples),
+            Err(error) => {
+                let wanted = tuples.sets.wanted(tuples.rows, batch.sets);
+                batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
+            }
+        }
+    }
+}
+
+/// The right input by key. Workers share it.
+#[derive(Debug)]
+pub struct JoinTable {
+    rows: Tuples,
+    keys: KeyTable,
+    /// Rows by key id.
+    buckets: SlotBuckets,
+    /// Rows of a bucket ascend by slot, and have one each.
+    by_slot: bool,
+    /// The union of each bucket's sets, where somebody asks.
+    unions: OnceLock<Vec<SetId>>,
+}
+
+/// One worker's memory of which right rows found partners.
+#[derive(Debug, Default)]
+pub struct JoinProbe {
+    /// A bitmap per right row.
+    found: Vec<u64>,
+    /// The left input's columns, without rows.
+    left: Option<Tuples>,
+}
+
+impl JoinTable {
+    /// Puts the workers' parts together.
+    pub fn merge(
+        node: &HashJoinNode,
+        batch: &Batch<'_>,
+        builds: Vec<JoinBuild>,
+        faults: &mut Faults,
+    ) -> JoinTable {
+        let chunks: Vec<Tuples> = builds.into_iter().flat_map(|build| build.chunks).collect();
+        let rows = concat(chunks, batch.sets).filter(|rows| rows.rows > 0);
+        let mut rows = rows.unwrap_or_else(|| nulls(&node.right_types, 0));
+        let mut keys = KeyTable::new(node.scales());
+        let mut ids = match node.keys.is_empty() {
+            true => vec![0; rows.rows],
+            false => keys.insert(&columns(&rows, node.keys.iter().map(|key| key.1))),
+        };
+        if let Err(error) = batch.budget.reserve(keys.memory()) {
+            let wanted = rows.sets.wanted(rows.rows, batch.sets);
+            batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
+            rows = rows.emptied();
+            ids.clear();
+        }
+        let count = if node.keys.is_empty() { 1 } else { keys.len() };
+        let by_slot = matches!(rows.sets, QuerySets::Single(_)) && batch.sets.slots() > 1;
+        let buckets = match by_slot {
+            false => bucket(&ids, count, 0..rows.rows as u32),
+            true => {
+                let by_slot = rows.sets.expand(rows.rows, batch.sets);
+                bucket(&ids, count, by_slot.rows.iter().copied())
+            }
+        };
+        JoinTable { rows, keys, buckets, by_slot, unions: OnceLock::new() }
+    }
+
+    /// Joins a chunk of the left input. `users` say which slots have which residual.
+    pub fn probe(
+        &self,
+        node: &HashJoinNode,
+        batch: &Batch<'_>,
+        users: &[Users],
+        probe: &mut JoinProbe,
+        left: Tuples,
+        faults: &mut Faults,
+    ) -> Tuples {
+        if left.rows == 0 && left.columns.len() != node.left_types.len() {
+            let left = nulls(&node.left_types, 0);
+            return self.probe(node, batch, users, probe, left, faults);
+        }
+        let slots = users.iter().fold(SetId::EMPTY, |all, user| batch.sets.union(all, user.set));
+        let left = restrict(batch, slots, left);
+        let ids = match node.keys.is_empty() {
+            true => vec![if self.rows.rows > 0 { 0 } else { NO_ID }; left.rows],
+            false => self.keys.find(&columns(&left, node.keys.iter().map(|key| key.0))),
+        };
+        let join = Join { kind: node.kind, residuals: &node.residuals, users };
+        if !any_predicate(&node.residuals, users)
+            && let Some(found) = self.existence(node.kind, batch, &ids)
+        {
+            return existing(node.kind, batch, left, &found);
+        }
+        let Some(pairs) = self.candidates(batch, &left, &ids, faults) else {
+            return nulls(&self.output_types(node), 0);
+        };
+        let matches = join.matches(batch, &left, &self.rows, pairs, faults);
+        if matches!(node.kind, JoinKind::Right | JoinKind::Full) {
+            self.remember(batch, probe, &left, &matches);
+        }
+        join.output(batch, left, &self.rows, matches)
+    }
+
+    /// RIGHT and FULL: the right rows that found no partner, with NULLs on the left. Call it once, after the
+    /// last chunk; other kinds give `None`.
+    pub fn unmatched(
+        &self,
+        node: &HashJoinNode,
+        batch: &Batch<'_>,
+        probes: Vec<JoinProbe>,
+    ) -> Option<Tuples> {
+        if !matches!(node.kind, JoinKind::Right | JoinKind::Full) {
+            return None;
+        }
+        let mut sets = self.rows.sets.clone();
+        let mut left = None;
+        for probe in probes {
+            if !probe.found.is_empty() {
+                let words_per_row = batch.sets.word_count();
+                let found = QuerySets::Bitmaps { words_per_row, words: probe.found };
+                sets = sets.difference(&found, self.rows.rows, batch.sets);
+            }
+            left = left.or(probe.left);
+        }
+        let left = left.unwrap_or_else(|| nulls(&node.left_types, 0));
+        let nobody = QuerySets::Uniform(SetId::EMPTY);
+        let left = take_or_null(&left, &vec![NO_ROW; self.rows.rows], nobody);
+        Some(left.zip(self.rows.clone(), sets).wanted(batch.sets))
+    }
+
+    /// Of each key's rows the union of sets: all that semi and anti joins ask.
+    fn existence(&self, kind: JoinKind, batch: &Batch<'_>, ids: &[u32]) -> Option<Vec<SetId>> {
+        if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+            return None;
+        }
+        let unions = self.unions.get_or_init(|| {
+            let keys = self.buckets.offsets.len() - 1;
+            let mut key_of = vec![0; self.rows.rows];
+            for key in 0..keys as u32 {
+                self.buckets.rows(Slot(key)).iter().for_each(|&row| key_of[row as usize] = key);
+            }
+            self.rows.sets.union_by(&key_of, keys, batch.sets).ids(keys, batch.sets)
+        });
+        let union = |&id: &u32| if id == NO_ID { SetId::EMPTY } else { unions[id as usize] };
+        Some(ids.iter().map(union).collect())
+    }
+
+    /// All pairs with equal keys; `None` if there is no memory for them.
+    fn candidates(
+        &self,
+        batch: &Batch<'_>,
+        left: &Tuples,
+        ids: &[u32],
+        faults: &mut Faults,
+    ) -> Option<Pairs> {
+        let mut pairs = Pairs::default();
+        let mut reserved = 0;
+        for (row, &id) in ids.iter().enumerate() {
+            if id == NO_ID {
+                continue;
+            }
+            let rows = self.buckets.rows(Slot(id));
+            match self.by_slot && left.sets.row(row).cardinality(batch.sets) * 8 < rows.len() {
+                true => self.rows_by_slot(batch, left, row, rows, &mut pairs.right),
+                false => pairs.right.extend_from_slice(rows),
+            }
+            pairs.left.resize(pairs.right.len(), row as u32);
+            if pairs.left.len() >= reserved + RESERVED_PAIRS {
+                if let Err(error) = batch.budget.reserve(8 * RESERVED_PAIRS) {
+                    batch.budget.release(8 * reserved);
+                    let wanted = left.sets.wanted(left.rows, batch.sets);
+                    batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
+                    return None;
+                }
+                reserved += RESERVED_PAIRS;
+            }
+        }
+        batch.budget.release(8 * reserved);
+        Some(pairs)
+    }
+
+    /// Of a bucket whose rows ascend by slot, those whose slot wants the left row.
+    fn rows_by_slot(
+        &self,
+        batch: &Batch<'_>,
+        left: &Tuples,
+        row: usize,
+        rows: &[u32],
+        out: &mut Vec<u32>,
+    ) {
+        let QuerySets::Single(slots) = &self.rows.sets else { unreachable!("one slot per row") };
+        left.sets.row(row).for_each(batch.sets, |slot| {
+            let first = rows.partition_point(|&row| slots[row as usize] < slot);
+            let own = rows[first..].iter().take_while(|&&row| slots[row as usize] == slot);
+            out.extend(own);
+        });
+    }
+
+    fn remember(&self, batch: &Batch<'_>, probe: &mut JoinProbe, left: &Tuples, matches: &Matches) {
+        let width = batch.sets.word_count();
+        probe.found.resize(self.rows.rows * width, 0);
+        probe.left.get_or_insert_with(|| left.emptied());
+        for (pair, &row) in matches.pairs.right.iter().enumerate() {
+            let found = &mut probe.found[row as usize * width..][..width];
+            matches.sets.row(pair).union_into(found, batch.sets);
+        }
+    }
+
+    fn output_types(&self, node: &HashJoinNode) -> Vec<DataType> {
+        let right = match node.kind {
+            JoinKind::Semi | JoinKind::Anti => &[],
+            _ => node.right_types.as_slice(),
+        };
+        node.left_types.iter().chain(right).copied().collect()
+    }
+}
+
+/// Candidate pairs of one chunk are counted against the batch's memory in steps of so many.
+const RESERVED_PAIRS: usize = 1 << 16;
+
+impl HashJoinNode {
+    /// The digits after the point to which both sides' decimals are brought.
+    fn scales(&self) -> impl Iterator<Item = u8> + '_ {
+        let scale = |data_type| match data_type {
+            DataType::Numeric { scale, .. } => scale,
+            _ => 0,
+        };
+        self.keys.iter().map(move |&(left, right)| {
+            scale(self.left_types[left]).max(scale(self.right_types[right]))
+        })
+    }
+}
+
+/// Semi and anti joins whose partners' sets are known per left row.
+fn existing(kind: JoinKind, batch: &Batch<'_>, left: Tuples, found: &[SetId]) -> Tuples {
+    let sets = match kind {
+        JoinKind::Semi => left.sets.intersect_ids(found, batch.sets),
+        _ => {
+            let found = QuerySets::Interned(found.to_vec());
+            left.sets.difference(&found, left.rows, batch.sets)
+        }
+    };
+    left.with_sets(sets, batch.sets)
+}
+
+fn columns(tuples: &Tuples, columns: impl Iterator<Item = usize>) -> Vec<ArrayRef> {
+    columns.map(|column| tuples.column(column)).collect()
+}
+
+/// Rows of NULLs.
+fn nulls(types: &[DataType], rows: usize) -> Tuples {
+    let columns = types.iter().map(|&data_type| constant_array(data_type, &Value::Null, rows));
+    of_arrays(columns.collect(), rows, QuerySets::Uniform(SetId::EMPTY))
+}
