@@ -4,6 +4,7 @@
 //! query-at-a-time path. The only crate that names DataFusion. Called by `server` and by the program.
 
 pub mod session;
+pub mod text;
 
 pub use session::{
     ColumnDescription, CopyIn, Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows,

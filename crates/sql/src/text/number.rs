@@ -1,0 +1,155 @@
+//! Text to floating-point and decimal numbers.
+
+use engine::types::{Error, Result, SqlState};
+
+use super::input::invalid;
+
+pub(super) fn parse_double(text: &str) -> Result<f64> {
+    let value = parse_float::<f64>(text, "double precision")?;
+    if value.is_infinite() && !is_infinity(text) {
+        return Err(float_out_of_range(text, "double precision"));
+    }
+    Ok(value)
+}
+
+pub(super) fn parse_real(text: &str) -> Result<f32> {
+    let value = parse_float::<f32>(text, "real")?;
+    if value.is_infinite() && !is_infinity(text) {
+        return Err(float_out_of_range(text, "real"));
+    }
+    Ok(value)
+}
+
+fn parse_float<T: std::str::FromStr>(text: &str, type_name: &str) -> Result<T> {
+    text.trim().parse().map_err(|_| invalid(text, type_name))
+}
+
+fn is_infinity(text: &str) -> bool {
+    text.bytes().any(|b| b == b'n' || b == b'N')
+}
+
+fn float_out_of_range(text: &str, type_name: &str) -> Error {
+    let message = format!("\"{text}\" is out of range for type {type_name}");
+    Error::new(SqlState::NumericOutOfRange, message)
+}
+
+/// The unscaled digits of a decimal with `scale` digits after the point, rounded half away from zero.
+pub fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<i128> {
+    let (digits, digits_scale) = parse_decimal(text)?;
+    rescale(digits, digits_scale, scale)
+        .filter(|value| fits(*value, precision))
+        .ok_or_else(|| overflow(precision, scale))
+}
+
+/// A decimal with another scale, rounded half away from zero; 22003 where it does not fit the precision.
+pub fn rescale_numeric(value: i128, from: u8, precision: u8, scale: u8) -> Result<i128> {
+    rescale(value, i32::from(from), scale)
+        .filter(|value| fits(*value, precision))
+        .ok_or_else(|| overflow(precision, scale))
+}
+
+/// Digits and the number of them after the point (negative after a positive exponent).
+fn parse_decimal(text: &str) -> Result<(i128, i32)> {
+    let trimmed = text.trim();
+    let refuse = || invalid(text, "numeric");
+    if trimmed.eq_ignore_ascii_case("nan") {
+        let message = "numeric values that are not numbers are not supported";
+        return Err(Error::new(SqlState::FeatureNotSupported, message));
+    }
+    let negative = trimmed.starts_with('-');
+    let unsigned = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().map_err(|_| refuse())?),
+        None => (unsigned, 0),
+    };
+    let mut value = 0i128;
+    let (mut scale, mut seen_point, mut seen_digit, mut full) = (0i32, false, false, false);
+    for byte in mantissa.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                seen_digit = true;
+                let digit = i128::from(byte - b'0');
+                let next = value.checked_mul(10).and_then(|v| v.checked_add(digit));
+                match next.filter(|_| !full) {
+                    Some(next) => {
+                        value = next;
+                        scale += i32::from(seen_point);
+                    }
+                    // Digits beyond 38 after the point do not count; before it the number is too large.
+                    None if seen_point => full = true,
+                    None => return Err(overflow(38, 0)),
+                }
+            }
+            b'.' if !seen_point => seen_point = true,
+            _ => return Err(refuse()),
+        }
+    }
+    if !seen_digit {
+        return Err(refuse());
+    }
+    Ok((if negative { -value } else { value }, scale.saturating_sub(exponent)))
+}
+
+fn rescale(value: i128, from: i32, to: u8) -> Option<i128> {
+    let shift = i32::from(to) - from;
+    if value == 0 {
+        return Some(0);
+    }
+    if shift >= 0 {
+        return value.checked_mul(10i128.checked_pow(shift.unsigned_abs())?);
+    }
+    let Some(divisor) = 10i128.checked_pow(shift.unsigned_abs()) else { return Some(0) };
+    let (quotient, remainder) = (value / divisor, value % divisor);
+    let round = remainder.unsigned_abs() >= divisor.unsigned_abs().div_ceil(2);
+    Some(if round { quotient + value.signum() } else { quotient })
+}
+
+fn fits(value: i128, precision: u8) -> bool {
+    match 10u128.checked_pow(u32::from(precision)) {
+        Some(limit) => value.unsigned_abs() < limit,
+        None => true,
+    }
+}
+
+fn overflow(precision: u8, scale: u8) -> Error {
+    let limit = match precision - scale.min(precision) {
+        0 => "1".to_owned(),
+        digits => format!("10^{digits}"),
+    };
+    let detail = format!(
+        "A field with precision {precision}, scale {scale} must round to an absolute value \
+         less than {limit}."
+    );
+    Error::new(SqlState::NumericOutOfRange, "numeric field overflow").detail(detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_round_half_away_from_zero() {
+        assert_eq!(parse_numeric("1.005", 10, 2), Ok(101));
+        assert_eq!(parse_numeric("-1.005", 10, 2), Ok(-101));
+        assert_eq!(parse_numeric("1.0049999", 10, 2), Ok(100));
+        assert_eq!(parse_numeric("12e3", 10, 0), Ok(12000));
+        assert_eq!(parse_numeric("1.5e-1", 10, 2), Ok(15));
+        assert_eq!(parse_numeric(".5", 10, 0), Ok(1));
+    }
+
+    #[test]
+    fn decimals_refuse_garbage_and_excess() {
+        assert_eq!(parse_numeric("1.2.3", 10, 2).expect_err("points").state.code(), "22P02");
+        assert_eq!(parse_numeric("", 10, 2).expect_err("empty").state.code(), "22P02");
+        let fault = parse_numeric("100", 4, 2).expect_err("too large");
+        assert_eq!(fault.state.code(), "22003");
+        assert!(fault.detail.as_deref().is_some_and(|detail| detail.contains("10^2")));
+    }
+
+    #[test]
+    fn doubles_tell_infinity_from_overflow() {
+        assert_eq!(parse_double("-Infinity"), Ok(f64::NEG_INFINITY));
+        assert_eq!(parse_double("1e400").expect_err("overflow").state.code(), "22003");
+        assert!(parse_double("NaN").is_ok_and(f64::is_nan));
+    }
+}
