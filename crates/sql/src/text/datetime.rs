@@ -152,7 +152,8 @@ fn strip_suffix_ignoring_case<'a>(text: &'a str, suffix: &str) -> Option<&'a str
 }
 
 fn split_date(text: &str) -> (&str, &str) {
-    let named_month = text.bytes().any(|b| b.is_ascii_alphabetic() && !b"TtZzUuCcGgMm".contains(&b));
+    let named_month =
+        text.bytes().any(|b| b.is_ascii_alphabetic() && !b"TtZzUuCcGgMm".contains(&b));
     if named_month {
         // `Jan 2, 2020 10:00`: the date is all before a word with a colon.
         let clock = text.find(':').and_then(|colon| text[..colon].rfind(' '));
@@ -213,7 +214,8 @@ fn clock_micros(clock: &str) -> Option<(i64, bool)> {
         None => ("0", ""),
     };
     let second: i64 = number(second)?;
-    let micros = (hour * 3600 + minute * 60 + second) * MICROS_PER_SECOND + fraction_micros(fraction)?;
+    let micros =
+        (hour * 3600 + minute * 60 + second) * MICROS_PER_SECOND + fraction_micros(fraction)?;
     Some((micros, minute < 60 && second <= 60 && micros <= MICROS_PER_DAY))
 }
 
@@ -329,7 +331,14 @@ mod tests {
 
     #[test]
     fn dates_come_in_several_shapes() {
-        for text in ["2020-02-29", "20200229", "2/29/2020", "Feb 29, 2020", "29-Feb-2020", "2020-02-29 10:11"] {
+        for text in [
+            "2020-02-29",
+            "20200229",
+            "2/29/2020",
+            "Feb 29, 2020",
+            "29-Feb-2020",
+            "2020-02-29 10:11",
+        ] {
             assert_eq!(parse_date(text), Ok(days_from_civil(2020, 2, 29)), "{text}");
         }
         assert_eq!(parse_date("2021-02-29").expect_err("no such day").state.code(), "22008");
@@ -345,6 +354,9 @@ mod tests {
         let zoned = parse_timestamp("2024-01-02 03:04:05+02:30", true).expect("valid");
         let utc = parse_timestamp("2024-01-02 00:34:05Z", true).expect("valid");
         assert_eq!(zoned, utc);
-        assert_eq!(parse_timestamp("2024-01-02 25:00", false).expect_err("hour").state.code(), "22008");
+        assert_eq!(
+            parse_timestamp("2024-01-02 25:00", false).expect_err("hour").state.code(),
+            "22008"
+        );
     }
 }
