@@ -1,13 +1,87 @@
 //! Distinct strings of a column, numbered in order of arrival.
 
-/// Append-only; a code once given stays. One writer, readers without locks.
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use arc_swap::ArcSwap;
+use arrow_buffer::Buffer;
+use parking_lot::Mutex;
+
+use super::append_buffer::{Appended, Appender, append_buffer};
+
+/// Codes of the first page; each further page holds twice as many.
+const FIRST_PAGE: usize = 256;
+/// Bytes of the first heap page; each further page holds at least twice as many.
+const FIRST_HEAP: usize = 4096;
+/// Pages enough for 2^32 codes.
+const PAGES: usize = 25;
+/// An empty slot of the hash table.
+const VACANT: u32 = u32::MAX;
+/// Strings up to this length lie inside the view.
+const INLINE: usize = 12;
+
+/// An Arrow string view: length, then the bytes or a prefix, the heap page and the offset there.
+type View = [u8; 16];
+
+/// Append-only; a code once given stays. One writer, readers without locks. Code 0 is always the empty
+/// string, so that NULL positions have a code that exists.
+pub struct Dictionary {
+    length: AtomicUsize,
+    views: [OnceLock<Appended<View>>; PAGES],
+    heaps: [OnceLock<Appended<u8>>; PAGES],
+    /// Hash to code: open addressing, at most half full, insert only; a full table is replaced.
+    table: ArcSwap<Box<[AtomicU32]>>,
+    writer: Mutex<Writer>,
+}
+
 #[derive(Debug)]
-pub struct Dictionary {}
+struct Writer {
+    views: Appender<View>,
+    view_page: usize,
+    heap: Appender<u8>,
+    heap_page: usize,
+}
+
+/// The page of a code and its place there.
+#[inline]
+fn place(code: u32) -> (usize, usize) {
+    let shifted = code as usize + FIRST_PAGE;
+    let page = shifted.ilog2() as usize - FIRST_PAGE.ilog2() as usize;
+    (page, shifted - (FIRST_PAGE << page))
+}
+
+fn hash(value: &[u8]) -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    let mut hasher = foldhash::fast::FixedState::with_seed(17).build_hasher();
+    hasher.write(value);
+    hasher.finish()
+}
+
+fn vacant_table(slots: usize) -> Box<[AtomicU32]> {
+    (0..slots).map(|_| AtomicU32::new(VACANT)).collect()
+}
 
 impl Dictionary {
+    /// A dictionary with the empty string as code 0.
+    pub(super) fn new() -> Dictionary {
+        let (views, views_appended) = append_buffer(FIRST_PAGE);
+        let (heap, heap_appended) = append_buffer(FIRST_HEAP);
+        let dictionary = Dictionary {
+            length: AtomicUsize::new(0),
+            views: Default::default(),
+            heaps: Default::default(),
+            table: ArcSwap::from_pointee(vacant_table(64)),
+            writer: Mutex::new(Writer { views, view_page: 0, heap, heap_page: 0 }),
+        };
+        let _ = dictionary.views[0].set(views_appended);
+        let _ = dictionary.heaps[0].set(heap_appended);
+        dictionary.intern("");
+        dictionary
+    }
+
     /// Codes given so far.
     pub fn len(&self) -> usize {
-        todo!()
+        self.length.load(Ordering::Acquire)
     }
 
     /// Whether no code was given yet.
@@ -16,14 +90,163 @@ impl Dictionary {
     }
 
     /// The string of a code.
+    #[inline]
     pub fn get(&self, code: u32) -> &str {
-        let _ = code;
-        todo!()
+        // SAFETY: views and heaps hold only what `append` copied from a `&str`, whole.
+        unsafe { std::str::from_utf8_unchecked(self.bytes(code)) }
+    }
+
+    #[inline]
+    fn bytes(&self, code: u32) -> &[u8] {
+        let view = self.view(code);
+        let length = u32_at(view, 0);
+        if length <= INLINE {
+            return &view[4..4 + length];
+        }
+        let heap = self.heaps[u32_at(view, 8)].get().expect("a view names a heap page that exists");
+        let offset = u32_at(view, 12);
+        &heap.values()[offset..offset + length]
+    }
+
+    /// The Arrow view of a code, over [`Self::buffers`].
+    #[inline]
+    pub(super) fn view(&self, code: u32) -> &View {
+        let (page, at) = place(code);
+        &self.views[page].get().expect("a code that was given").values()[at]
+    }
+
+    /// The heap pages that views name.
+    pub(super) fn buffers(&self) -> Vec<Buffer> {
+        let pages = self.heaps.iter().map_while(OnceLock::get);
+        pages.map(|heap| heap.arrow(heap.values().len())).collect()
     }
 
     /// The code of a string, if any row ever had it.
     pub fn code(&self, value: &str) -> Option<u32> {
-        let _ = value;
-        todo!()
+        self.find(&self.table.load(), value.as_bytes()).ok()
+    }
+
+    /// The code, or the slot where it belongs.
+    fn find(&self, table: &[AtomicU32], value: &[u8]) -> Result<u32, usize> {
+        let mask = table.len() - 1;
+        let mut slot = hash(value) as usize & mask;
+        loop {
+            match table[slot].load(Ordering::Acquire) {
+                VACANT => return Err(slot),
+                code if self.bytes(code) == value => return Ok(code),
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
+    /// Writer: the code of a string, given now if it is new.
+    pub(super) fn intern(&self, value: &str) -> u32 {
+        let table = self.table.load();
+        match self.find(&table, value.as_bytes()) {
+            Ok(code) => code,
+            Err(slot) => {
+                let code = self.append(value.as_bytes());
+                table[slot].store(code, Ordering::Release);
+                if (code as usize + 1) * 2 > table.len() {
+                    self.grow(table.len() * 2);
+                }
+                code
+            }
+        }
+    }
+
+    fn append(&self, value: &[u8]) -> u32 {
+        let mut writer = self.writer.lock();
+        let code = u32::try_from(self.len()).expect("fewer than 2^32 distinct strings");
+        let view = self.place_bytes(&mut writer, value);
+        if writer.views.remaining() == 0 {
+            writer.view_page += 1;
+            let (appender, appended) = append_buffer(FIRST_PAGE << writer.view_page);
+            let _ = self.views[writer.view_page].set(appended);
+            writer.views = appender;
+        }
+        writer.views.push(view);
+        self.length.store(code as usize + 1, Ordering::Release);
+        code
+    }
+
+    fn place_bytes(&self, writer: &mut Writer, value: &[u8]) -> View {
+        let mut view = [0; 16];
+        view[..4].copy_from_slice(&(value.len() as u32).to_le_bytes());
+        if value.len() <= INLINE {
+            view[4..4 + value.len()].copy_from_slice(value);
+            return view;
+        }
+        if writer.heap.remaining() < value.len() {
+            writer.heap_page += 1;
+            let size = (FIRST_HEAP << writer.heap_page).max(value.len());
+            let (appender, appended) = append_buffer(size);
+            let _ = self.heaps[writer.heap_page].set(appended);
+            writer.heap = appender;
+        }
+        let offset = writer.heap.len();
+        writer.heap.extend(value);
+        view[4..8].copy_from_slice(&value[..4]);
+        view[8..12].copy_from_slice(&(writer.heap_page as u32).to_le_bytes());
+        view[12..].copy_from_slice(&(offset as u32).to_le_bytes());
+        view
+    }
+
+    fn grow(&self, slots: usize) {
+        let table = vacant_table(slots);
+        for code in 0..self.len() as u32 {
+            if let Err(slot) = self.find(&table, self.bytes(code)) {
+                table[slot].store(code, Ordering::Relaxed);
+            }
+        }
+        self.table.store(std::sync::Arc::new(table));
+    }
+
+    /// Bytes held.
+    pub(super) fn memory(&self) -> usize {
+        let views: usize = self.views.iter().filter_map(OnceLock::get).map(Appended::memory).sum();
+        let heaps: usize = self.heaps.iter().filter_map(OnceLock::get).map(Appended::memory).sum();
+        views + heaps + self.table.load().len() * size_of::<AtomicU32>()
+    }
+}
+
+#[inline]
+fn u32_at(view: &View, at: usize) -> usize {
+    u32::from_le_bytes([view[at], view[at + 1], view[at + 2], view[at + 3]]) as usize
+}
+
+impl std::fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Dictionary({})", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_stay_and_strings_come_back() {
+        let dictionary = Dictionary::new();
+        let text = |i: usize| format!("{i}{}", "x".repeat(i % 40));
+        for i in 0..5_000 {
+            assert_eq!(dictionary.intern(&text(i)), i as u32 + 1);
+        }
+        assert_eq!(dictionary.intern(&text(77)), 78);
+        assert_eq!(dictionary.len(), 5_001);
+        for i in 0..5_000 {
+            assert_eq!(dictionary.get(i as u32 + 1), text(i));
+            assert_eq!(dictionary.code(&text(i)), Some(i as u32 + 1));
+        }
+        assert_eq!(dictionary.code("never"), None);
+        assert_eq!(dictionary.get(0), "");
+    }
+
+    #[test]
+    fn a_string_longer_than_a_heap_page_fits() {
+        let dictionary = Dictionary::new();
+        let long = "é".repeat(100_000);
+        let code = dictionary.intern(&long);
+        assert_eq!(dictionary.get(code), long);
     }
 }

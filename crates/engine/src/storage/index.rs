@@ -3,11 +3,25 @@
 //! Entries name logical rows and may be stale (an old version's key): [`super::TableView::probe`] and
 //! [`super::TableView::range`] check visibility and key, which is what readers should call.
 
-use crate::types::IndexSchema;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+
+use super::key::{KeyBuffer, KeyEncoding, KeyWidth};
+use super::tree::{self, ByteKeys, Keys, Node, Root};
+use crate::types::{IndexSchema, TableSchema};
 
 /// A hash or ordered index.
 #[derive(Debug)]
-pub struct Index {}
+pub struct Index {
+    schema: IndexSchema,
+    pub(super) encoding: KeyEncoding,
+    entries: Entries,
+    /// Whether an update ever changed a key: until then every entry of a row has its only key.
+    key_changed: AtomicBool,
+}
 
 /// One end of a range over the first key columns.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +34,160 @@ pub enum Bound<'a> {
     Excluded(&'a [crate::types::Value]),
 }
 
+#[derive(Debug)]
+enum Entries {
+    Word(Versions<Vec<u64>>),
+    Wide(Versions<Vec<u128>>),
+    Bytes(Versions<ByteKeys>),
+}
+
+/// The writer's tree and the one that readers see.
+#[derive(Debug)]
+struct Versions<K> {
+    published: ArcSwap<Node<K>>,
+    newest: Mutex<Root<K>>,
+    changed: AtomicBool,
+}
+
+/// What a visitor of a range can ask: whether the entry has exactly this key.
+pub(super) type HasKey<'a> = &'a dyn Fn(&KeyBuffer) -> bool;
+
+impl<K: Keys> Versions<K> {
+    fn new() -> Versions<K> {
+        let root = tree::empty();
+        Versions {
+            published: ArcSwap::new(root.clone()),
+            newest: Mutex::new(root),
+            changed: AtomicBool::new(false),
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Root<K>)) {
+        change(&mut self.newest.lock());
+        self.changed.store(true, Ordering::Relaxed);
+    }
+
+    fn publish(&self) {
+        if self.changed.swap(false, Ordering::Relaxed) {
+            self.published.store(self.newest.lock().clone());
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:expr, $key:ident, |$versions:ident, $convert:ident| $body:expr) => {
+        match &$self.entries {
+            Entries::Word($versions) if $self.encoding.width == KeyWidth::Hash => {
+                let $convert = |$key: &KeyBuffer| $key.hash();
+                $body
+            }
+            Entries::Word($versions) => {
+                let $convert = |$key: &KeyBuffer| $key.word();
+                $body
+            }
+            Entries::Wide($versions) => {
+                let $convert = |$key: &KeyBuffer| $key.wide();
+                $body
+            }
+            Entries::Bytes($versions) => {
+                fn $convert($key: &KeyBuffer) -> &[u8] {
+                    $key.bytes()
+                }
+                $body
+            }
+        }
+    };
+}
+
 impl Index {
+    pub(super) fn new(table: &TableSchema, schema: IndexSchema) -> Index {
+        let encoding = KeyEncoding::new(table, &schema);
+        let entries = match encoding.width {
+            KeyWidth::Word | KeyWidth::Hash => Entries::Word(Versions::new()),
+            KeyWidth::Wide => Entries::Wide(Versions::new()),
+            KeyWidth::Bytes => Entries::Bytes(Versions::new()),
+        };
+        Index { schema, encoding, entries, key_changed: AtomicBool::new(false) }
+    }
+
     /// Its definition.
     pub fn schema(&self) -> &IndexSchema {
-        todo!()
+        &self.schema
+    }
+
+    /// Whether readers must compare the visible row's key with the one they looked for. Asked after an entry
+    /// was read: the writer says so before it adds the first such entry.
+    #[inline]
+    pub(super) fn must_compare(&self) -> bool {
+        self.key_changed.load(Ordering::Acquire) || self.encoding.width == KeyWidth::Hash
+    }
+
+    /// Writer: an update is about to change a row's key.
+    pub(super) fn set_key_changed(&self) {
+        self.key_changed.store(true, Ordering::Release);
+    }
+
+    /// Writer: adds an entry; readers see it after [`Self::publish`] at the latest.
+    pub(super) fn insert(&self, key: &KeyBuffer, row: u64) {
+        each!(self, key, |versions, convert| versions.change(|root| tree::insert(
+            root,
+            convert(key),
+            row
+        )));
+    }
+
+    /// Writer: removes an entry.
+    pub(super) fn remove(&self, key: &KeyBuffer, row: u64) {
+        each!(self, key, |versions, convert| versions.change(|root| tree::remove(
+            root,
+            convert(key),
+            row
+        )));
+    }
+
+    /// Writer: readers see all entries from now on.
+    pub(super) fn publish(&self) {
+        each!(self, key, |versions, _convert| versions.publish());
+    }
+
+    /// Visits the rows of all entries of a key.
+    #[inline]
+    pub(super) fn equal(&self, key: &KeyBuffer, visit: &mut impl FnMut(u64) -> ControlFlow<()>) {
+        let _ = each!(self, key, |versions, convert| versions
+            .published
+            .load()
+            .equal(convert(key), visit));
+    }
+
+    /// Writer: like [`Self::equal`], with the entries that are not published yet.
+    pub(super) fn equal_newest(
+        &self,
+        key: &KeyBuffer,
+        visit: &mut impl FnMut(u64) -> ControlFlow<()>,
+    ) {
+        let _ =
+            each!(self, key, |versions, convert| versions.newest.lock().equal(convert(key), visit));
+    }
+
+    /// Visits the rows of entries with `lower <= key < upper` in order.
+    pub(super) fn range(
+        &self,
+        lower: Option<&KeyBuffer>,
+        upper: Option<&KeyBuffer>,
+        descending: bool,
+        visit: &mut impl FnMut(u64, HasKey<'_>) -> ControlFlow<()>,
+    ) {
+        assert!(self.encoding.width != KeyWidth::Hash, "a hash index has no order");
+        let _ = each!(self, key, |versions, convert| versions.published.load().range(
+            lower.map(convert),
+            upper.map(convert),
+            descending,
+            &mut |keys, at, row| visit(row, &|key| keys.compare(at, convert(key)).is_eq()),
+        ));
+    }
+
+    /// Entries and bytes held.
+    pub(super) fn weigh(&self) -> (usize, usize) {
+        each!(self, key, |versions, _convert| versions.newest.lock().weigh())
     }
 }

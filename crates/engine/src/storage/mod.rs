@@ -11,16 +11,30 @@
 //! Called by `log` (recovery, checkpoints), `transaction` (apply), `scan` and `operators` (read).
 //! Absent here: constraints across rows (`transaction` checks them), durability (`log`), SQL.
 
+mod append_buffer;
 mod chunk;
+mod chunk_list;
+mod chunk_writer;
+mod coerce;
 mod column;
+mod column_store;
 mod dictionary;
+mod gather;
 mod index;
+mod key;
+mod reclaim;
+mod row_directory;
 mod sequence;
 mod snapshot;
 mod statistics;
 mod store;
 mod table;
+mod table_writer;
+mod tree;
+#[cfg(test)]
+mod twin;
 mod view;
+mod zone;
 
 pub use chunk::{CHUNK_ROWS, Chunk};
 pub use column::{ColumnSlice, Nulls, Strings, Zone};

@@ -1,6 +1,10 @@
 //! What the planner needs to know about a table, kept up by writes and sealing.
 
-use crate::types::Value;
+use std::hash::{BuildHasher, Hash};
+
+use super::column_store::heap_size;
+use super::{Chunk, ColumnSlice, Nulls, zone};
+use crate::types::{ColumnId, DataType, Value};
 
 /// Estimates; cheap to read at any time.
 #[derive(Clone, Debug, Default)]
@@ -24,4 +28,203 @@ pub struct ColumnStatistics {
     pub max: Option<Value>,
     /// Mean bytes of a value.
     pub width: f64,
+}
+
+/// Registers of a counter: a relative error of 1.04 / sqrt(1024), about 3 %.
+const REGISTERS: usize = 1024;
+
+/// Distinct values by HyperLogLog (Flajolet et al., 2007), the successor of the probabilistic counting that
+/// the Crescando paper uses (section 5.4).
+#[derive(Clone, Debug)]
+struct DistinctCounter {
+    registers: Box<[u8; REGISTERS]>,
+}
+
+impl DistinctCounter {
+    fn new() -> DistinctCounter {
+        DistinctCounter { registers: Box::new([0; REGISTERS]) }
+    }
+
+    #[inline]
+    fn add(&mut self, value: impl Hash) {
+        let hash = foldhash::quality::FixedState::with_seed(41).hash_one(value);
+        let register = &mut self.registers[hash as usize % REGISTERS];
+        // The remaining 54 bits; a one-bit below them bounds the rank.
+        let rank = (hash >> 10 | 1 << 54).trailing_zeros() as u8 + 1;
+        *register = (*register).max(rank);
+    }
+
+    fn estimate(&self) -> f64 {
+        let registers = REGISTERS as f64;
+        let sum: f64 = self.registers.iter().map(|rank| 1.0 / (1u64 << rank) as f64).sum();
+        let raw = 0.7213 / (1.0 + 1.079 / registers) * registers * registers / sum;
+        let vacant = self.registers.iter().filter(|rank| **rank == 0).count();
+        // Small counts: linear counting is more precise.
+        if raw <= 2.5 * registers && vacant > 0 {
+            return registers * (registers / vacant as f64).ln();
+        }
+        raw
+    }
+}
+
+/// What is known about the values of one column that were ever sealed.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnCounter {
+    distinct: DistinctCounter,
+    values: u64,
+    nulls: u64,
+    bytes: u64,
+    min: Option<Value>,
+    max: Option<Value>,
+}
+
+impl ColumnCounter {
+    pub fn new() -> ColumnCounter {
+        ColumnCounter {
+            distinct: DistinctCounter::new(),
+            values: 0,
+            nulls: 0,
+            bytes: 0,
+            min: None,
+            max: None,
+        }
+    }
+
+    /// Adds one column of a chunk.
+    fn add(&mut self, slice: ColumnSlice<'_>, data_type: DataType) {
+        let zone = zone::of(slice, data_type);
+        self.values += slice.len() as u64;
+        self.nulls += u64::from(zone.nulls);
+        self.min = zone::smaller(self.min.take(), zone.min);
+        self.max = zone::larger(self.max.take(), zone.max);
+        self.count_values(slice);
+    }
+
+    fn count_values(&mut self, slice: ColumnSlice<'_>) {
+        let distinct = &mut self.distinct;
+        match slice {
+            ColumnSlice::Boolean(values, nulls) => count(distinct, values, nulls),
+            ColumnSlice::Int16(values, nulls) => count(distinct, values, nulls),
+            ColumnSlice::Int32(values, nulls) => count(distinct, values, nulls),
+            ColumnSlice::Int64(values, nulls) => count(distinct, values, nulls),
+            ColumnSlice::Int128(values, nulls) => count(distinct, values, nulls),
+            ColumnSlice::Float32(values, nulls) => {
+                values.iter().enumerate().for_each(|(row, v)| {
+                    if !nulls.is_null(row) {
+                        distinct.add((v + 0.0).to_bits());
+                    }
+                });
+            }
+            ColumnSlice::Float64(values, nulls) => {
+                values.iter().enumerate().for_each(|(row, v)| {
+                    if !nulls.is_null(row) {
+                        distinct.add((v + 0.0).to_bits());
+                    }
+                });
+            }
+            ColumnSlice::Codes(codes, dictionary, nulls) => {
+                let mut seen = vec![false; dictionary.len()];
+                let filled = codes.iter().enumerate().filter(|(row, _)| !nulls.is_null(*row));
+                for (_, code) in filled {
+                    if !std::mem::replace(&mut seen[*code as usize], true) {
+                        distinct.add(dictionary.get(*code).as_bytes());
+                    }
+                    self.bytes += dictionary.get(*code).len() as u64;
+                }
+            }
+            ColumnSlice::Strings(strings, nulls) | ColumnSlice::Bytes(strings, nulls) => {
+                for row in (0..strings.len()).filter(|row| !nulls.is_null(*row)) {
+                    distinct.add(strings.bytes(row));
+                }
+                self.bytes += strings.heap().len() as u64;
+            }
+            ColumnSlice::Constant(value, rows) => {
+                self.bytes += (rows * heap_size(value.borrow())) as u64;
+            }
+        }
+    }
+
+    /// Values counted so far, NULLs included.
+    pub fn values(&self) -> u64 {
+        self.values
+    }
+
+    /// Estimated distinct values.
+    pub fn distinct(&self) -> f64 {
+        self.distinct.estimate()
+    }
+
+    /// Mean bytes of a string.
+    pub fn mean_bytes(&self) -> Option<f64> {
+        (self.values > 0).then(|| self.bytes as f64 / self.values as f64)
+    }
+
+    fn statistics(&self, data_type: DataType) -> ColumnStatistics {
+        let filled = self.values - self.nulls;
+        let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
+        ColumnStatistics {
+            distinct: self.distinct().min(filled as f64),
+            null_share: share(self.nulls, self.values),
+            min: self.min.clone(),
+            max: self.max.clone(),
+            width: fixed_width(data_type).unwrap_or_else(|| share(self.bytes, filled)),
+        }
+    }
+}
+
+fn count<T: Copy + Hash>(distinct: &mut DistinctCounter, values: &[T], nulls: Nulls<'_>) {
+    match nulls {
+        Nulls::None => values.iter().for_each(|value| distinct.add(value)),
+        nulls => values.iter().enumerate().for_each(|(row, value)| {
+            if !nulls.is_null(row) {
+                distinct.add(value);
+            }
+        }),
+    }
+}
+
+fn fixed_width(data_type: DataType) -> Option<f64> {
+    Some(match data_type {
+        DataType::Boolean => 1.0,
+        DataType::SmallInt => 2.0,
+        DataType::Integer | DataType::Date | DataType::Real => 4.0,
+        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Double => 8.0,
+        DataType::Numeric { .. } => 16.0,
+        _ => return None,
+    })
+}
+
+/// Adds a chunk to the counters of all its columns.
+pub(super) fn count_chunk(counters: &mut Vec<ColumnCounter>, chunk: &Chunk) {
+    for (at, column) in chunk.columns.iter().enumerate() {
+        if counters.len() == at {
+            counters.push(ColumnCounter::new());
+        }
+        counters[at].add(chunk.column(ColumnId(at as u32)), column.data_type);
+    }
+}
+
+/// The statistics that counters give.
+pub(super) fn summarise(
+    counters: &[ColumnCounter],
+    types: impl Iterator<Item = DataType>,
+) -> Vec<ColumnStatistics> {
+    let none = ColumnCounter::new();
+    types.enumerate().map(|(at, t)| counters.get(at).unwrap_or(&none).statistics(t)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distinct_counts_are_close() {
+        for expected in [0u64, 1, 10, 1_000, 20_000, 300_000] {
+            let mut counter = DistinctCounter::new();
+            (0..expected * 2).for_each(|i| counter.add(i % expected.max(1)));
+            let found = counter.estimate();
+            let error = (found - expected as f64).abs();
+            assert!(error <= 0.1 * expected as f64 + 0.5, "{found} for {expected}");
+        }
+    }
 }

@@ -1,71 +1,127 @@
 //! A table at a version: what readers hold.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
+use super::chunk_list::ChunkList;
+use super::gather;
+use super::key::{KeyBuffer, Limit};
+use super::row_directory::RowDirectory;
 use super::{Bound, Chunk, Index, Table};
 use crate::types::{ChunkId, ColumnId, Location, RowId, TableSchema, Value, ValueRef, Version};
 
 /// A table at a version. Holds the chunks alive; answers hold it until they are sent.
 #[derive(Debug)]
-pub struct TableView {}
+pub struct TableView {
+    table: Arc<Table>,
+    schema: Arc<TableSchema>,
+    version: Version,
+    chunks: Arc<ChunkList>,
+    rows: Arc<RowDirectory>,
+}
 
 impl TableView {
+    pub(super) fn new(table: &Arc<Table>, version: Version) -> TableView {
+        TableView {
+            table: table.clone(),
+            schema: table.schema.load_full(),
+            version,
+            chunks: table.chunks.load_full(),
+            rows: table.rows.load_full(),
+        }
+    }
+
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
-        todo!()
+        &self.table
     }
 
     /// The definition when the view was taken.
     pub fn schema(&self) -> &Arc<TableSchema> {
-        todo!()
+        &self.schema
     }
 
     /// What it sees.
     pub fn version(&self) -> Version {
-        todo!()
+        self.version
     }
 
     /// The chunks that may hold rows that it sees, ascending by id.
     pub fn chunks(&self) -> &[(ChunkId, Arc<Chunk>)] {
-        todo!()
+        self.chunks.chunks()
     }
 
     /// A chunk.
+    #[inline]
     pub fn chunk(&self, chunk: ChunkId) -> &Chunk {
-        let _ = chunk;
-        todo!()
+        self.chunks.get(chunk).expect("a location comes from this view")
     }
 
     /// One value; NULL at [`Location::NONE`].
+    #[inline]
     pub fn cell(&self, column: ColumnId, location: Location) -> ValueRef<'_> {
-        let _ = (column, location);
-        todo!()
+        if location.is_none() {
+            return ValueRef::Null;
+        }
+        self.chunk(location.chunk).cell(column, location.offset)
     }
 
     /// A column of many rows, as an array of the column's `data_type.arrow()`; NULL at [`Location::NONE`].
     pub fn gather(&self, column: ColumnId, locations: &[Location]) -> ArrayRef {
-        let _ = (column, locations);
-        todo!()
+        gather::gather(self, column, locations)
     }
 
     /// The visible version of a row.
+    #[inline]
     pub fn resolve(&self, row: RowId) -> Option<Location> {
-        let _ = row;
-        todo!()
+        let newest = self.rows.get(row);
+        let chunk = self.chunks.get(newest.chunk);
+        match chunk {
+            Some(chunk) if chunk.lives.begin(newest.offset as usize) <= self.version.0 => {
+                (self.version.0 < chunk.lives.end(newest.offset as usize)).then_some(newest)
+            }
+            _ if newest.is_none() => None,
+            _ => self.resolve_older(newest),
+        }
+    }
+
+    /// Walks back from a version that is too new, and may lie in a chunk that is newer than this view.
+    fn resolve_older(&self, newest: Location) -> Option<Location> {
+        let newer = self.table.chunks.load();
+        let mut at = newest;
+        loop {
+            let chunk = self.chunks.get(at.chunk).or_else(|| newer.get(at.chunk))?;
+            if chunk.lives.begin(at.offset as usize) <= self.version.0 {
+                return (self.version.0 < chunk.lives.end(at.offset as usize)).then_some(at);
+            }
+            at = chunk.lives.previous(at.offset as usize).0;
+        }
     }
 
     /// The logical row at a location.
+    #[inline]
     pub fn row_id(&self, location: Location) -> RowId {
-        let _ = location;
-        todo!()
+        self.chunk(location.chunk).row_id(location.offset)
     }
 
     /// Appends the visible rows whose whole key equals `key` (one value per key column; a NULL finds nothing).
     pub fn probe(&self, index: &Index, key: &[ValueRef<'_>], out: &mut Vec<Location>) {
-        let _ = (index, key, out);
-        todo!()
+        let Some(key) = index.encoding.equal_key(key) else { return };
+        index.equal(&key, &mut |row| {
+            if let Some(location) = self.resolve(RowId(row))
+                && (!index.must_compare() || self.key_at(index, location).bytes() == key.bytes())
+            {
+                out.push(location);
+            }
+            ControlFlow::Continue(())
+        });
+    }
+
+    fn key_at(&self, index: &Index, location: Location) -> KeyBuffer {
+        let chunk = self.chunk(location.chunk);
+        index.encoding.row_key(|column| chunk.cell(column, location.offset))
     }
 
     /// Appends the visible rows of an ordered index between two bounds, in key order (`descending`: reversed),
@@ -80,13 +136,65 @@ impl TableView {
         limit: usize,
         out: &mut Vec<Location>,
     ) {
-        let _ = (index, lower, upper, descending, limit, out);
-        todo!()
+        let bounded = lower.values().len().max(upper.values().len());
+        let Some((lower, upper)) = key_range(index, lower, upper) else { return };
+        let never_null = &index.schema().columns[..bounded];
+        let mut left = limit;
+        if left == 0 {
+            return;
+        }
+        index.range(lower.as_ref(), upper.as_ref(), descending, &mut |row, has_key| {
+            if let Some(location) = self.resolve(RowId(row))
+                && (!index.must_compare() || has_key(&self.key_at(index, location)))
+                && never_null.iter().skip(1).all(|c| !self.cell(*c, location).is_null())
+            {
+                out.push(location);
+                left -= 1;
+            }
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
     }
 
     /// The whole row, one value per column id.
     pub fn row(&self, location: Location) -> Vec<Value> {
-        let _ = location;
-        todo!()
+        let chunk = self.chunk(location.chunk);
+        let columns = 0..self.schema.columns.len() as u32;
+        columns.map(|column| chunk.cell(ColumnId(column), location.offset).to_owned()).collect()
     }
+}
+
+impl<'a> Bound<'a> {
+    fn values(&self) -> &'a [Value] {
+        match self {
+            Bound::Unbounded => &[],
+            Bound::Included(values) | Bound::Excluded(values) => values,
+        }
+    }
+}
+
+/// Encoded keys `lower <= key < upper`; `None` if nothing can lie between.
+fn key_range(
+    index: &Index,
+    lower: Bound<'_>,
+    upper: Bound<'_>,
+) -> Option<(Option<KeyBuffer>, Option<KeyBuffer>)> {
+    let encode = |values: &[Value], above: bool| match index.encoding.bound(values, above) {
+        Ok(key) => Some(Ok(key)),
+        Err(Limit::End) => Some(Err(())),
+        Err(Limit::Nothing) => None,
+    };
+    let is_bounded = !lower.values().is_empty();
+    let lower = match lower {
+        Bound::Unbounded => None,
+        Bound::Included(values) => Some(encode(values, false)?.ok()?),
+        Bound::Excluded(values) => Some(encode(values, true)?.ok()?),
+    };
+    let upper = match upper {
+        Bound::Included(values) if !values.is_empty() => encode(values, true)?.ok(),
+        Bound::Excluded(values) if !values.is_empty() => encode(values, false)?.ok(),
+        // NULLs of the first column come last, and are in no bounded range.
+        _ if is_bounded => Some(index.encoding.null_prefix()),
+        _ => None,
+    };
+    Some((lower, upper))
 }

@@ -1,0 +1,119 @@
+//! The chunk that grows: the writing ends of its columns.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::append_buffer::{Appender, append_buffer};
+use super::chunk::{Added, Lives, PACKED_NONE};
+use super::column_store::{Column, ColumnAppender, Encoding, assert_type};
+use super::{Chunk, zone};
+use crate::types::{ChunkId, Location, RowId, TableSchema, ValueRef, Version};
+
+/// The writing side of one chunk; dropped when the chunk is sealed.
+#[derive(Debug)]
+pub(super) struct ChunkWriter {
+    pub chunk: Arc<Chunk>,
+    columns: Vec<ColumnAppender>,
+    row_ids: Appender<u64>,
+    begins: Option<Appender<u64>>,
+    previous: Option<Appender<u64>>,
+}
+
+impl ChunkWriter {
+    /// An empty chunk for `capacity` rows; one encoding per column.
+    pub fn create(
+        id: ChunkId,
+        schema: &TableSchema,
+        capacity: usize,
+        encodings: Vec<Encoding>,
+    ) -> ChunkWriter {
+        let (columns, appenders) = schema
+            .columns
+            .iter()
+            .zip(encodings)
+            .map(|(c, encoding)| Column::create(c.data_type, c.dropped, capacity, encoding))
+            .unzip::<_, _, Vec<_>, Vec<_>>();
+        let (row_ids, row_ids_appended) = append_buffer(capacity);
+        let chunk = Arc::new(Chunk {
+            id,
+            capacity,
+            rows: AtomicUsize::new(0),
+            columns: columns.into(),
+            row_ids: row_ids_appended,
+            lives: Lives::new(),
+            zones: OnceLock::new(),
+            added: Added::default(),
+        });
+        ChunkWriter { chunk, columns: appenders, row_ids, begins: None, previous: None }
+    }
+
+    /// Whether one more row fits.
+    #[inline]
+    pub fn fits<'v>(&self, row: impl Fn(usize) -> ValueRef<'v>) -> bool {
+        self.row_ids.remaining() > 0
+            && self.columns.iter().enumerate().all(|(i, column)| column.fits(row(i)))
+    }
+
+    /// Appends and publishes a row that [`Self::fits`]. `previous` is the packed location that it replaces.
+    pub fn append<'v>(
+        &mut self,
+        row: impl Fn(usize) -> ValueRef<'v>,
+        id: RowId,
+        begin: Version,
+        previous: u64,
+    ) -> Location {
+        let at = self.row_ids.len();
+        for (i, appender) in self.columns.iter_mut().enumerate() {
+            let (value, column) = (row(i), &self.chunk.columns[i]);
+            assert_type(value, column.data_type);
+            if !appender.push(value) {
+                column.set_null(at, self.chunk.capacity);
+            }
+        }
+        self.row_ids.push(id.0);
+        self.set_begin(at, begin.0);
+        self.set_previous(at, previous);
+        self.chunk.rows.store(at + 1, Ordering::Release);
+        Location { chunk: self.chunk.id, offset: at as u32 }
+    }
+
+    fn set_begin(&mut self, at: usize, begin: u64) {
+        let lives = &self.chunk.lives;
+        if at == 0 {
+            lives.first_begin.store(begin, Ordering::Relaxed);
+        }
+        let first = lives.first_begin.load(Ordering::Relaxed);
+        if self.begins.is_none() && begin != first {
+            let (mut begins, appended) = append_buffer(self.chunk.capacity);
+            begins.extend_repeated(first, at);
+            let _ = lives.begins.set(appended);
+            self.begins = Some(begins);
+        }
+        if let Some(begins) = &mut self.begins {
+            begins.push(begin);
+        }
+        if begin > lives.max_begin.load(Ordering::Relaxed) {
+            lives.max_begin.store(begin, Ordering::Relaxed);
+        }
+    }
+
+    fn set_previous(&mut self, at: usize, previous: u64) {
+        if self.previous.is_none() && previous != PACKED_NONE {
+            let (mut links, appended) = append_buffer(self.chunk.capacity);
+            links.extend_repeated(PACKED_NONE, at);
+            let _ = self.chunk.lives.previous.set(appended);
+            self.previous = Some(links);
+        }
+        if let Some(links) = &mut self.previous {
+            links.push(previous);
+        }
+    }
+
+    /// No row follows: computes the zones.
+    pub fn seal(self) -> Arc<Chunk> {
+        let rows = self.chunk.rows();
+        let zones = self.chunk.columns.iter().map(|c| zone::of(c.slice(rows), c.data_type));
+        let _ = self.chunk.zones.set(zones.collect());
+        self.chunk
+    }
+}

@@ -1,0 +1,300 @@
+//! Where a column's values of one chunk lie: the side that readers hold and the side that the writer fills.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::append_buffer::{Appended, Appender, append_buffer};
+use super::column::{int32, int64, scale};
+use super::{ColumnSlice, Dictionary, Nulls, Strings};
+use crate::types::{DataType, Value, ValueRef};
+
+/// Digits of the widest `numeric` whose unscaled values fit 64 bits.
+pub(super) const NARROW_PRECISION: u8 = 18;
+
+/// One column of one chunk, as readers hold it.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub data_type: DataType,
+    pub data: ColumnData,
+    /// Allocated with the first NULL; one bit per row of the chunk's capacity.
+    nulls: OnceLock<Box<[AtomicU64]>>,
+}
+
+/// The values, by representation.
+#[derive(Debug)]
+pub(super) enum ColumnData {
+    /// The column was dropped before this chunk was begun.
+    Absent,
+    Boolean(Appended<u8>),
+    Int16(Appended<i16>),
+    Int32(Appended<i32>),
+    Int64(Appended<i64>),
+    Int128(Appended<i128>),
+    Float32(Appended<f32>),
+    Float64(Appended<f64>),
+    Codes(Appended<u32>, Arc<Dictionary>),
+    Strings(Heap),
+    Bytes(Heap),
+}
+
+/// Values of variable length, one after the other.
+#[derive(Debug)]
+pub(super) struct Heap {
+    pub bytes: Appended<u8>,
+    /// One more than there are values.
+    pub offsets: Appended<u32>,
+}
+
+/// The writing end of [`ColumnData`].
+#[derive(Debug)]
+pub(super) enum ColumnAppender {
+    Absent,
+    Boolean(Appender<u8>),
+    Int16(Appender<i16>),
+    Int32(Appender<i32>),
+    Int64(Appender<i64>),
+    Int128(Appender<i128>),
+    Float32(Appender<f32>),
+    Float64(Appender<f64>),
+    Codes(Appender<u32>, Arc<Dictionary>),
+    Heap { bytes: Appender<u8>, offsets: Appender<u32> },
+}
+
+/// How strings of a new chunk are stored, and how many bytes a plain heap gets.
+#[derive(Clone, Debug)]
+pub(super) struct Encoding {
+    /// The dictionary, where codes pay.
+    pub dictionary: Option<Arc<Dictionary>>,
+    /// Capacity of the heap, where they do not.
+    pub heap: usize,
+}
+
+impl Column {
+    /// An empty column for `rows` values.
+    pub fn create(
+        data_type: DataType,
+        dropped: bool,
+        rows: usize,
+        encoding: Encoding,
+    ) -> (Column, ColumnAppender) {
+        use ColumnAppender as A;
+        use ColumnData as D;
+        macro_rules! fixed {
+            ($variant:ident) => {{
+                let (appender, appended) = append_buffer(rows);
+                (D::$variant(appended), A::$variant(appender))
+            }};
+        }
+        let (data, appender) = match data_type {
+            _ if dropped => (D::Absent, A::Absent),
+            DataType::Boolean => fixed!(Boolean),
+            DataType::SmallInt => fixed!(Int16),
+            DataType::Integer | DataType::Date => fixed!(Int32),
+            DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => fixed!(Int64),
+            DataType::Numeric { precision, .. } if precision <= NARROW_PRECISION => fixed!(Int64),
+            DataType::Numeric { .. } => fixed!(Int128),
+            DataType::Real => fixed!(Float32),
+            DataType::Double => fixed!(Float64),
+            DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
+                match encoding.dictionary {
+                    Some(dictionary) => {
+                        let (appender, appended) = append_buffer(rows);
+                        let data = D::Codes(appended, dictionary.clone());
+                        (data, A::Codes(appender, dictionary))
+                    }
+                    None => {
+                        let (heap, appender) = create_heap(rows, encoding.heap);
+                        (D::Strings(heap), appender)
+                    }
+                }
+            }
+            DataType::Bytea => {
+                let (heap, appender) = create_heap(rows, encoding.heap);
+                (D::Bytes(heap), appender)
+            }
+        };
+        (Column { data_type, data, nulls: OnceLock::new() }, appender)
+    }
+
+    /// Writer: marks a row as NULL, before it is published.
+    pub fn set_null(&self, row: usize, capacity: usize) {
+        let words = self
+            .nulls
+            .get_or_init(|| (0..capacity.div_ceil(64)).map(|_| AtomicU64::new(0)).collect());
+        words[row / 64].fetch_or(1 << (row % 64), Ordering::Relaxed);
+    }
+
+    /// Which rows are NULL.
+    #[inline]
+    pub fn nulls(&self) -> Nulls<'_> {
+        self.nulls.get().map_or(Nulls::None, |words| Nulls::Bits(words))
+    }
+
+    /// The first `rows` values.
+    #[inline]
+    pub fn slice(&self, rows: usize) -> ColumnSlice<'_> {
+        let nulls = self.nulls();
+        match &self.data {
+            ColumnData::Absent => ColumnSlice::Constant(&Value::Null, rows),
+            ColumnData::Boolean(values) => ColumnSlice::Boolean(&values.values()[..rows], nulls),
+            ColumnData::Int16(values) => ColumnSlice::Int16(&values.values()[..rows], nulls),
+            ColumnData::Int32(values) => ColumnSlice::Int32(&values.values()[..rows], nulls),
+            ColumnData::Int64(values) => ColumnSlice::Int64(&values.values()[..rows], nulls),
+            ColumnData::Int128(values) => ColumnSlice::Int128(&values.values()[..rows], nulls),
+            ColumnData::Float32(values) => ColumnSlice::Float32(&values.values()[..rows], nulls),
+            ColumnData::Float64(values) => ColumnSlice::Float64(&values.values()[..rows], nulls),
+            ColumnData::Codes(codes, dictionary) => {
+                ColumnSlice::Codes(&codes.values()[..rows], dictionary, nulls)
+            }
+            ColumnData::Strings(heap) => ColumnSlice::Strings(heap.slice(rows, true), nulls),
+            ColumnData::Bytes(heap) => ColumnSlice::Bytes(heap.slice(rows, false), nulls),
+        }
+    }
+
+    /// The value at `row`.
+    #[inline]
+    pub fn value(&self, row: usize) -> ValueRef<'_> {
+        if self.nulls().is_null(row) {
+            return ValueRef::Null;
+        }
+        match &self.data {
+            ColumnData::Absent => ValueRef::Null,
+            ColumnData::Boolean(values) => ValueRef::Boolean(values.values()[row] != 0),
+            ColumnData::Int16(values) => ValueRef::SmallInt(values.values()[row]),
+            ColumnData::Int32(values) => int32(values.values()[row], self.data_type),
+            ColumnData::Int64(values) => int64(values.values()[row], self.data_type),
+            ColumnData::Int128(values) => {
+                ValueRef::Numeric(values.values()[row], scale(self.data_type))
+            }
+            ColumnData::Float32(values) => ValueRef::Real(values.values()[row]),
+            ColumnData::Float64(values) => ValueRef::Double(values.values()[row]),
+            ColumnData::Codes(codes, dictionary) => {
+                ValueRef::Text(dictionary.get(codes.values()[row]))
+            }
+            ColumnData::Strings(heap) => ValueRef::Text(heap.slice(row + 1, true).text(row)),
+            ColumnData::Bytes(heap) => ValueRef::Bytea(heap.slice(row + 1, false).bytes(row)),
+        }
+    }
+
+    /// Bytes allocated, without the dictionary.
+    pub fn memory(&self) -> usize {
+        let nulls = self.nulls.get().map_or(0, |words| size_of_val(&**words));
+        nulls
+            + match &self.data {
+                ColumnData::Absent => 0,
+                ColumnData::Boolean(values) => values.memory(),
+                ColumnData::Int16(values) => values.memory(),
+                ColumnData::Int32(values) => values.memory(),
+                ColumnData::Int64(values) => values.memory(),
+                ColumnData::Int128(values) => values.memory(),
+                ColumnData::Float32(values) => values.memory(),
+                ColumnData::Float64(values) => values.memory(),
+                ColumnData::Codes(codes, _) => codes.memory(),
+                ColumnData::Strings(heap) | ColumnData::Bytes(heap) => {
+                    heap.bytes.memory() + heap.offsets.memory()
+                }
+            }
+    }
+}
+
+impl Heap {
+    #[inline]
+    pub fn slice(&self, rows: usize, text: bool) -> Strings<'_> {
+        // Offsets before bytes: an offset is published after the bytes that it bounds.
+        let offsets = &self.offsets.values()[..rows + 1];
+        Strings::new(self.bytes.values(), offsets, text)
+    }
+}
+
+fn create_heap(rows: usize, size: usize) -> (Heap, ColumnAppender) {
+    let (bytes, bytes_appended) = append_buffer(size);
+    let (mut offsets, offsets_appended) = append_buffer(rows + 1);
+    offsets.push(0);
+    let heap = Heap { bytes: bytes_appended, offsets: offsets_appended };
+    (heap, ColumnAppender::Heap { bytes, offsets })
+}
+
+/// Bytes that a value takes in a plain heap.
+pub(super) fn heap_size(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Bytea(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+impl ColumnAppender {
+    /// Whether the value still fits, given that a row still does.
+    #[inline]
+    pub fn fits(&self, value: ValueRef<'_>) -> bool {
+        match self {
+            ColumnAppender::Heap { bytes, .. } => heap_size(value) <= bytes.remaining(),
+            _ => true,
+        }
+    }
+
+    /// Appends a value of the column's type; `NULL` is `false` and the caller marks the row.
+    #[inline]
+    pub fn push(&mut self, value: ValueRef<'_>) -> bool {
+        use ColumnAppender as A;
+        use ValueRef as V;
+        match (&mut *self, value) {
+            (A::Absent, _) => {}
+            (_, V::Null) => {
+                self.push_placeholder();
+                return false;
+            }
+            (A::Boolean(values), V::Boolean(value)) => values.push(u8::from(value)),
+            (A::Int16(values), V::SmallInt(value)) => values.push(value),
+            (A::Int32(values), V::Integer(value) | V::Date(value)) => values.push(value),
+            (A::Int64(values), V::BigInt(value) | V::Timestamp(value) | V::TimestampTz(value)) => {
+                values.push(value)
+            }
+            (A::Int64(values), V::Numeric(value, _)) => {
+                values.push(i64::try_from(value).expect("a numeric of at most 18 digits"));
+            }
+            (A::Int128(values), V::Numeric(value, _)) => values.push(value),
+            (A::Float32(values), V::Real(value)) => values.push(value),
+            (A::Float64(values), V::Double(value)) => values.push(value),
+            (A::Codes(codes, dictionary), V::Text(value)) => codes.push(dictionary.intern(value)),
+            (A::Heap { bytes, offsets }, V::Text(value)) => {
+                push_bytes(bytes, offsets, value.as_bytes());
+            }
+            (A::Heap { bytes, offsets }, V::Bytea(value)) => push_bytes(bytes, offsets, value),
+            (appender, value) => panic!("{value:?} is no value for {appender:?}"),
+        }
+        true
+    }
+
+    fn push_placeholder(&mut self) {
+        match self {
+            ColumnAppender::Absent => {}
+            ColumnAppender::Boolean(values) => values.push(0),
+            ColumnAppender::Int16(values) => values.push(0),
+            ColumnAppender::Int32(values) => values.push(0),
+            ColumnAppender::Int64(values) => values.push(0),
+            ColumnAppender::Int128(values) => values.push(0),
+            ColumnAppender::Float32(values) => values.push(0.0),
+            ColumnAppender::Float64(values) => values.push(0.0),
+            ColumnAppender::Codes(codes, _) => codes.push(0),
+            ColumnAppender::Heap { bytes, offsets } => push_bytes(bytes, offsets, &[]),
+        }
+    }
+}
+
+#[inline]
+fn push_bytes(bytes: &mut Appender<u8>, offsets: &mut Appender<u32>, value: &[u8]) {
+    bytes.extend(value);
+    offsets.push(u32::try_from(bytes.len()).expect("a heap of at most 4 GiB"));
+}
+
+/// Asserts that a value has a column's type, also where types share a representation.
+pub(super) fn assert_type(value: ValueRef<'_>, data_type: DataType) {
+    let fits = match (value, data_type) {
+        (ValueRef::Null, _) => true,
+        (ValueRef::Text(_), _) => data_type.is_string(),
+        (ValueRef::Numeric(_, given), DataType::Numeric { scale, .. }) => given == scale,
+        _ => value.data_type() == Some(data_type),
+    };
+    assert!(fits, "{value:?} is no {data_type}");
+}

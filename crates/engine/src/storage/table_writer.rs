@@ -1,0 +1,194 @@
+//! What only the writer of a table needs: the growing chunk, the next ids, what can be reclaimed.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::chunk_writer::ChunkWriter;
+use super::column_store::{Encoding, heap_size};
+use super::statistics::{ColumnCounter, count_chunk};
+use super::{CHUNK_ROWS, Chunk, Dictionary, Table};
+use crate::types::{
+    ChunkId, ColumnSchema, DataType, Location, RowId, TableSchema, ValueRef, Version,
+};
+
+/// Row versions of the smallest chunk.
+const LEAST_ROWS: usize = 256;
+/// A dictionary with more strings, or with more bytes, is not extended: churning values would fill it.
+const DICTIONARY_STRINGS: usize = 1 << 16;
+const DICTIONARY_BYTES: usize = 1 << 24;
+/// A dictionary pays where every string occurs that often.
+const DICTIONARY_REPEATS: f64 = 8.0;
+
+/// The writer's side of a table.
+#[derive(Debug)]
+pub(super) struct TableWriter {
+    growing: Option<ChunkWriter>,
+    next_chunk: u32,
+    next_row: u64,
+    /// Rows that are about to come.
+    pub expected: usize,
+    /// By column.
+    dictionaries: Vec<Option<Arc<Dictionary>>>,
+    /// Chunks that are mostly or wholly dead, or soon will be.
+    pub candidates: Vec<ChunkId>,
+}
+
+impl TableWriter {
+    pub fn new() -> TableWriter {
+        TableWriter {
+            growing: None,
+            next_chunk: 0,
+            next_row: 0,
+            expected: 0,
+            dictionaries: Vec::new(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// A new row id.
+    pub fn next_row(&mut self) -> RowId {
+        self.next_row += 1;
+        RowId(self.next_row - 1)
+    }
+
+    /// The id that the next row gets.
+    pub fn row_to_come(&self) -> RowId {
+        RowId(self.next_row)
+    }
+
+    /// An id that was given elsewhere is not given again.
+    pub fn skip_row(&mut self, id: RowId) {
+        self.next_row = self.next_row.max(id.0 + 1);
+    }
+
+    /// Appends a row version, in a new chunk if it does not fit the growing one.
+    pub fn append<'v>(
+        &mut self,
+        table: &Table,
+        row: impl Fn(usize) -> ValueRef<'v> + Copy,
+        id: RowId,
+        begin: Version,
+        previous: u64,
+    ) -> Location {
+        match &mut self.growing {
+            Some(growing) if growing.fits(row) => growing.append(row, id, begin, previous),
+            _ => {
+                self.seal(table);
+                let mut growing = self.begin_chunk(table, row);
+                let chunks = table.chunks.load().with(growing.chunk.clone());
+                table.chunks.store(Arc::new(chunks));
+                let location = growing.append(row, id, begin, previous);
+                self.growing = Some(growing);
+                location
+            }
+        }
+    }
+
+    fn begin_chunk<'v>(
+        &mut self,
+        table: &Table,
+        row: impl Fn(usize) -> ValueRef<'v>,
+    ) -> ChunkWriter {
+        let schema = table.schema.load();
+        let known = table.live_rows.load(Ordering::Relaxed).max(0) as usize;
+        let rows = known.max(self.expected).next_power_of_two().clamp(LEAST_ROWS, CHUNK_ROWS);
+        let counters = table.counters.lock();
+        let encodings = schema.columns.iter().enumerate().map(|(at, column)| {
+            let counter = counters.get(at);
+            Encoding {
+                dictionary: self.choose_dictionary(&schema, at, counter),
+                heap: heap_capacity(column, counter, rows).max(heap_size(row(at))),
+            }
+        });
+        let encodings = encodings.collect();
+        let id = ChunkId(self.next_chunk);
+        self.next_chunk += 1;
+        ChunkWriter::create(id, &schema, rows, encodings)
+    }
+
+    /// The dictionary that the next chunk of a string column uses, if it pays.
+    fn choose_dictionary(
+        &mut self,
+        schema: &TableSchema,
+        at: usize,
+        counter: Option<&ColumnCounter>,
+    ) -> Option<Arc<Dictionary>> {
+        let column = &schema.columns[at];
+        if self.dictionaries.len() <= at {
+            self.dictionaries.resize(at + 1, None);
+        }
+        if !column.data_type.is_string() || column.dropped {
+            return None;
+        }
+        let unique = |index: &crate::types::IndexSchema| {
+            index.unique && matches!(&index.columns[..], [only] if only.index() == at)
+        };
+        let pays = match counter {
+            Some(counter) if counter.values() > 0 => {
+                counter.distinct() * DICTIONARY_REPEATS <= counter.values() as f64
+            }
+            _ => !schema.indexes.iter().any(unique),
+        };
+        let small = |dictionary: &Dictionary| {
+            dictionary.len() <= DICTIONARY_STRINGS && dictionary.memory() <= DICTIONARY_BYTES
+        };
+        let dictionary = &mut self.dictionaries[at];
+        if !pays || !dictionary.as_deref().is_none_or(small) {
+            return None;
+        }
+        Some(dictionary.get_or_insert_with(|| Arc::new(Dictionary::new())).clone())
+    }
+
+    /// No row follows in the growing chunk.
+    pub fn seal(&mut self, table: &Table) {
+        if let Some(growing) = self.growing.take() {
+            let chunk = growing.seal();
+            count_chunk(&mut table.counters.lock(), &chunk);
+            self.note_dead(&chunk);
+        }
+    }
+
+    /// Ends a row version.
+    pub fn end(&mut self, chunk: &Chunk, location: Location, end: Version) {
+        chunk.lives.set_end(location.offset as usize, chunk.capacity, end.0);
+        if chunk.zones.get().is_some() {
+            self.note_dead(chunk);
+        }
+    }
+
+    /// Remembers a sealed chunk that has just become mostly dead.
+    fn note_dead(&mut self, chunk: &Chunk) {
+        let ended = chunk.lives.ended.load(Ordering::Relaxed) as usize;
+        if ended * 4 >= chunk.rows() * 3 {
+            self.reclaimable(chunk.id);
+        }
+    }
+
+    /// Remembers a chunk to be reclaimed.
+    pub fn reclaimable(&mut self, chunk: ChunkId) {
+        if let Err(at) = self.candidates.binary_search(&chunk) {
+            self.candidates.insert(at, chunk);
+        }
+    }
+
+    /// Bytes held by dictionaries.
+    pub fn dictionary_memory(&self) -> usize {
+        self.dictionaries.iter().flatten().map(|dictionary| dictionary.memory()).sum()
+    }
+}
+
+/// Bytes of a new plain heap: what the column's values took so far, and an eighth more. A chunk whose heap is
+/// full is sealed early.
+fn heap_capacity(column: &ColumnSchema, counter: Option<&ColumnCounter>, rows: usize) -> usize {
+    let width = counter.and_then(ColumnCounter::mean_bytes);
+    let width = width.map_or(first_guess(column.data_type), |width| width.ceil() as usize);
+    (rows * width * 9 / 8 + 256).min(u32::MAX as usize)
+}
+
+/// Bytes of a value of which nothing is known yet.
+fn first_guess(data_type: DataType) -> usize {
+    match data_type {
+        DataType::Varchar(n) | DataType::Char(n) => (n as usize).min(32),
+        _ => 32,
+    }
+}
