@@ -190,6 +190,28 @@ impl ColumnFilter {
     }
 }
 
+impl ColumnFilter {
+    /// Whether a key between two (both in) is wanted.
+    pub fn meets(&self, min: ValueRef<'_>, max: ValueRef<'_>) -> bool {
+        match self {
+            ColumnFilter::Narrow(keys) => {
+                narrow_key(min).zip(narrow_key(max)).is_some_and(|(min, max)| keys.meets(&min, &max))
+            }
+            ColumnFilter::Wide(keys) => match (min, max) {
+                (ValueRef::Numeric(min, _), ValueRef::Numeric(max, _)) => keys.meets(&min, &max),
+                _ => false,
+            },
+            ColumnFilter::Bytes(keys) => match (min, max) {
+                (ValueRef::Text(min), ValueRef::Text(max)) => {
+                    keys.meets(&min.as_bytes().into(), &max.as_bytes().into())
+                }
+                (ValueRef::Bytea(min), ValueRef::Bytea(max)) => keys.meets(&min.into(), &max.into()),
+                _ => false,
+            },
+        }
+    }
+}
+
 /// Like [`KeySet::contains`], without making a key.
 #[inline]
 pub fn contains_bytes(keys: &KeySet<Box<[u8]>>, bytes: &[u8]) -> bool {

@@ -106,6 +106,12 @@ impl<K: Key> KeySet<K> {
         self.cuts.partition_point(|cut| cut <= key) % 2 == 1
     }
 
+    /// Whether any key between two (both in) is in.
+    pub fn meets(&self, low: &K, high: &K) -> bool {
+        let first = self.cuts.partition_point(|cut| cut <= low);
+        first % 2 == 1 || self.cuts.get(first).is_some_and(|cut| cut <= high)
+    }
+
     /// Keys that are not in; NULL is never in the complement (NOT of unknown is unknown).
     pub fn complement(mut self) -> KeySet<K> {
         let minimum = K::minimum();

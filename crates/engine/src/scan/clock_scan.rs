@@ -1,0 +1,419 @@
+//! One pass over a table that joins its rows with a batch's queries.
+//!
+//! Clock Scan of the Crescando paper (section 4) with its query-data join (section 5.2), chunk-wise: a
+//! [`ScanBatch`] is immutable and shared, [`ScanBatch::scan`] takes one chunk and may run on any worker. Per chunk:
+//! the zone maps say which slots can want anything; the predicate indexes narrow each row's set column by
+//! column, dropping rows that nobody wants any more; what is left of each slot's predicates runs on that slot's
+//! candidates only. A batch of one has no indexes and no sets: its predicates run as compare loops.
+
+use std::sync::Arc;
+
+use super::conjunction::{BoundParameters, Conjunction};
+use super::expression::evaluate_for_many;
+use super::filter::{ColumnFilter, ColumnTest};
+use super::index::{ColumnIndex, PatternIndex};
+use super::optimizer::{self, Attribute, Pick};
+use super::row_test::{ChunkReader, RowTest, select_all};
+use super::rows::Rows;
+use crate::query_set::{QuerySets, SetId, SetTable, words};
+use crate::storage::{Chunk, ColumnSlice, TableView};
+use crate::types::{ChunkId, ColumnId, DataType, Error, Expression, Predicate, Result, Slot};
+
+/// One slot's part of a scan.
+#[derive(Debug)]
+pub struct Query {
+    /// What it asks.
+    pub conjunction: Conjunction,
+    /// Its parameters, for expressions.
+    pub parameters: BoundParameters,
+}
+
+/// The predicates of a batch on one table, made ready to meet rows. Slots are the positions of its queries.
+#[derive(Debug)]
+pub struct ScanBatch {
+    view: Arc<TableView>,
+    types: Arc<[DataType]>,
+    sets: Arc<SetTable>,
+    indexes: Vec<(ColumnId, ColumnIndex)>,
+    picks: Vec<Pick>,
+    residuals: Vec<Residual>,
+    /// Slots with something left to evaluate.
+    residual_slots: SetId,
+    errors: Vec<(Slot, Error)>,
+}
+
+/// What the indexes leave of one query.
+#[derive(Debug, Default)]
+struct Residual {
+    tests: Vec<RowTest>,
+    /// Evaluated last, for all slots at once.
+    expressions: Vec<Arc<dyn Expression>>,
+    parameters: Option<BoundParameters>,
+}
+
+impl Residual {
+    fn is_empty(&self) -> bool {
+        self.tests.is_empty() && self.expressions.is_empty()
+    }
+
+    fn parameters(&self) -> &BoundParameters {
+        self.parameters.as_ref().expect("a residual keeps its parameters")
+    }
+}
+
+/// The rows of one chunk that a batch wants.
+#[derive(Debug)]
+pub struct ChunkRows {
+    /// Offsets, ascending.
+    pub rows: Vec<u32>,
+    /// By position in `rows`, in the numbering of the scan's own sets.
+    pub sets: QuerySets,
+    /// Slots whose expressions failed.
+    pub errors: Vec<(Slot, Error)>,
+}
+
+impl ScanBatch {
+    /// Chooses indexes and builds them.
+    pub fn new(view: Arc<TableView>, sets: Arc<SetTable>, queries: Vec<Query>) -> ScanBatch {
+        assert_eq!(sets.slots(), queries.len(), "slots are the positions of queries");
+        let types: Arc<[DataType]> = view.schema().columns.iter().map(|c| c.data_type).collect();
+        let rows: usize = view.chunks().iter().map(|(_, chunk)| chunk.rows()).sum();
+        let mut batch = ScanBatch {
+            types,
+            sets,
+            indexes: Vec::new(),
+            picks: Vec::new(),
+            residuals: Vec::new(),
+            residual_slots: SetId::EMPTY,
+            errors: Vec::new(),
+            view,
+        };
+        if queries.len() > 1 {
+            batch.build_indexes(&queries, rows);
+        }
+        batch.build_residuals(queries, rows);
+        batch
+    }
+
+    fn build_indexes(&mut self, queries: &[Query], rows: usize) {
+        let conjunctions: Vec<&Conjunction> = queries.iter().map(|q| &q.conjunction).collect();
+        let statistics = self.view.table().statistics();
+        let dictionary = |column| self.is_dictionary(ColumnId(column as u32));
+        let candidates = optimizer::candidates(&conjunctions, &statistics, dictionary);
+        self.picks = optimizer::pick(candidates, queries.len());
+        for pick in &self.picks {
+            let index = build_index(pick, &conjunctions, rows, &self.sets);
+            self.indexes.push((ColumnId(pick.attribute.column as u32), index));
+        }
+    }
+
+    fn is_dictionary(&self, column: ColumnId) -> bool {
+        let first = self.view.chunks().first();
+        first.is_some_and(|(_, chunk)| matches!(chunk.column(column), ColumnSlice::Codes(..)))
+    }
+
+    fn build_residuals(&mut self, queries: Vec<Query>, rows: usize) {
+        let mut open = vec![0; self.sets.word_count()];
+        for (slot, query) in queries.into_iter().enumerate() {
+            let slot = Slot(slot as u32);
+            let residual = self.residual(query, rows).unwrap_or_else(|error| {
+                self.errors.push((slot, error));
+                Residual::default()
+            });
+            if !residual.is_empty() {
+                words::insert(&mut open, slot);
+            }
+            self.residuals.push(residual);
+        }
+        self.residual_slots = self.sets.intern(&open);
+    }
+
+    fn residual(&self, query: Query, rows: usize) -> Result<Residual> {
+        let Query { conjunction, parameters } = query;
+        let rows = if self.sets.slots() == 1 { rows } else { 0 };
+        let indexed = |attribute| self.picks.iter().any(|pick| pick.attribute == attribute);
+        let mut residual = Residual::default();
+        for (column, filter) in conjunction.filters {
+            if !indexed(Attribute { column, patterns: false }) {
+                residual.tests.push(RowTest::of_column(column, ColumnTest::Keys(filter), rows));
+            }
+        }
+        let mut seen: Vec<usize> = Vec::new();
+        for (column, pattern) in conjunction.patterns {
+            let first = !seen.contains(&column);
+            seen.push(column);
+            if !(first && indexed(Attribute { column, patterns: true })) {
+                residual.tests.push(RowTest::of_column(column, ColumnTest::Pattern(pattern), rows));
+            }
+        }
+        for predicate in &conjunction.rest {
+            match predicate {
+                Predicate::Expression(expression) => residual.expressions.push(expression.clone()),
+                other => {
+                    residual.tests.push(RowTest::new(other, &self.types, &parameters, rows)?);
+                }
+            }
+        }
+        if !residual.is_empty() {
+            residual.parameters = Some(parameters);
+        }
+        Ok(residual)
+    }
+
+    /// The sets that its numbers belong to.
+    pub fn sets(&self) -> &Arc<SetTable> {
+        &self.sets
+    }
+
+    /// The table.
+    pub fn view(&self) -> &Arc<TableView> {
+        &self.view
+    }
+
+    /// The indexes that were chosen, and what each is.
+    pub fn picks(&self) -> impl Iterator<Item = (&Pick, &'static str)> {
+        self.picks.iter().zip(self.indexes.iter().map(|(_, index)| index.kind()))
+    }
+
+    /// Slots that have failed before any row was read.
+    pub fn errors(&self) -> &[(Slot, Error)] {
+        &self.errors
+    }
+
+    /// Who may want a row of this chunk, by its zone maps.
+    pub fn wanted(&self, chunk: &Chunk) -> SetId {
+        if self.sets.slots() == 1 {
+            return if self.lone_query_may_want(chunk) { self.sets.all() } else { SetId::EMPTY };
+        }
+        let mut wanted = words::full(self.sets.slots());
+        let mut column_wants = vec![0; wanted.len()];
+        for (column, index) in &self.indexes {
+            let Some(zone) = chunk.zone(*column) else { continue };
+            column_wants.fill(0);
+            if index.probe_zone(zone, &self.sets, &mut column_wants).is_some() {
+                words::intersect_into(&mut wanted, &column_wants);
+            }
+        }
+        self.sets.intern(&wanted)
+    }
+
+    fn lone_query_may_want(&self, chunk: &Chunk) -> bool {
+        self.residuals[0].tests.iter().all(|test| match test {
+            RowTest::Column(kernel) => {
+                chunk.zone(kernel.column()).is_none_or(|zone| kernel.may_accept(zone))
+            }
+            _ => true,
+        })
+    }
+
+    /// The rows of one chunk that the batch wants.
+    pub fn scan(&self, id: ChunkId) -> ChunkRows {
+        let chunk = self.view.chunk(id);
+        let reader = ChunkReader { view: &self.view, types: &self.types, id, chunk };
+        let wanted = self.wanted(chunk);
+        if wanted == SetId::EMPTY {
+            return ChunkRows::none();
+        }
+        // The count comes before the question: rows that are appended in between are not looked at.
+        let count = chunk.rows();
+        let visible = (!chunk.all_visible(self.view.version())).then(|| {
+            let mut rows = Vec::with_capacity(count);
+            chunk.visible(self.view.version(), 0..count as u32, &mut rows);
+            rows
+        });
+        if self.sets.slots() == 1 {
+            return self.scan_alone(reader, visible, count);
+        }
+        self.scan_shared(reader, wanted, visible, count)
+    }
+
+    fn scan_alone(
+        &self,
+        reader: ChunkReader<'_>,
+        visible: Option<Vec<u32>>,
+        count: usize,
+    ) -> ChunkRows {
+        let residual = &self.residuals[0];
+        let rows = visible.as_deref().map_or(Rows::All(count), Rows::Some);
+        let selected = match &residual.parameters {
+            None => Ok(None),
+            Some(parameters) => select_all(&residual.tests, reader, parameters, rows),
+        };
+        let selected = selected.and_then(|selected| {
+            let rows = selected.or(visible).unwrap_or_else(|| (0..count as u32).collect());
+            self.select_expressions(residual, reader, rows)
+        });
+        match selected {
+            Ok(rows) => {
+                ChunkRows { rows, sets: QuerySets::Uniform(self.sets.all()), errors: Vec::new() }
+            }
+            Err(error) => ChunkRows { errors: vec![(Slot(0), error)], ..ChunkRows::none() },
+        }
+    }
+
+    fn select_expressions(
+        &self,
+        residual: &Residual,
+        reader: ChunkReader<'_>,
+        mut rows: Vec<u32>,
+    ) -> Result<Vec<u32>> {
+        for expression in &residual.expressions {
+            if rows.is_empty() {
+                break;
+            }
+            let test = RowTest::Expression(expression.clone());
+            let mut kept = Vec::new();
+            test.select(reader, residual.parameters(), Rows::Some(&rows), &mut kept)?;
+            rows = kept;
+        }
+        Ok(rows)
+    }
+
+    fn scan_shared(
+        &self,
+        reader: ChunkReader<'_>,
+        wanted: SetId,
+        mut visible: Option<Vec<u32>>,
+        count: usize,
+    ) -> ChunkRows {
+        let mut sets = QuerySets::Uniform(wanted);
+        let mut ids = Vec::new();
+        for (column, index) in &self.indexes {
+            let rows = visible.as_deref().map_or(Rows::All(count), Rows::Some);
+            if rows.len() == 0 {
+                return ChunkRows::none();
+            }
+            ids.clear();
+            index.probe(&reader.chunk.column(*column), rows, &self.sets, &mut ids);
+            sets = sets.intersect_ids(&ids, &self.sets);
+            if let Some(kept) = sets.wanted_rows(rows.len()) {
+                sets = sets.take(&kept);
+                let offsets = kept.iter().map(|&index| rows.offset(index as usize) as u32);
+                visible = Some(offsets.collect());
+            }
+        }
+        let rows = visible.unwrap_or_else(|| (0..count as u32).collect());
+        self.apply_residuals(reader, rows, sets)
+    }
+
+    /// Evaluates what is left of each slot's predicates on that slot's candidates.
+    fn apply_residuals(
+        &self,
+        reader: ChunkReader<'_>,
+        rows: Vec<u32>,
+        sets: QuerySets,
+    ) -> ChunkRows {
+        let mut errors = Vec::new();
+        if self.residual_slots == SetId::EMPTY || rows.is_empty() {
+            let sets = sets.compact(rows.len(), &self.sets);
+            return ChunkRows { rows, sets, errors };
+        }
+        let open = sets.restrict(self.residual_slots, rows.len(), &self.sets);
+        let buckets = open.expand(rows.len(), &self.sets);
+        let mut passed: Vec<(Slot, Vec<u32>)> = Vec::new();
+        for (slot, positions) in buckets.iter() {
+            let candidates: Vec<u32> = positions.iter().map(|&at| rows[at as usize]).collect();
+            let residual = &self.residuals[slot.index()];
+            let parameters = residual.parameters();
+            match select_all(&residual.tests, reader, parameters, Rows::Some(&candidates)) {
+                Ok(selected) => passed.push((slot, selected.unwrap_or(candidates))),
+                Err(error) => errors.push((slot, error)),
+            }
+        }
+        self.apply_expressions(reader, &mut passed, &mut errors);
+        let settled = QuerySets::Uniform(self.residual_slots);
+        let mut bitmaps =
+            sets.difference(&settled, rows.len(), &self.sets).bitmaps(rows.len(), &self.sets);
+        let width = self.sets.word_count();
+        for (slot, selected) in &passed {
+            let mut at = 0;
+            for row in selected {
+                // Both ascend: the position is found by walking on.
+                while rows[at] != *row {
+                    at += 1;
+                }
+                words::insert(&mut bitmaps[at * width..][..width], *slot);
+            }
+        }
+        let sets = QuerySets::Bitmaps { words_per_row: width, words: bitmaps };
+        let (rows, sets) = match sets.wanted_rows(rows.len()) {
+            Some(kept) => (kept.iter().map(|&at| rows[at as usize]).collect(), sets.take(&kept)),
+            None => (rows, sets),
+        };
+        let sets = sets.compact(rows.len(), &self.sets);
+        ChunkRows { rows, sets, errors }
+    }
+
+    /// Slots with the same expression are evaluated together.
+    fn apply_expressions(
+        &self,
+        reader: ChunkReader<'_>,
+        passed: &mut [(Slot, Vec<u32>)],
+        errors: &mut Vec<(Slot, Error)>,
+    ) {
+        let expressions = |slot: Slot| &self.residuals[slot.index()].expressions;
+        let deepest = passed.iter().map(|(slot, _)| expressions(*slot).len()).max().unwrap_or(0);
+        for depth in 0..deepest {
+            let mut order: Vec<usize> =
+                (0..passed.len()).filter(|&at| expressions(passed[at].0).len() > depth).collect();
+            let text = |at: usize| expressions(passed[at].0)[depth].text();
+            order.sort_by(|&a, &b| text(a).cmp(text(b)));
+            let groups: Vec<Vec<usize>> =
+                order.chunk_by(|&a, &b| text(a) == text(b)).map(<[usize]>::to_vec).collect();
+            for group in groups {
+                let pairs: Vec<_> =
+                    group.iter().map(|&at| (passed[at].0, std::mem::take(&mut passed[at].1))).collect();
+                let expression = &*expressions(pairs[0].0)[depth];
+                let parameters = |slot: Slot| self.residuals[slot.index()].parameters();
+                let truths = evaluate_for_many(expression, reader, &pairs, parameters, errors);
+                for ((at, (_, rows)), truths) in group.into_iter().zip(pairs).zip(truths) {
+                    let kept = rows.into_iter().zip(truths).filter(|(_, truth)| *truth);
+                    passed[at].1 = kept.map(|(row, _)| row).collect();
+                }
+            }
+        }
+    }
+
+    /// The slots that a row given by its values does not miss by an index: candidates for whatever else they ask.
+    pub fn probe_row(&self, row: &[crate::types::Value]) -> SetId {
+        let mut set = self.sets.all();
+        for (column, index) in &self.indexes {
+            let value = row[column.index()].borrow();
+            set = self.sets.intersect(set, index.probe_value(value, &self.sets));
+        }
+        set
+    }
+}
+
+impl ChunkRows {
+    fn none() -> ChunkRows {
+        ChunkRows { rows: Vec::new(), sets: QuerySets::none(), errors: Vec::new() }
+    }
+}
+
+fn build_index(
+    pick: &Pick,
+    conjunctions: &[&Conjunction],
+    rows: usize,
+    sets: &SetTable,
+) -> ColumnIndex {
+    let mut others = words::full(sets.slots());
+    pick.slots.iter().for_each(|slot| words::remove(&mut others, *slot));
+    let column = pick.attribute.column;
+    if pick.attribute.patterns {
+        let pattern = |slot: &Slot| {
+            let own = &conjunctions[slot.index()].patterns;
+            let first = own.iter().find(|(other, _)| *other == column);
+            (*slot, first.expect("picked slots have a pattern there").1.clone())
+        };
+        let patterns = pick.slots.iter().map(pattern).collect();
+        return ColumnIndex::Patterns(PatternIndex::new(patterns, &others, sets));
+    }
+    let filter = |slot: &Slot| -> (Slot, &ColumnFilter) {
+        let own = &conjunctions[slot.index()].filters;
+        let filter = own.iter().find(|(other, _)| *other == column);
+        (*slot, &filter.expect("picked slots have a filter there").1)
+    };
+    let filters: Vec<_> = pick.slots.iter().map(filter).collect();
+    ColumnIndex::of_filters(&filters, &others, rows, sets)
+}

@@ -1,0 +1,266 @@
+//! One slot's test on one column, run over a column slice: what a scan for a batch of one does, and what is left
+//! of a batch's predicates after its indexes.
+
+use std::sync::OnceLock;
+
+use memchr::memmem;
+
+use super::filter::{ColumnFilter, ColumnTest, contains_bytes, float_key};
+use super::key_set::KeySet;
+use super::pattern::{Pattern, PatternShape};
+use super::rows::Rows;
+use crate::storage::{ColumnSlice, Dictionary, Nulls, Strings, Zone};
+use crate::types::{ColumnId, Value, ValueRef};
+
+/// Up to so many cuts a key is compared with each of them, without branches.
+const FEW_CUTS: usize = 6;
+
+/// A test on one column, ready to run.
+#[derive(Debug)]
+pub struct ColumnKernel {
+    column: ColumnId,
+    test: ColumnTest,
+    finder: Option<memmem::Finder<'static>>,
+    /// One bit per dictionary code.
+    codes: OnceLock<Box<[u64]>>,
+    /// About how many rows are going to be tested.
+    rows: usize,
+}
+
+impl ColumnKernel {
+    /// `rows`: about how many rows are going to be tested in all.
+    pub fn new(column: ColumnId, test: ColumnTest, rows: usize) -> ColumnKernel {
+        let finder = match &test {
+            ColumnTest::Pattern(pattern) if pattern.is_contains() && !pattern.folded() => {
+                Some(memmem::Finder::new(pattern.literal()).into_owned())
+            }
+            _ => None,
+        };
+        ColumnKernel { column, test, finder, codes: OnceLock::new(), rows }
+    }
+
+    /// The column.
+    pub fn column(&self) -> ColumnId {
+        self.column
+    }
+
+    /// Whether one value qualifies.
+    pub fn accepts(&self, value: ValueRef<'_>) -> bool {
+        match (&self.test, value) {
+            (ColumnTest::Keys(filter), value) => filter.contains(value),
+            (ColumnTest::Pattern(pattern), ValueRef::Text(text)) => pattern.accepts(text),
+            (ColumnTest::Pattern(_), _) => false,
+        }
+    }
+
+    /// Whether a chunk with this zone may hold a row that qualifies.
+    pub fn may_accept(&self, zone: &Zone) -> bool {
+        let bounds = zone.min.as_ref().zip(zone.max.as_ref());
+        match &self.test {
+            ColumnTest::Keys(filter) => {
+                let between = |(min, max): (&Value, &Value)| filter.meets(min.borrow(), max.borrow());
+                bounds.is_some_and(between) || zone.nulls > 0 && filter.contains(ValueRef::Null)
+            }
+            ColumnTest::Pattern(_) => bounds.is_some(),
+        }
+    }
+
+    /// Appends the rows that qualify.
+    pub fn select(&self, column: &ColumnSlice<'_>, rows: Rows<'_>, out: &mut Vec<u32>) {
+        match (&self.test, column) {
+            (_, ColumnSlice::Constant(value, _)) => {
+                let accepted = self.accepts(value.borrow());
+                rows.select(out, |_| accepted);
+            }
+            (ColumnTest::Keys(ColumnFilter::Narrow(keys)), _) => {
+                select_narrow(column, keys, rows, out);
+            }
+            (ColumnTest::Keys(ColumnFilter::Wide(keys)), ColumnSlice::Int128(values, nulls)) => {
+                select_by(*nulls, keys.nulls(), rows, out, |row| keys.contains(&values[row]));
+            }
+            (_, ColumnSlice::Codes(codes, dictionary, nulls)) => {
+                self.select_codes(codes, dictionary, *nulls, rows, out);
+            }
+            (
+                ColumnTest::Keys(ColumnFilter::Bytes(keys)),
+                ColumnSlice::Strings(strings, nulls) | ColumnSlice::Bytes(strings, nulls),
+            ) => select_bytes(strings, *nulls, keys, rows, out),
+            (ColumnTest::Pattern(pattern), ColumnSlice::Strings(strings, nulls)) => {
+                self.select_pattern(pattern, strings, *nulls, rows, out);
+            }
+            (test, column) => unreachable!("{test:?} over {column:?}"),
+        }
+    }
+
+    fn select_codes(
+        &self,
+        codes: &[u32],
+        dictionary: &Dictionary,
+        nulls: Nulls<'_>,
+        rows: Rows<'_>,
+        out: &mut Vec<u32>,
+    ) {
+        let null = self.accepts(ValueRef::Null);
+        if let ColumnTest::Keys(ColumnFilter::Bytes(keys)) = &self.test
+            && let Some(point) = keys.as_point()
+        {
+            let text = std::str::from_utf8(point).ok();
+            let Some(code) = text.and_then(|text| dictionary.code(text)) else { return };
+            return select_by(nulls, null, rows, out, |row| codes[row] == code);
+        }
+        let length = dictionary.len();
+        if self.codes.get().is_none() && length > self.rows.max(rows.len()) {
+            let accepts = |row: usize| self.accepts(ValueRef::Text(dictionary.get(codes[row])));
+            return select_by(nulls, null, rows, out, accepts);
+        }
+        let bits = self.codes.get_or_init(|| self.evaluate(dictionary, length));
+        select_by(nulls, null, rows, out, |row| {
+            let code = codes[row] as usize;
+            bits[code / 64] >> (code % 64) & 1 == 1
+        });
+    }
+
+    fn evaluate(&self, dictionary: &Dictionary, length: usize) -> Box<[u64]> {
+        let mut bits = vec![0u64; length.div_ceil(64)].into_boxed_slice();
+        for code in 0..length {
+            let text = dictionary.get(code as u32);
+            let accepted = match &self.finder {
+                Some(finder) => finder.find(text.as_bytes()).is_some() != self.is_negated(),
+                None => self.accepts(ValueRef::Text(text)),
+            };
+            bits[code / 64] |= u64::from(accepted) << (code % 64);
+        }
+        bits
+    }
+
+    fn is_negated(&self) -> bool {
+        matches!(&self.test, ColumnTest::Pattern(pattern) if pattern.negated())
+    }
+
+    fn select_pattern(
+        &self,
+        pattern: &Pattern,
+        strings: &Strings<'_>,
+        nulls: Nulls<'_>,
+        rows: Rows<'_>,
+        out: &mut Vec<u32>,
+    ) {
+        match (&self.finder, rows) {
+            // A NULL is stored as an empty string, which contains no literal.
+            (Some(finder), Rows::All(count)) if !pattern.negated() => {
+                select_containing(strings, finder, count, out);
+            }
+            (Some(finder), _) => select_by(nulls, false, rows, out, |row| {
+                finder.find(strings.bytes(row)).is_some() != pattern.negated()
+            }),
+            _ if matches!(pattern.shape(), PatternShape::Anything) => {
+                select_by(nulls, false, rows, out, |_| !pattern.negated());
+            }
+            _ => select_by(nulls, false, rows, out, |row| pattern.accepts(strings.text(row))),
+        }
+    }
+}
+
+/// Appends the rows for which `keep` holds; where a row is NULL, `null` decides.
+#[inline(always)]
+fn select_by(
+    nulls: Nulls<'_>,
+    null: bool,
+    rows: Rows<'_>,
+    out: &mut Vec<u32>,
+    keep: impl Fn(usize) -> bool,
+) {
+    match nulls {
+        Nulls::None => rows.select(out, keep),
+        _ => rows.select(out, |row| if nulls.is_null(row) { null } else { keep(row) }),
+    }
+}
+
+fn select_narrow(
+    column: &ColumnSlice<'_>,
+    keys: &KeySet<i64>,
+    rows: Rows<'_>,
+    out: &mut Vec<u32>,
+) {
+    match *column {
+        ColumnSlice::Boolean(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
+        ColumnSlice::Int16(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
+        ColumnSlice::Int32(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
+        ColumnSlice::Int64(values, nulls) => select_keys(values, |v| v, nulls, keys, rows, out),
+        ColumnSlice::Float32(values, nulls) => {
+            select_keys(values, |v| float_key(f64::from(v)), nulls, keys, rows, out);
+        }
+        ColumnSlice::Float64(values, nulls) => {
+            select_keys(values, float_key, nulls, keys, rows, out);
+        }
+        _ => unreachable!("{column:?} has no 64-bit keys"),
+    }
+}
+
+/// The compare loops: one for each small number of cuts, all without branches.
+fn select_keys<T: Copy>(
+    values: &[T],
+    key: impl Fn(T) -> i64,
+    nulls: Nulls<'_>,
+    keys: &KeySet<i64>,
+    rows: Rows<'_>,
+    out: &mut Vec<u32>,
+) {
+    let null = keys.nulls();
+    match *keys.cuts() {
+        [] if !null => {}
+        [from] => select_by(nulls, null, rows, out, |row| key(values[row]) >= from),
+        [from, end] => {
+            let width = end.abs_diff(from);
+            select_by(nulls, null, rows, out, |row| {
+                (key(values[row]).wrapping_sub(from) as u64) < width
+            });
+        }
+        ref cuts if cuts.len() <= FEW_CUTS => select_by(nulls, null, rows, out, |row| {
+            let key = key(values[row]);
+            cuts.iter().fold(false, |inside, &cut| inside ^ (cut <= key))
+        }),
+        _ => select_by(nulls, null, rows, out, |row| keys.contains(&key(values[row]))),
+    }
+}
+
+fn select_bytes(
+    strings: &Strings<'_>,
+    nulls: Nulls<'_>,
+    keys: &KeySet<Box<[u8]>>,
+    rows: Rows<'_>,
+    out: &mut Vec<u32>,
+) {
+    match keys.as_point() {
+        Some(point) => select_by(nulls, false, rows, out, |row| strings.bytes(row) == &**point),
+        None => select_by(nulls, keys.nulls(), rows, out, |row| {
+            contains_bytes(keys, strings.bytes(row))
+        }),
+    }
+}
+
+/// Rows that contain a literal: one search over all values of the chunk, so that the search's set-up is paid per
+/// match and not per row.
+fn select_containing(
+    strings: &Strings<'_>,
+    finder: &memmem::Finder<'_>,
+    rows: usize,
+    out: &mut Vec<u32>,
+) {
+    let offsets = &strings.offsets()[..=rows];
+    let heap = &strings.heap()[..offsets[rows] as usize];
+    let length = finder.needle().len();
+    let (mut row, mut from) = (0, offsets[0] as usize);
+    while let Some(found) = finder.find(&heap[from..]) {
+        let at = from + found;
+        while offsets[row + 1] as usize <= at {
+            row += 1;
+        }
+        if at + length <= offsets[row + 1] as usize {
+            out.push(row as u32);
+            from = offsets[row + 1] as usize;
+        } else {
+            from = at + 1;
+        }
+    }
+}

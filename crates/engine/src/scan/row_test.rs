@@ -1,0 +1,158 @@
+//! What is left of one slot's conjunction after the indexes, run over the rows that are still candidates.
+
+use std::sync::Arc;
+
+use super::column_kernel::ColumnKernel;
+use super::conjunction::BoundParameters;
+use super::expression::evaluate_for_one;
+use super::filter::{ColumnTest, column_test};
+use super::rows::Rows;
+use crate::storage::{Chunk, TableView};
+use crate::transaction::{Evaluation, ViewRow};
+use crate::types::{ChunkId, ColumnId, DataType, Expression, Location, Predicate, Result};
+
+/// One predicate over the rows of a chunk.
+#[derive(Debug)]
+pub enum RowTest {
+    /// Keys or a pattern on one column.
+    Column(ColumnKernel),
+    /// Any of these conjunctions.
+    Any(Vec<Vec<RowTest>>),
+    /// An expression over columns and parameters.
+    Expression(Arc<dyn Expression>),
+    /// Anything else, row by row: columns against columns, patterns that end inside an escape.
+    Other(Predicate),
+}
+
+/// Where tests read.
+#[derive(Clone, Copy)]
+pub struct ChunkReader<'a> {
+    /// The table.
+    pub view: &'a TableView,
+    /// The types of its columns.
+    pub types: &'a [DataType],
+    /// The chunk.
+    pub id: ChunkId,
+    /// The same.
+    pub chunk: &'a Chunk,
+}
+
+impl ChunkReader<'_> {
+    /// Where a row of the chunk lies.
+    pub fn location(&self, row: u32) -> Location {
+        Location { chunk: self.id, offset: row }
+    }
+}
+
+impl RowTest {
+    /// A test for a predicate; `rows`: about how many rows are going to be tested in all.
+    pub fn new(
+        predicate: &Predicate,
+        types: &[DataType],
+        parameters: &BoundParameters,
+        rows: usize,
+    ) -> Result<RowTest> {
+        if let Some((column, test)) = column_test(predicate, types, parameters.borrow())? {
+            return Ok(RowTest::of_column(column, test, rows));
+        }
+        Ok(match predicate {
+            Predicate::Expression(expression) => RowTest::Expression(expression.clone()),
+            Predicate::Or(arms) => {
+                let test = |predicate| RowTest::new(predicate, types, parameters, rows);
+                let arm = |arm: &Vec<Predicate>| arm.iter().map(test).collect::<Result<Vec<_>>>();
+                RowTest::Any(arms.iter().map(arm).collect::<Result<_>>()?)
+            }
+            other => RowTest::Other(other.clone()),
+        })
+    }
+
+    /// A test on one column.
+    pub fn of_column(column: usize, test: ColumnTest, rows: usize) -> RowTest {
+        RowTest::Column(ColumnKernel::new(ColumnId(column as u32), test, rows))
+    }
+
+    /// Appends the rows that qualify.
+    pub fn select(
+        &self,
+        reader: ChunkReader<'_>,
+        parameters: &BoundParameters,
+        rows: Rows<'_>,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        match self {
+            RowTest::Column(kernel) => {
+                kernel.select(&reader.chunk.column(kernel.column()), rows, out);
+                Ok(())
+            }
+            RowTest::Any(arms) => select_any(arms, reader, parameters, rows, out),
+            RowTest::Expression(expression) => {
+                let offsets: Vec<u32> = (0..rows.len()).map(|i| rows.offset(i) as u32).collect();
+                let kept = evaluate_for_one(&**expression, reader, parameters, &offsets)?;
+                out.extend(offsets.iter().zip(kept).filter(|(_, keep)| *keep).map(|(row, _)| row));
+                Ok(())
+            }
+            RowTest::Other(predicate) => {
+                for index in 0..rows.len() {
+                    let row = rows.offset(index) as u32;
+                    if holds(predicate, reader, parameters, row)? {
+                        out.push(row);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn holds(
+    predicate: &Predicate,
+    reader: ChunkReader<'_>,
+    parameters: &BoundParameters,
+    row: u32,
+) -> Result<bool> {
+    let row = ViewRow { view: reader.view, location: reader.location(row) };
+    let evaluation =
+        Evaluation { row: &row, types: reader.types, parameters: parameters.borrow() };
+    Ok(evaluation.predicate(predicate)? == Some(true))
+}
+
+/// The rows that pass all tests, one test after the other.
+pub fn select_all(
+    tests: &[RowTest],
+    reader: ChunkReader<'_>,
+    parameters: &BoundParameters,
+    rows: Rows<'_>,
+) -> Result<Option<Vec<u32>>> {
+    let mut selected: Option<Vec<u32>> = None;
+    for test in tests {
+        let mut next = Vec::new();
+        let rows = selected.as_deref().map_or(rows, Rows::Some);
+        test.select(reader, parameters, rows, &mut next)?;
+        selected = Some(next);
+    }
+    Ok(selected)
+}
+
+/// An arm that comes later is asked only about rows that no earlier one has taken.
+fn select_any(
+    arms: &[Vec<RowTest>],
+    reader: ChunkReader<'_>,
+    parameters: &BoundParameters,
+    rows: Rows<'_>,
+    out: &mut Vec<u32>,
+) -> Result<()> {
+    let mut left: Vec<u32> = (0..rows.len()).map(|index| rows.offset(index) as u32).collect();
+    let mut taken: Vec<u32> = Vec::new();
+    for arm in arms {
+        let selected = match select_all(arm, reader, parameters, Rows::Some(&left))? {
+            Some(selected) => selected,
+            None => left.clone(),
+        };
+        let mut passed = selected.iter().peekable();
+        left.retain(|row| passed.next_if(|next| *next == row).is_none());
+        taken.extend(selected);
+    }
+    taken.sort_unstable();
+    out.extend(taken);
+    Ok(())
+}
