@@ -69,7 +69,12 @@ impl Renumbering {
         Renumbering { new, old }
     }
 
-    /// How many new numbers there are.
+    /// Gives old slot `i` the number `targets[i]`; several may get the same, so there is no way back.
+    pub fn onto(targets: impl IntoIterator<Item = Slot>) -> Renumbering {
+        Renumbering { new: targets.into_iter().map(Some).collect(), old: Vec::new() }
+    }
+
+    /// How many new numbers a [dense](Self::dense) renumbering has given.
     pub fn slots(&self) -> usize {
         self.old.len()
     }
@@ -80,8 +85,9 @@ impl Renumbering {
         self.new[old.index()]
     }
 
-    /// The way back.
+    /// The way back of a [dense](Self::dense) renumbering.
     pub fn inverse(&self) -> Renumbering {
+        assert!(!self.old.is_empty() || self.new.iter().all(Option::is_none), "one to one");
         Renumbering { new: self.old.clone(), old: self.new.clone() }
     }
 
@@ -111,6 +117,15 @@ fn renumber_pairs(
         let start = slots.len();
         sets.row(row).for_each(from, |slot| slots.extend(renumbering.new_slot(slot)));
         slots[start..].sort_unstable();
+        let mut last = None;
+        let mut kept = start;
+        for at in start..slots.len() {
+            if last.replace(slots[at]) != Some(slots[at]) {
+                slots[kept] = slots[at];
+                kept += 1;
+            }
+        }
+        slots.truncate(kept);
         offsets.push(slots.len() as u32);
     }
     QuerySets::Pairs { offsets, slots }

@@ -166,6 +166,12 @@ fn check_renumbering(sets: &QuerySets, expected: &Naive, table: &SetTable) {
     };
     let kept: Naive = expected.iter().map(keep).collect();
     assert_eq!(naive(&renumbered, expected.len(), &target), kept);
+    let halves = Renumbering::onto((0..table.slots() as u32).map(|slot| Slot(slot / 2)));
+    let half_table = SetTable::new(table.slots().div_ceil(2));
+    let halved = sets.renumber(expected.len(), table, &half_table, &halves);
+    let half = |set: &BTreeSet<Slot>| set.iter().map(|slot| Slot(slot.0 / 2)).collect();
+    let expected_halves: Naive = expected.iter().map(half).collect();
+    assert_eq!(naive(&halved, expected.len(), &half_table), expected_halves);
     let back = renumbered.renumber(expected.len(), &target, table, &renumbering.inverse());
     let original = |set: &BTreeSet<Slot>| -> BTreeSet<Slot> {
         set.iter().copied().filter(|slot| slot.0 % 3 == 0).collect()

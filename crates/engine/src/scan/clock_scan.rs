@@ -17,7 +17,9 @@ use super::row_test::{ChunkReader, RowTest, select_all};
 use super::rows::Rows;
 use crate::query_set::{QuerySets, SetId, SetTable, words};
 use crate::storage::{Chunk, ColumnSlice, TableView};
-use crate::types::{ChunkId, ColumnId, DataType, Error, Expression, Predicate, Result, Slot};
+use crate::types::{
+    ChunkId, ColumnId, DataType, Error, Expression, Location, Predicate, Result, Slot,
+};
 
 /// One slot's part of a scan.
 #[derive(Debug)]
@@ -326,12 +328,10 @@ impl ScanBatch {
             sets.difference(&settled, rows.len(), &self.sets).bitmaps(rows.len(), &self.sets);
         let width = self.sets.word_count();
         for (slot, selected) in &passed {
-            let mut at = 0;
+            // What was selected is a part of the bucket, in the same order.
+            let mut positions = buckets.rows(*slot).iter().map(|&at| at as usize);
             for row in selected {
-                // Both ascend: the position is found by walking on.
-                while rows[at] != *row {
-                    at += 1;
-                }
+                let at = positions.find(|&at| rows[at] == *row).expect("it was a candidate");
                 words::insert(&mut bitmaps[at * width..][..width], *slot);
             }
         }
@@ -361,14 +361,20 @@ impl ScanBatch {
             let groups: Vec<Vec<usize>> =
                 order.chunk_by(|&a, &b| text(a) == text(b)).map(<[usize]>::to_vec).collect();
             for group in groups {
-                let pairs: Vec<_> =
-                    group.iter().map(|&at| (passed[at].0, std::mem::take(&mut passed[at].1))).collect();
+                let pairs: Vec<(Slot, Vec<Location>)> = group
+                    .iter()
+                    .map(|&at| {
+                        let (slot, rows) = &passed[at];
+                        (*slot, rows.iter().map(|&row| reader.location(row)).collect())
+                    })
+                    .collect();
                 let expression = &*expressions(pairs[0].0)[depth];
                 let parameters = |slot: Slot| self.residuals[slot.index()].parameters();
-                let truths = evaluate_for_many(expression, reader, &pairs, parameters, errors);
-                for ((at, (_, rows)), truths) in group.into_iter().zip(pairs).zip(truths) {
-                    let kept = rows.into_iter().zip(truths).filter(|(_, truth)| *truth);
-                    passed[at].1 = kept.map(|(row, _)| row).collect();
+                let truths =
+                    evaluate_for_many(expression, reader.view, &pairs, parameters, errors);
+                for (at, truths) in group.into_iter().zip(truths) {
+                    let mut truths = truths.into_iter();
+                    passed[at].1.retain(|_| truths.next() == Some(true));
                 }
             }
         }

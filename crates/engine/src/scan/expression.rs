@@ -5,17 +5,20 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 
 use super::conjunction::BoundParameters;
-use super::row_test::ChunkReader;
+use crate::storage::TableView;
 use crate::types::{ColumnId, Error, Expression, Location, Result, Slot, SqlState, array_from_values};
 
 /// For each row whether the expression is true for one activation.
 pub fn evaluate_for_one(
     expression: &dyn Expression,
-    reader: ChunkReader<'_>,
+    view: &TableView,
     parameters: &BoundParameters,
-    rows: &[u32],
+    rows: &[Location],
 ) -> Result<Vec<bool>> {
-    let columns = gather(expression, reader, rows);
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let columns = gather(expression, view, rows);
     let parameters = parameter_columns(expression, rows.len(), |_| parameters);
     truths(&expression.evaluate(&columns, &parameters, rows.len())?)
 }
@@ -24,23 +27,26 @@ pub fn evaluate_for_one(
 /// all fails, each slot is evaluated on its own: whose fails gets its error, and its pairs count as false.
 pub fn evaluate_for_many<'a>(
     expression: &dyn Expression,
-    reader: ChunkReader<'_>,
-    pairs: &[(Slot, Vec<u32>)],
+    view: &TableView,
+    pairs: &[(Slot, Vec<Location>)],
     parameters: impl Fn(Slot) -> &'a BoundParameters,
     errors: &mut Vec<(Slot, Error)>,
 ) -> Vec<Vec<bool>> {
-    let rows: Vec<u32> = pairs.iter().flat_map(|(_, rows)| rows).copied().collect();
+    let rows: Vec<Location> = pairs.iter().flat_map(|(_, rows)| rows).copied().collect();
+    if rows.is_empty() {
+        return vec![Vec::new(); pairs.len()];
+    }
     let owners: Vec<Slot> =
         pairs.iter().flat_map(|(slot, rows)| std::iter::repeat_n(*slot, rows.len())).collect();
-    let columns = gather(expression, reader, &rows);
+    let columns = gather(expression, view, &rows);
     let arrays = parameter_columns(expression, rows.len(), |pair| parameters(owners[pair]));
     let together = expression.evaluate(&columns, &arrays, rows.len());
     if let Ok(truths) = together.and_then(|array| truths(&array)) {
         let mut rest = truths.into_iter();
         return pairs.iter().map(|(_, rows)| rest.by_ref().take(rows.len()).collect()).collect();
     }
-    let mut alone = |(slot, rows): &(Slot, Vec<u32>)| {
-        evaluate_for_one(expression, reader, parameters(*slot), rows).unwrap_or_else(|error| {
+    let mut alone = |(slot, rows): &(Slot, Vec<Location>)| {
+        evaluate_for_one(expression, view, parameters(*slot), rows).unwrap_or_else(|error| {
             errors.push((*slot, error));
             vec![false; rows.len()]
         })
@@ -48,10 +54,9 @@ pub fn evaluate_for_many<'a>(
     pairs.iter().map(&mut alone).collect()
 }
 
-fn gather(expression: &dyn Expression, reader: ChunkReader<'_>, rows: &[u32]) -> Vec<ArrayRef> {
-    let locations: Vec<Location> = rows.iter().map(|&row| reader.location(row)).collect();
+fn gather(expression: &dyn Expression, view: &TableView, rows: &[Location]) -> Vec<ArrayRef> {
     let columns = expression.columns().iter();
-    columns.map(|&column| reader.view.gather(ColumnId(column as u32), &locations)).collect()
+    columns.map(|&column| view.gather(ColumnId(column as u32), rows)).collect()
 }
 
 fn parameter_columns<'a>(
@@ -59,18 +64,11 @@ fn parameter_columns<'a>(
     pairs: usize,
     owner: impl Fn(usize) -> &'a BoundParameters,
 ) -> Vec<ArrayRef> {
-    if pairs == 0 {
-        return expression.parameters().iter().map(|_| empty_column()).collect();
-    }
     let column = |&parameter: &usize| {
         let values = (0..pairs).map(|pair| owner(pair).values[parameter].borrow());
         array_from_values(owner(0).types[parameter], values)
     };
     expression.parameters().iter().map(column).collect()
-}
-
-fn empty_column() -> ArrayRef {
-    std::sync::Arc::new(arrow_array::NullArray::new(0))
 }
 
 fn truths(array: &ArrayRef) -> Result<Vec<bool>> {

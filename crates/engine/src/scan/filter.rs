@@ -371,12 +371,18 @@ fn like(
     Some(ColumnTest::Keys(ColumnFilter::Bytes(keys)))
 }
 
-/// The smallest key above all that start with `prefix`.
+/// The smallest string above all that start with `prefix`. Strings are ordered by bytes, which for UTF-8 is the
+/// order of code points, so the bound is a string again and an index on the column can take it.
 pub fn after_prefix(prefix: &[u8]) -> Option<Box<[u8]>> {
-    let last = prefix.iter().rposition(|&byte| byte < u8::MAX)?;
-    let mut after: Box<[u8]> = prefix[..=last].into();
-    after[last] += 1;
-    Some(after)
+    let mut text: Vec<char> = std::str::from_utf8(prefix).expect("literals are text").chars().collect();
+    while let Some(last) = text.pop() {
+        // The step over the surrogates is part of a range of `char`s.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            text.push(next);
+            return Some(text.into_iter().collect::<String>().into_bytes().into());
+        }
+    }
+    None
 }
 
 const DAY: i128 = 86_400_000_000;
@@ -525,8 +531,9 @@ mod tests {
     #[test]
     fn prefixes_end_where_the_next_begins() {
         assert_eq!(after_prefix(b"ab").as_deref(), Some(&b"ac"[..]));
-        assert_eq!(after_prefix(b"a\xff").as_deref(), Some(&b"b"[..]));
-        assert_eq!(after_prefix(b"\xff"), None);
+        assert_eq!(after_prefix("a\u{10ffff}".as_bytes()).as_deref(), Some(&b"b"[..]));
+        assert_eq!(after_prefix("\u{d7ff}".as_bytes()).as_deref(), Some("\u{e000}".as_bytes()));
+        assert_eq!(after_prefix("\u{10ffff}".as_bytes()), None);
         assert_eq!(after_prefix(b""), None);
     }
 }

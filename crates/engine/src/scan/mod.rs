@@ -1,5 +1,6 @@
 //! A batch's predicates on one table in, its rows with their query sets out.
 //!
+mod access;
 mod clock_scan;
 mod column_kernel;
 mod conjunction;

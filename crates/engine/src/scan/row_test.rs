@@ -58,8 +58,10 @@ impl RowTest {
         Ok(match predicate {
             Predicate::Expression(expression) => RowTest::Expression(expression.clone()),
             Predicate::Or(arms) => {
-                let test = |predicate| RowTest::new(predicate, types, parameters, rows);
-                let arm = |arm: &Vec<Predicate>| arm.iter().map(test).collect::<Result<Vec<_>>>();
+                let arm = |arm: &Vec<Predicate>| {
+                    let tests = arm.iter().map(|p| RowTest::new(p, types, parameters, rows));
+                    tests.collect::<Result<Vec<_>>>()
+                };
                 RowTest::Any(arms.iter().map(arm).collect::<Result<_>>()?)
             }
             other => RowTest::Other(other.clone()),
@@ -86,9 +88,11 @@ impl RowTest {
             }
             RowTest::Any(arms) => select_any(arms, reader, parameters, rows, out),
             RowTest::Expression(expression) => {
-                let offsets: Vec<u32> = (0..rows.len()).map(|i| rows.offset(i) as u32).collect();
-                let kept = evaluate_for_one(&**expression, reader, parameters, &offsets)?;
-                out.extend(offsets.iter().zip(kept).filter(|(_, keep)| *keep).map(|(row, _)| row));
+                let locations: Vec<Location> =
+                    (0..rows.len()).map(|i| reader.location(rows.offset(i) as u32)).collect();
+                let kept = evaluate_for_one(&**expression, reader.view, parameters, &locations)?;
+                let offsets = locations.iter().map(|location| location.offset);
+                out.extend(offsets.zip(kept).filter(|(_, keep)| *keep).map(|(row, _)| row));
                 Ok(())
             }
             RowTest::Other(predicate) => {
@@ -116,7 +120,7 @@ fn holds(
     Ok(evaluation.predicate(predicate)? == Some(true))
 }
 
-/// The rows that pass all tests, one test after the other.
+/// The rows that pass all tests; `None` for all of them where there is no test. One test after the other.
 pub fn select_all(
     tests: &[RowTest],
     reader: ChunkReader<'_>,
