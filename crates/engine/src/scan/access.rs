@@ -59,6 +59,8 @@ pub(super) struct IndexPath {
     pub columns: Vec<ColumnId>,
     /// Whether the leading columns are all of the key and only compared for equality.
     pub whole_key: bool,
+    /// It finds whole keys only.
+    pub hash: bool,
     /// One predicate per key column that is plainly `column = parameter or literal`, and nothing else is asked.
     pub plain: Option<Vec<usize>>,
     pub fetched: f64,
@@ -77,10 +79,15 @@ impl TableAccess {
         let rows = statistics.rows as f64;
         let estimate = Estimate {
             fetched: path.as_ref().map_or(rows, |path| path.fetched),
-            probe_cost: path.as_ref().map_or(f64::INFINITY, |p| PROBE_COST + p.fetched * FETCH_COST),
+            probe_cost: path.as_ref().map_or(f64::INFINITY, |p| TableAccess::probe_cost(p.fetched)),
             scan_cost: rows * predicates.iter().map(predicate_cost).sum::<f64>().max(SCAN_COST),
         };
         TableAccess { predicates, parameter_types, path, estimate }
+    }
+
+    /// Nanoseconds to fetch so many rows through an index.
+    pub(super) fn probe_cost(fetched: f64) -> f64 {
+        PROBE_COST + fetched * FETCH_COST
     }
 
     /// Whether it finds few rows through an index whatever its parameters: it never rides a scan.
@@ -187,10 +194,13 @@ fn path(
         whole_key = false;
         if !offers.is_empty() && index.kind == IndexKind::Ordered {
             columns.push(column);
-            share *= offers.iter().map(|offer| match offer {
-                Offer::Range(share) => *share,
-                Offer::Points(_) => 1.0,
-            }).product::<f64>();
+            share *= offers
+                .iter()
+                .map(|offer| match offer {
+                    Offer::Range(share) => *share,
+                    Offer::Points(_) => 1.0,
+                })
+                .product::<f64>();
         }
         break;
     }
@@ -203,7 +213,8 @@ fn path(
     };
     let plain = if whole_key { plain(&columns, predicates) } else { None };
     let name = index.name.clone();
-    Some(IndexPath { index: index.id, name, columns, whole_key, plain, fetched })
+    let hash = index.kind == IndexKind::Hash;
+    Some(IndexPath { index: index.id, name, columns, whole_key, hash, plain, fetched })
 }
 
 /// The positions of the predicates if they are exactly one plain equality per key column.

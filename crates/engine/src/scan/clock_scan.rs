@@ -370,8 +370,7 @@ impl ScanBatch {
                     .collect();
                 let expression = &*expressions(pairs[0].0)[depth];
                 let parameters = |slot: Slot| self.residuals[slot.index()].parameters();
-                let truths =
-                    evaluate_for_many(expression, reader.view, &pairs, parameters, errors);
+                let truths = evaluate_for_many(expression, reader.view, &pairs, parameters, errors);
                 for (at, truths) in group.into_iter().zip(truths) {
                     let mut truths = truths.into_iter();
                     passed[at].1.retain(|_| truths.next() == Some(true));

@@ -58,7 +58,8 @@ impl ColumnKernel {
         let bounds = zone.min.as_ref().zip(zone.max.as_ref());
         match &self.test {
             ColumnTest::Keys(filter) => {
-                let between = |(min, max): (&Value, &Value)| filter.meets(min.borrow(), max.borrow());
+                let between =
+                    |(min, max): (&Value, &Value)| filter.meets(min.borrow(), max.borrow());
                 bounds.is_some_and(between) || zone.nulls > 0 && filter.contains(ValueRef::Null)
             }
             ColumnTest::Pattern(_) => bounds.is_some(),
@@ -176,14 +177,11 @@ fn select_by(
     }
 }
 
-fn select_narrow(
-    column: &ColumnSlice<'_>,
-    keys: &KeySet<i64>,
-    rows: Rows<'_>,
-    out: &mut Vec<u32>,
-) {
+fn select_narrow(column: &ColumnSlice<'_>, keys: &KeySet<i64>, rows: Rows<'_>, out: &mut Vec<u32>) {
     match *column {
-        ColumnSlice::Boolean(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
+        ColumnSlice::Boolean(values, nulls) => {
+            select_keys(values, i64::from, nulls, keys, rows, out)
+        }
         ColumnSlice::Int16(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
         ColumnSlice::Int32(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
         ColumnSlice::Int64(values, nulls) => select_keys(values, |v| v, nulls, keys, rows, out),

@@ -6,7 +6,9 @@ use arrow_array::{Array, ArrayRef};
 
 use super::conjunction::BoundParameters;
 use crate::storage::TableView;
-use crate::types::{ColumnId, Error, Expression, Location, Result, Slot, SqlState, array_from_values};
+use crate::types::{
+    ColumnId, Error, Expression, Location, Result, Slot, SqlState, array_from_values,
+};
 
 /// For each row whether the expression is true for one activation.
 pub fn evaluate_for_one(

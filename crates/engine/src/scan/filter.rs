@@ -154,7 +154,9 @@ impl ColumnFilter {
         bytes: fn(&KeySet<Box<[u8]>>, &KeySet<Box<[u8]>>) -> KeySet<Box<[u8]>>,
     ) -> ColumnFilter {
         match (self, other) {
-            (ColumnFilter::Narrow(a), ColumnFilter::Narrow(b)) => ColumnFilter::Narrow(narrow(a, b)),
+            (ColumnFilter::Narrow(a), ColumnFilter::Narrow(b)) => {
+                ColumnFilter::Narrow(narrow(a, b))
+            }
             (ColumnFilter::Wide(a), ColumnFilter::Wide(b)) => ColumnFilter::Wide(wide(a, b)),
             (ColumnFilter::Bytes(a), ColumnFilter::Bytes(b)) => ColumnFilter::Bytes(bytes(a, b)),
             _ => unreachable!("filters of one column have one kind"),
@@ -194,9 +196,9 @@ impl ColumnFilter {
     /// Whether a key between two (both in) is wanted.
     pub fn meets(&self, min: ValueRef<'_>, max: ValueRef<'_>) -> bool {
         match self {
-            ColumnFilter::Narrow(keys) => {
-                narrow_key(min).zip(narrow_key(max)).is_some_and(|(min, max)| keys.meets(&min, &max))
-            }
+            ColumnFilter::Narrow(keys) => narrow_key(min)
+                .zip(narrow_key(max))
+                .is_some_and(|(min, max)| keys.meets(&min, &max)),
             ColumnFilter::Wide(keys) => match (min, max) {
                 (ValueRef::Numeric(min, _), ValueRef::Numeric(max, _)) => keys.meets(&min, &max),
                 _ => false,
@@ -205,7 +207,9 @@ impl ColumnFilter {
                 (ValueRef::Text(min), ValueRef::Text(max)) => {
                     keys.meets(&min.as_bytes().into(), &max.as_bytes().into())
                 }
-                (ValueRef::Bytea(min), ValueRef::Bytea(max)) => keys.meets(&min.into(), &max.into()),
+                (ValueRef::Bytea(min), ValueRef::Bytea(max)) => {
+                    keys.meets(&min.into(), &max.into())
+                }
                 _ => false,
             },
         }
@@ -256,7 +260,11 @@ fn is_null(data_type: DataType, negated: bool) -> ColumnFilter {
     }
 }
 
-fn compare(data_type: DataType, comparison: Comparison, value: ValueRef<'_>) -> Option<ColumnFilter> {
+fn compare(
+    data_type: DataType,
+    comparison: Comparison,
+    value: ValueRef<'_>,
+) -> Option<ColumnFilter> {
     if value.is_null() {
         return Some(nothing(data_type));
     }
@@ -374,7 +382,8 @@ fn like(
 /// The smallest string above all that start with `prefix`. Strings are ordered by bytes, which for UTF-8 is the
 /// order of code points, so the bound is a string again and an index on the column can take it.
 pub fn after_prefix(prefix: &[u8]) -> Option<Box<[u8]>> {
-    let mut text: Vec<char> = std::str::from_utf8(prefix).expect("literals are text").chars().collect();
+    let mut text: Vec<char> =
+        std::str::from_utf8(prefix).expect("literals are text").chars().collect();
     while let Some(last) = text.pop() {
         // The step over the surrogates is part of a range of `char`s.
         if let Some(next) = (last..=char::MAX).nth(1) {

@@ -1,15 +1,29 @@
 //! A batch's predicates on one table in, its rows with their query sets out.
 //!
+//! Once per template [`TableAccess`] finds the index that its predicates could use. Per batch and table
+//! [`TableBatch`] binds the activations' parameters and decides who probes an index (point statements always do)
+//! and who rides the one Clock Scan of the batch; `heartbeat` runs both in morsels on its workers. The scan joins
+//! rows with queries (Crescando, sections 4 and 5): predicates become indexes over *constants*, probed with
+//! values, chosen by a greedy optimizer. Called by `heartbeat` and `plan` (for decisions).
+//! Absent here: joins, grouping, sorting (`operators`); applying writes (`heartbeat`).
+
 mod access;
+mod batch;
 mod clock_scan;
 mod column_kernel;
 mod conjunction;
+mod decision;
 mod expression;
 mod filter;
 mod index;
 mod key_set;
 mod optimizer;
 mod pattern;
+mod probe;
 mod row_test;
 mod rows;
 mod selectivity;
+
+pub use access::{Estimate, TableAccess};
+pub use batch::{Request, ScanOutput, TableBatch};
+pub use decision::Decision;

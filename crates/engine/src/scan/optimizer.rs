@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn disjoint_queries_get_an_index_each() {
-        let candidates = vec![candidate(0, &[(0, 0.1), (1, 0.1)]), candidate(1, &[(2, 0.1), (3, 0.1)])];
+        let candidates =
+            vec![candidate(0, &[(0, 0.1), (1, 0.1)]), candidate(1, &[(2, 0.1), (3, 0.1)])];
         assert_eq!(pick(candidates, 4).len(), 2);
     }
 }

@@ -115,8 +115,7 @@ fn holds(
     row: u32,
 ) -> Result<bool> {
     let row = ViewRow { view: reader.view, location: reader.location(row) };
-    let evaluation =
-        Evaluation { row: &row, types: reader.types, parameters: parameters.borrow() };
+    let evaluation = Evaluation { row: &row, types: reader.types, parameters: parameters.borrow() };
     Ok(evaluation.predicate(predicate)? == Some(true))
 }
 

@@ -19,8 +19,12 @@ const UNKNOWN_RANGE: f64 = 1.0 / 3.0;
 pub fn filter_selectivity(filter: &ColumnFilter, column: &ColumnStatistics) -> f64 {
     let (keys, nulls) = match filter {
         ColumnFilter::Narrow(keys) => (keys_share(keys, column, narrow_scale), keys.nulls()),
-        ColumnFilter::Wide(keys) => (keys_share(keys, column, |key, _| Some(*key as f64)), keys.nulls()),
-        ColumnFilter::Bytes(keys) => (keys_share(keys, column, |key, _| Some(bytes_scale(key))), keys.nulls()),
+        ColumnFilter::Wide(keys) => {
+            (keys_share(keys, column, |key, _| Some(*key as f64)), keys.nulls())
+        }
+        ColumnFilter::Bytes(keys) => {
+            (keys_share(keys, column, |key, _| Some(bytes_scale(key))), keys.nulls())
+        }
     };
     let null_share = column.null_share.clamp(0.0, 1.0);
     let share = keys * (1.0 - null_share) + if nulls { null_share } else { 0.0 };

@@ -120,7 +120,8 @@ mod tests {
         let (a, b) = (KeySet::span(Some(3i64), Some(7)), KeySet::point(5));
         let none = KeySet::none();
         let others = [0b1000];
-        let index = KeyIndex::new(&[(Slot(0), &a), (Slot(1), &b), (Slot(2), &none)], &others, &table);
+        let index =
+            KeyIndex::new(&[(Slot(0), &a), (Slot(1), &b), (Slot(2), &none)], &others, &table);
         let members = |key: i64| table.words(index.find(&key))[0];
         assert_eq!([members(2), members(3), members(5), members(6), members(7)], [8, 9, 11, 9, 8]);
         assert!(index.as_points().is_none());

@@ -34,7 +34,9 @@ impl LiteralMatcher {
     pub fn new(literals: Vec<Box<[u8]>>) -> LiteralMatcher {
         debug_assert!(literals.iter().all(|literal| !literal.is_empty()));
         let search = match literals.len() {
-            0..=FEW => Search::Few(literals.iter().map(|l| memmem::Finder::new(l).into_owned()).collect()),
+            0..=FEW => {
+                Search::Few(literals.iter().map(|l| memmem::Finder::new(l).into_owned()).collect())
+            }
             _ => many(&literals),
         };
         LiteralMatcher { literals, search }

@@ -126,7 +126,13 @@ impl PatternIndex {
     }
 
     #[inline]
-    fn find_among(&self, literals: &Literals, text: &str, scratch: &mut Scratch, changed: &mut bool) {
+    fn find_among(
+        &self,
+        literals: &Literals,
+        text: &str,
+        scratch: &mut Scratch,
+        changed: &mut bool,
+    ) {
         scratch.seen.clear();
         literals.matcher.for_each(text.as_bytes(), |literal| {
             if scratch.seen.contains(&literal) {

@@ -1,0 +1,308 @@
+//! A batch's business with one table: who probes, who rides, and the rows for all of them.
+
+use std::sync::Arc;
+
+use super::access::TableAccess;
+use super::clock_scan::{Query, ScanBatch};
+use super::conjunction::{BoundParameters, Conjunction};
+use super::decision::{Decision, Undecided, decide, scan_cost};
+use super::probe::{Probe, probe_all};
+use super::selectivity::{filter_selectivity, pattern_selectivity};
+use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
+use crate::storage::TableView;
+use crate::transaction::Parameters;
+use crate::types::{ChunkId, ColumnId, DataType, Error, Location, Result, Slot, Value};
+
+/// What one activation wants of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Its place in the batch.
+    pub slot: Slot,
+    /// Its template's predicates.
+    pub access: &'a TableAccess,
+    /// Its parameters.
+    pub parameters: &'a [Value],
+}
+
+/// A batch's requests on one table at one version. Immutable, shared by workers: [`Self::probe`] is one morsel,
+/// [`Self::scan`] of each of [`Self::chunks`] another. Slots without a request want no row.
+#[derive(Debug)]
+pub struct TableBatch {
+    view: Arc<TableView>,
+    sets: Arc<SetTable>,
+    types: Arc<[DataType]>,
+    columns: Arc<[ColumnOrigin]>,
+    probes: Vec<Probe>,
+    scan: Option<Riders>,
+    chunks: Vec<ChunkId>,
+    decision: Decision,
+    errors: Vec<(Slot, Error)>,
+}
+
+/// The scan of those who ride, in its own numbering: one number per conjunction, of which an activation may
+/// have several.
+#[derive(Debug)]
+struct Riders {
+    batch: ScanBatch,
+    slots: Vec<Slot>,
+    /// `None` where the numbers are the batch's own.
+    renumbering: Option<Renumbering>,
+}
+
+/// Rows with their query sets, and who failed on the way.
+#[derive(Debug)]
+pub struct ScanOutput {
+    /// Output columns are all columns of the table by [`ColumnId`].
+    pub tuples: Tuples,
+    /// Slots that failed; they may linger in the sets.
+    pub errors: Vec<(Slot, Error)>,
+}
+
+/// An activation whose predicates are bound.
+struct Bound {
+    slot: Slot,
+    conjunction: Conjunction,
+    parameters: BoundParameters,
+}
+
+impl TableBatch {
+    /// Binds parameters, decides who probes and who rides, and builds the predicate indexes.
+    pub fn new(view: Arc<TableView>, sets: &Arc<SetTable>, requests: &[Request<'_>]) -> TableBatch {
+        let columns = 0..view.schema().columns.len() as u32;
+        let origin = |column| ColumnOrigin::Source { source: 0, column: ColumnId(column) };
+        let mut batch = TableBatch {
+            types: view.schema().columns.iter().map(|column| column.data_type).collect(),
+            columns: columns.map(origin).collect(),
+            sets: sets.clone(),
+            probes: Vec::new(),
+            scan: None,
+            chunks: Vec::new(),
+            decision: Decision::default(),
+            errors: Vec::new(),
+            view,
+        };
+        let mut riders = Vec::new();
+        let mut undecided = Vec::new();
+        for request in requests {
+            match batch.place(request, &mut riders, &mut undecided) {
+                Ok(()) => {}
+                Err(error) => batch.errors.push((request.slot, error)),
+            }
+        }
+        batch.decide(undecided, &mut riders);
+        if !riders.is_empty() {
+            batch.board(riders);
+        }
+        batch
+    }
+
+    /// Points become probes at once; what has no usable index must ride.
+    fn place<'a>(
+        &mut self,
+        request: &Request<'a>,
+        riders: &mut Vec<Bound>,
+        undecided: &mut Vec<(Bound, &'a TableAccess)>,
+    ) -> Result<()> {
+        let access = request.access;
+        if let Some(probe) = Probe::plain(request.slot, access, request.parameters)
+            && access.is_point()
+        {
+            self.decision.points += 1;
+            self.probes.push(probe);
+            return Ok(());
+        }
+        let parameters = Parameters { values: request.parameters, types: &access.parameter_types };
+        let conjunction = Conjunction::bind(&access.predicates, &self.types, parameters)?;
+        if conjunction.never {
+            return Ok(());
+        }
+        let parameters = BoundParameters {
+            values: request.parameters.into(),
+            types: access.parameter_types.clone(),
+        };
+        let bound = Bound { slot: request.slot, conjunction, parameters };
+        let Some(path) = &access.path else {
+            riders.push(bound);
+            return Ok(());
+        };
+        if !access.is_point() {
+            undecided.push((bound, access));
+            return Ok(());
+        }
+        let Bound { slot, conjunction, parameters } = bound;
+        match Probe::bound(slot, path, conjunction, &self.types, parameters.clone()) {
+            Ok(probe) => {
+                self.decision.points += 1;
+                self.probes.push(probe);
+            }
+            Err(conjunction) => riders.push(Bound { slot, conjunction, parameters }),
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, undecided: Vec<(Bound, &TableAccess)>, riders: &mut Vec<Bound>) {
+        self.decision.unindexed = riders.len();
+        if undecided.is_empty() {
+            return;
+        }
+        let table_rows = self.view.table().statistics().rows as f64;
+        let costs: Vec<Undecided> =
+            undecided.iter().map(|(bound, access)| self.estimate(bound, access)).collect();
+        let rides = decide(&costs, riders.len(), table_rows);
+        self.decision.probe_cost = costs.iter().map(|one| one.probe_cost).sum();
+        self.decision.scan_cost = scan_cost(&costs, table_rows);
+        for ((bound, access), rides) in undecided.into_iter().zip(rides) {
+            let path = access.path.as_ref().filter(|_| !rides);
+            let Some(path) = path else {
+                riders.push(bound);
+                continue;
+            };
+            let Bound { slot, conjunction, parameters } = bound;
+            match Probe::bound(slot, path, conjunction, &self.types, parameters.clone()) {
+                Ok(probe) => {
+                    self.decision.probing += 1;
+                    self.probes.push(probe);
+                }
+                Err(conjunction) => {
+                    self.decision.unindexed += 1;
+                    riders.push(Bound { slot, conjunction, parameters });
+                }
+            }
+        }
+    }
+
+    /// What an activation costs with its parameters known.
+    fn estimate(&self, bound: &Bound, access: &TableAccess) -> Undecided {
+        let statistics = self.view.table().statistics();
+        let unknown = Default::default();
+        let of = |column: usize| statistics.columns.get(column).unwrap_or(&unknown);
+        let path = access.path.as_ref().expect("only activations with an index are undecided");
+        let in_path = |column: usize| path.columns.iter().any(|own| own.index() == column);
+        let (mut fetched, mut rows) = (statistics.rows as f64, statistics.rows as f64);
+        for (column, filter) in &bound.conjunction.filters {
+            let share = filter_selectivity(filter, of(*column));
+            rows *= share;
+            fetched *= if in_path(*column) { share } else { 1.0 };
+        }
+        for (column, pattern) in &bound.conjunction.patterns {
+            rows *= pattern_selectivity(pattern, of(*column));
+        }
+        let estimate = access.estimate();
+        Undecided {
+            probe_cost: TableAccess::probe_cost(fetched),
+            scan_cost: estimate.scan_cost,
+            rows,
+        }
+    }
+
+    /// Builds the scan of those who ride.
+    fn board(&mut self, riders: Vec<Bound>) {
+        self.decision.riding = riders.len();
+        let (mut slots, mut queries) = (Vec::new(), Vec::new());
+        for Bound { slot, conjunction, parameters } in riders {
+            match conjunction.split(&self.types, parameters.borrow()) {
+                Ok(arms) => {
+                    for conjunction in arms.into_iter().filter(|arm| !arm.never) {
+                        slots.push(slot);
+                        queries.push(Query { conjunction, parameters: parameters.clone() });
+                    }
+                }
+                Err(error) => self.errors.push((slot, error)),
+            }
+        }
+        if queries.is_empty() {
+            return;
+        }
+        let own = slots.len() == self.sets.slots()
+            && slots.iter().enumerate().all(|(number, slot)| slot.index() == number);
+        let sets = if own { self.sets.clone() } else { Arc::new(SetTable::new(slots.len())) };
+        let renumbering = (!own).then(|| Renumbering::onto(slots.iter().copied()));
+        let batch = ScanBatch::new(self.view.clone(), sets, queries);
+        let errors = batch.errors().iter();
+        self.errors.extend(errors.map(|(number, error)| (slots[number.index()], error.clone())));
+        let chunks = self.view.chunks().iter();
+        let wanted = chunks.filter(|(_, chunk)| batch.wanted(chunk) != SetId::EMPTY);
+        self.chunks = wanted.map(|(id, _)| *id).collect();
+        self.decision.chunks = self.chunks.len();
+        self.decision.all_chunks = self.view.chunks().len();
+        let schema = self.view.schema();
+        let describe = |(pick, kind): (&super::optimizer::Pick, &str)| {
+            let name = &schema.columns[pick.attribute.column].name;
+            format!("{name} by {kind} ({} activations, gain {:.1})", pick.slots.len(), pick.gain)
+        };
+        self.decision.indexes = batch.picks().map(describe).collect();
+        self.scan = Some(Riders { batch, slots, renumbering });
+    }
+
+    /// Slots that failed before any row was read.
+    pub fn errors(&self) -> &[(Slot, Error)] {
+        &self.errors
+    }
+
+    /// Who probes, who rides, and why.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The table.
+    pub fn view(&self) -> &Arc<TableView> {
+        &self.view
+    }
+
+    /// All index probes of the batch; `None` if nobody probes.
+    pub fn probe(&self) -> Option<ScanOutput> {
+        if self.probes.is_empty() {
+            return None;
+        }
+        let mut found = probe_all(&self.view, &self.sets, &self.types, &self.probes);
+        let sets = found.sets(&self.sets);
+        Some(ScanOutput { tuples: self.tuples(found.locations, sets), errors: found.errors })
+    }
+
+    /// The chunks that hold rows for those who ride.
+    pub fn chunks(&self) -> &[ChunkId] {
+        &self.chunks
+    }
+
+    /// The rows of one chunk for those who ride.
+    pub fn scan(&self, chunk: ChunkId) -> ScanOutput {
+        let Some(riders) = &self.scan else { return self.nothing() };
+        let found = riders.batch.scan(chunk);
+        let rows = found.rows.len();
+        let sets = match &riders.renumbering {
+            None => found.sets,
+            Some(renumbering) => found
+                .sets
+                .renumber(rows, riders.batch.sets(), &self.sets, renumbering)
+                .compact(rows, &self.sets),
+        };
+        let locations = found.rows.into_iter().map(|offset| Location { chunk, offset }).collect();
+        let errors = found.errors.into_iter();
+        let errors = errors.map(|(number, error)| (riders.slots[number.index()], error)).collect();
+        ScanOutput { tuples: self.tuples(locations, sets), errors }
+    }
+
+    /// Everything, on this thread.
+    pub fn run(&self) -> ScanOutput {
+        if self.chunks.is_empty() {
+            return self.probe().unwrap_or_else(|| self.nothing());
+        }
+        let mut errors = Vec::new();
+        let outputs = self.probe().into_iter().chain(self.chunks.iter().map(|id| self.scan(*id)));
+        let parts = outputs.map(|output| {
+            errors.extend(output.errors);
+            output.tuples
+        });
+        let tuples = Tuples::concat(parts.collect(), &self.sets).expect("there is a chunk");
+        ScanOutput { tuples, errors }
+    }
+
+    fn nothing(&self) -> ScanOutput {
+        ScanOutput { tuples: self.tuples(Vec::new(), QuerySets::none()), errors: Vec::new() }
+    }
+
+    fn tuples(&self, locations: Vec<Location>, sets: QuerySets) -> Tuples {
+        let source = Source { view: self.view.clone(), locations };
+        Tuples::of_source(source, self.columns.clone(), sets)
+    }
+}

@@ -1,0 +1,406 @@
+//! Index probes, batched per heartbeat: equal keys are looked up once, keys in order.
+//!
+//! In come activations with an index path and their bound conjunctions; out come locations with the slots that want
+//! them. Activations that ask for different keys give rows of their own, also where these are the same row.
+
+use std::cmp::Ordering;
+
+use super::access::{IndexPath, TableAccess};
+use super::conjunction::{BoundParameters, Conjunction};
+use super::expression::evaluate_for_one;
+use super::filter::ColumnFilter;
+use super::key_set::{Key, KeySet};
+use crate::query_set::{QuerySets, SetId, SetTable};
+use crate::storage::{Bound, TableView};
+use crate::transaction::{Evaluation, Parameters, ViewRow};
+use crate::types::{
+    DataType, Error, IndexId, Location, Predicate, Result, Scalar, Slot, Value, ValueRef,
+};
+
+/// Keys and ranges of one activation; more of them ride the scan.
+const RANGES: usize = 1024;
+
+/// One activation's probe.
+#[derive(Debug)]
+pub struct Probe {
+    slot: Slot,
+    index: IndexId,
+    ranges: Vec<KeyRange>,
+    residual: Option<Box<Residual>>,
+}
+
+/// A run of keys: equal in the leading columns, and between two bounds in the next.
+#[derive(Clone, Debug, PartialEq)]
+struct KeyRange {
+    equal: Vec<Value>,
+    lower: Option<Value>,
+    upper: Option<Value>,
+    /// `equal` is the whole key.
+    whole: bool,
+}
+
+/// What the keys do not say already.
+#[derive(Debug)]
+struct Residual {
+    filters: Vec<(usize, ColumnFilter)>,
+    conjunction: Conjunction,
+    parameters: BoundParameters,
+}
+
+impl Probe {
+    /// The probe of an activation that asks for exactly one key, without taking its predicates apart. `None` if
+    /// its template does not.
+    pub fn plain(slot: Slot, access: &TableAccess, parameters: &[Value]) -> Option<Probe> {
+        let path = access.path.as_ref()?;
+        let key: Vec<Value> = path
+            .plain
+            .as_ref()?
+            .iter()
+            .map(|&position| plain_value(&access.predicates[position], parameters).clone())
+            .collect();
+        let ranges = match key.iter().any(Value::is_null) {
+            true => Vec::new(),
+            false => vec![KeyRange { equal: key, lower: None, upper: None, whole: true }],
+        };
+        Some(Probe { slot, index: path.index, ranges, residual: None })
+    }
+
+    /// The probe of a bound conjunction; gives the conjunction back where the index cannot serve it.
+    pub(super) fn bound(
+        slot: Slot,
+        path: &IndexPath,
+        conjunction: Conjunction,
+        types: &[DataType],
+        parameters: BoundParameters,
+    ) -> std::result::Result<Probe, Conjunction> {
+        let Some((ranges, exact)) = ranges(path, &conjunction, types) else {
+            return Err(conjunction);
+        };
+        let is_exact = |column: &usize| exact.contains(column);
+        let filters: Vec<_> =
+            conjunction.filters.iter().filter(|(column, _)| !is_exact(column)).cloned().collect();
+        let asked =
+            filters.is_empty() && conjunction.patterns.is_empty() && conjunction.rest.is_empty();
+        let residual = (!asked).then(|| Box::new(Residual { filters, conjunction, parameters }));
+        Ok(Probe { slot, index: path.index, ranges, residual })
+    }
+
+    /// Keys and ranges to look up.
+    pub fn ranges(&self) -> usize {
+        self.ranges.len()
+    }
+}
+
+fn plain_value<'a>(predicate: &'a Predicate, parameters: &'a [Value]) -> &'a Value {
+    match predicate {
+        Predicate::Compare { value: Scalar::Parameter(parameter), .. } => &parameters[*parameter],
+        Predicate::Compare { value: Scalar::Literal(value), .. } => value,
+        other => unreachable!("{other:?} is no plain equality"),
+    }
+}
+
+/// The key ranges of a conjunction over an index, and the columns that they say everything about. `None` where
+/// the conjunction gives the index nothing to start from, or too many keys.
+fn ranges(
+    path: &IndexPath,
+    conjunction: &Conjunction,
+    types: &[DataType],
+) -> Option<(Vec<KeyRange>, Vec<usize>)> {
+    let mut keys = vec![Vec::new()];
+    let mut exact = Vec::new();
+    let mut spans = None;
+    for column in &path.columns {
+        let column = column.index();
+        let filter = conjunction.filters.iter().find(|(other, _)| *other == column);
+        let Some(found) = filter.and_then(|(_, filter)| spans_of(filter, types[column])) else {
+            break;
+        };
+        if !found.iter().all(|span| span.point) {
+            spans = Some(found);
+            break;
+        }
+        if keys.len() * found.len() > RANGES {
+            return None;
+        }
+        exact.push(column);
+        let extended = |key: &Vec<Value>| {
+            let with = |span: &Span| key.iter().chain(&span.lower).cloned().collect();
+            found.iter().map(with).collect::<Vec<Vec<Value>>>()
+        };
+        keys = keys.iter().flat_map(extended).collect();
+    }
+    let whole = path.whole_key && exact.len() == path.columns.len();
+    if exact.is_empty() && spans.is_none() || path.hash && !whole {
+        return None;
+    }
+    let open = [Span { lower: None, upper: None, point: false }];
+    let spans = spans.as_deref().unwrap_or(&open);
+    if keys.len() * spans.len() > RANGES {
+        return None;
+    }
+    let range = |key: &Vec<Value>, span: &Span| KeyRange {
+        equal: key.clone(),
+        lower: span.lower.clone(),
+        upper: span.upper.clone(),
+        whole,
+    };
+    let ranges = keys.iter().flat_map(|key| spans.iter().map(move |span| range(key, span)));
+    Some((ranges.collect(), exact))
+}
+
+/// Keys from `lower` (in) to `upper` (out).
+#[derive(Clone, Debug)]
+struct Span {
+    lower: Option<Value>,
+    upper: Option<Value>,
+    point: bool,
+}
+
+/// The spans of a filter as values; `None` where it wants NULL, which no range of keys finds.
+fn spans_of(filter: &ColumnFilter, data_type: DataType) -> Option<Vec<Span>> {
+    match filter {
+        ColumnFilter::Narrow(keys) => spans(keys, |key| narrow_value(*key, data_type)),
+        ColumnFilter::Wide(keys) => spans(keys, |key| match data_type {
+            DataType::Numeric { scale, .. } => Some(Value::Numeric(*key, scale)),
+            _ => unreachable!("wide keys are numerics"),
+        }),
+        ColumnFilter::Bytes(keys) => spans(keys, |key| bytes_value(key, data_type)),
+    }
+}
+
+fn spans<K: Key>(keys: &KeySet<K>, value: impl Fn(&K) -> Option<Value>) -> Option<Vec<Span>> {
+    if keys.nulls() {
+        return None;
+    }
+    let minimum = K::minimum();
+    let span = |cuts: &[K]| {
+        let point = cuts[0].successor().as_ref() == cuts.get(1);
+        let lower = (cuts[0] != minimum || point).then(|| value(&cuts[0]));
+        Some(Span {
+            lower: match lower {
+                Some(value) => Some(value?),
+                None => None,
+            },
+            upper: cuts.get(1).and_then(&value),
+            point,
+        })
+    };
+    // A span whose lower end is no value of the type has no rows.
+    Some(keys.cuts().chunks(2).filter_map(span).collect())
+}
+
+/// The value of a key; `None` beyond the type's values. Integers come as `bigint`, which compares with all.
+fn narrow_value(key: i64, data_type: DataType) -> Option<Value> {
+    Some(match data_type {
+        DataType::Boolean => Value::Boolean(match key {
+            0 => false,
+            1 => true,
+            _ => return None,
+        }),
+        DataType::Date => Value::Date(i32::try_from(key).ok()?),
+        DataType::Timestamp => Value::Timestamp(key),
+        DataType::TimestampTz => Value::TimestampTz(key),
+        DataType::Numeric { scale, .. } => Value::Numeric(i128::from(key), scale),
+        DataType::Real | DataType::Double => {
+            Value::Double(f64::from_bits((key ^ (key >> 63 & i64::MAX)) as u64))
+        }
+        _ => Value::BigInt(key),
+    })
+}
+
+fn bytes_value(key: &[u8], data_type: DataType) -> Option<Value> {
+    match data_type {
+        DataType::Bytea => Some(Value::Bytea(key.into())),
+        _ => Some(Value::Text(std::str::from_utf8(key).expect("keys of strings are text").into())),
+    }
+}
+
+/// Rows found by probes.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Where they lie.
+    pub locations: Vec<Location>,
+    sets: Vec<SetId>,
+    /// Slots whose residual failed.
+    pub errors: Vec<(Slot, Error)>,
+}
+
+impl Found {
+    /// Their query sets.
+    pub fn sets(&mut self, table: &SetTable) -> QuerySets {
+        QuerySets::Interned(std::mem::take(&mut self.sets)).compact(self.locations.len(), table)
+    }
+}
+
+/// Looks up all probes of a batch.
+pub fn probe_all(view: &TableView, sets: &SetTable, types: &[DataType], probes: &[Probe]) -> Found {
+    let mut prober = Prober { view, sets, types, fetched: Vec::new(), found: Found::default() };
+    if let [probe] = probes {
+        for range in &probe.ranges {
+            prober.run(probe.index, range, &[probe]);
+        }
+        return prober.found;
+    }
+    let mut ranges: Vec<(&KeyRange, &Probe)> = probes
+        .iter()
+        .flat_map(|probe| probe.ranges.iter().map(move |range| (range, probe)))
+        .collect();
+    ranges.sort_by(|a, b| {
+        a.1.index
+            .cmp(&b.1.index)
+            .then_with(|| compare_ranges(a.0, b.0))
+            .then(a.1.slot.cmp(&b.1.slot))
+    });
+    let same = |a: &(&KeyRange, &Probe), b: &(&KeyRange, &Probe)| {
+        a.1.index == b.1.index && compare_ranges(a.0, b.0).is_eq()
+    };
+    let mut owners = Vec::new();
+    for group in ranges.chunk_by(same) {
+        owners.clear();
+        owners.extend(group.iter().map(|(_, probe)| *probe));
+        prober.run(group[0].1.index, group[0].0, &owners);
+    }
+    prober.found
+}
+
+fn compare_ranges(a: &KeyRange, b: &KeyRange) -> Ordering {
+    let value = |a: &Value, b: &Value| a.borrow().compare(b.borrow());
+    let bound = |a: &Option<Value>, b: &Option<Value>| match (a, b) {
+        (Some(a), Some(b)) => value(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    };
+    let equal = a.equal.iter().zip(&b.equal).map(|(a, b)| value(a, b)).find(|order| order.is_ne());
+    equal
+        .unwrap_or(a.equal.len().cmp(&b.equal.len()))
+        .then_with(|| bound(&a.lower, &b.lower))
+        .then_with(|| bound(&a.upper, &b.upper))
+}
+
+struct Prober<'a> {
+    view: &'a TableView,
+    sets: &'a SetTable,
+    types: &'a [DataType],
+    fetched: Vec<Location>,
+    found: Found,
+}
+
+impl Prober<'_> {
+    /// One look-up for all activations that ask for the same keys.
+    fn run(&mut self, index: IndexId, range: &KeyRange, owners: &[&Probe]) {
+        self.fetched.clear();
+        self.fetch(index, range);
+        if self.fetched.is_empty() {
+            return;
+        }
+        let open = owners.iter().any(|owner| owner.residual.is_some());
+        if let ([owner], false) = (owners, open) {
+            let set = self.sets.singleton(owner.slot);
+            return self.keep_all(set);
+        }
+        if !open {
+            let set = self.sets.intern_slots(owners.iter().map(|owner| owner.slot));
+            return self.keep_all(set);
+        }
+        let mut kept = vec![SetId::EMPTY; self.fetched.len()];
+        for owner in owners {
+            let single = self.sets.singleton(owner.slot);
+            match self.passes(owner) {
+                Ok(passes) => {
+                    for (set, _) in kept.iter_mut().zip(passes).filter(|(_, passes)| *passes) {
+                        *set = self.sets.union(*set, single);
+                    }
+                }
+                Err(error) => self.found.errors.push((owner.slot, error)),
+            }
+        }
+        for (location, set) in self.fetched.iter().zip(kept) {
+            if set != SetId::EMPTY {
+                self.found.locations.push(*location);
+                self.found.sets.push(set);
+            }
+        }
+    }
+
+    fn keep_all(&mut self, set: SetId) {
+        self.found.locations.extend_from_slice(&self.fetched);
+        self.found.sets.resize(self.found.locations.len(), set);
+    }
+
+    fn fetch(&mut self, index: IndexId, range: &KeyRange) {
+        // An index that was dropped since the template was made: its batch is the last one to ask.
+        let Some(index) = self.view.table().index(index) else { return };
+        if range.whole {
+            let key: Vec<ValueRef<'_>> = range.equal.iter().map(Value::borrow).collect();
+            return self.view.probe(&index, &key, &mut self.fetched);
+        }
+        let with = |bound: &Option<Value>| -> Vec<Value> {
+            range.equal.iter().chain(bound).cloned().collect()
+        };
+        let (lower, upper) = (with(&range.lower), with(&range.upper));
+        let lower = if lower.is_empty() { Bound::Unbounded } else { Bound::Included(&lower) };
+        let upper = match (&range.upper, upper.is_empty()) {
+            (_, true) => Bound::Unbounded,
+            (Some(_), false) => Bound::Excluded(&upper),
+            (None, false) => Bound::Included(&upper),
+        };
+        self.view.range(&index, lower, upper, false, usize::MAX, &mut self.fetched);
+    }
+
+    fn passes(&self, owner: &Probe) -> Result<Vec<bool>> {
+        let Some(residual) = &owner.residual else { return Ok(vec![true; self.fetched.len()]) };
+        let mut passes = Vec::with_capacity(self.fetched.len());
+        for location in &self.fetched {
+            passes.push(residual.holds(self.view, self.types, *location)?);
+        }
+        let expressions =
+            residual.conjunction.rest.iter().filter_map(|predicate| match predicate {
+                Predicate::Expression(expression) => Some(expression),
+                _ => None,
+            });
+        for expression in expressions {
+            let numbered = self.fetched.iter().zip(&passes).filter(|(_, passes)| **passes);
+            let asked: Vec<Location> = numbered.map(|(location, _)| *location).collect();
+            let truths = evaluate_for_one(&**expression, self.view, &residual.parameters, &asked)?;
+            let mut truths = truths.into_iter();
+            for pass in passes.iter_mut().filter(|pass| **pass) {
+                *pass = truths.next() == Some(true);
+            }
+        }
+        Ok(passes)
+    }
+}
+
+impl Residual {
+    /// Everything but expressions.
+    fn holds(&self, view: &TableView, types: &[DataType], location: Location) -> Result<bool> {
+        let row = ViewRow { view, location };
+        holds_on_row(&row, types, &self.filters, &self.conjunction, self.parameters.borrow())
+    }
+}
+
+/// Whether a row meets key sets, and the patterns and the rest of a conjunction; expressions are left out.
+pub fn holds_on_row<R: crate::transaction::Row + ?Sized>(
+    row: &R,
+    types: &[DataType],
+    filters: &[(usize, ColumnFilter)],
+    conjunction: &Conjunction,
+    parameters: Parameters<'_>,
+) -> Result<bool> {
+    if !filters.iter().all(|(column, filter)| filter.contains(row.cell(*column))) {
+        return Ok(false);
+    }
+    let matches = |(column, pattern): &(usize, super::pattern::Pattern)| matches!(row.cell(*column), ValueRef::Text(text) if pattern.accepts(text));
+    if !conjunction.patterns.iter().all(matches) {
+        return Ok(false);
+    }
+    let evaluation = Evaluation { row, types, parameters };
+    for predicate in &conjunction.rest {
+        if matches!(predicate, Predicate::Expression(_)) {
+            continue;
+        }
+        if evaluation.predicate(predicate)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
