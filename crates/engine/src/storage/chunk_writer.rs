@@ -7,7 +7,17 @@ use super::append_buffer::{Appender, append_buffer};
 use super::chunk::{Added, Lives, PACKED_NONE};
 use super::column_store::{Column, ColumnAppender, Encoding, assert_type};
 use super::{Chunk, zone};
-use crate::types::{ChunkId, Location, RowId, TableSchema, ValueRef, Version};
+use crate::types::{ChunkId, RowId, TableSchema, ValueRef, Version};
+
+/// Rows that are about to be stored.
+pub(super) trait RowSource<'v> {
+    /// How many.
+    fn count(&self) -> usize;
+    /// A value of the column's type.
+    fn value(&self, row: usize, column: usize) -> ValueRef<'v>;
+    /// The logical row.
+    fn id(&self, row: usize) -> RowId;
+}
 
 /// The writing side of one chunk; dropped when the chunk is sealed.
 #[derive(Debug)]
@@ -47,34 +57,39 @@ impl ChunkWriter {
         ChunkWriter { chunk, columns: appenders, row_ids, begins: None, previous: None }
     }
 
-    /// Whether one more row fits.
-    #[inline]
-    pub fn fits<'v>(&self, row: impl Fn(usize) -> ValueRef<'v>) -> bool {
-        self.row_ids.remaining() > 0
-            && self.columns.iter().enumerate().all(|(i, column)| column.fits(row(i)))
-    }
-
-    /// Appends and publishes a row that [`Self::fits`]. `previous` is the packed location that it replaces.
+    /// Appends and publishes as many of the rows as fit, and says how many. `previous` is the packed location
+    /// that they replace.
     pub fn append<'v>(
         &mut self,
-        row: impl Fn(usize) -> ValueRef<'v>,
-        id: RowId,
+        rows: &impl RowSource<'v>,
         begin: Version,
         previous: u64,
-    ) -> Location {
-        let at = self.row_ids.len();
+    ) -> usize {
+        let (at, room) = (self.row_ids.len(), rows.count().min(self.row_ids.remaining()));
+        let columns = self.columns.iter().enumerate();
+        let count = columns
+            .fold(room, |count, (i, column)| column.fitting(count, |row| rows.value(row, i)));
         for (i, appender) in self.columns.iter_mut().enumerate() {
-            let (value, column) = (row(i), &self.chunk.columns[i]);
-            assert_type(value, column.data_type);
-            if !appender.push(value) {
-                column.set_null(at, self.chunk.capacity);
-            }
+            let column = &self.chunk.columns[i];
+            let value = |row: usize| {
+                let value = rows.value(row, i);
+                assert_type(value, column.data_type);
+                value
+            };
+            appender.extend(count, value, |row| column.set_null(at + row, self.chunk.capacity));
         }
-        self.row_ids.push(id.0);
-        self.set_begin(at, begin.0);
-        self.set_previous(at, previous);
-        self.chunk.rows.store(at + 1, Ordering::Release);
-        Location { chunk: self.chunk.id, offset: at as u32 }
+        for row in 0..count {
+            self.row_ids.push(rows.id(row).0);
+            self.set_begin(at + row, begin.0);
+            self.set_previous(at + row, previous);
+        }
+        self.chunk.rows.store(at + count, Ordering::Release);
+        count
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> usize {
+        self.row_ids.len()
     }
 
     fn set_begin(&mut self, at: usize, begin: u64) {

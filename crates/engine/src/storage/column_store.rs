@@ -223,69 +223,77 @@ pub(super) fn heap_size(value: ValueRef<'_>) -> usize {
     }
 }
 
-impl ColumnAppender {
-    /// Whether the value still fits, given that a row still does.
-    #[inline]
-    pub fn fits(&self, value: ValueRef<'_>) -> bool {
-        match self {
-            ColumnAppender::Heap { bytes, .. } => heap_size(value) <= bytes.remaining(),
-            _ => true,
+/// Appends values of one kind; calls `$null` for NULLs, which hold `$placeholder`.
+macro_rules! extend {
+    ($target:expr, $count:expr, $value:expr, $null:expr, $placeholder:expr, $($kind:pat => $as:expr),+) => {
+        for at in 0..$count {
+            match $value(at) {
+                $($kind => $target.push($as),)+
+                ValueRef::Null => {
+                    $target.push($placeholder);
+                    $null(at);
+                }
+                other => panic!("{other:?} is no value of this column"),
+            }
         }
+    };
+}
+
+impl ColumnAppender {
+    /// How many of the first `count` values fit, given that so many rows do.
+    pub fn fitting<'v>(&self, count: usize, value: impl Fn(usize) -> ValueRef<'v>) -> usize {
+        let ColumnAppender::Heap { bytes, .. } = self else { return count };
+        let mut left = bytes.remaining();
+        let too_large = (0..count).find(|at| match left.checked_sub(heap_size(value(*at))) {
+            Some(rest) => {
+                left = rest;
+                false
+            }
+            None => true,
+        });
+        too_large.unwrap_or(count)
     }
 
-    /// Appends a value of the column's type; `NULL` is `false` and the caller marks the row.
+    /// Appends `count` values that fit, of the column's type; calls `null` for those that are NULL.
     #[inline]
-    pub fn push(&mut self, value: ValueRef<'_>) -> bool {
+    pub fn extend<'v>(
+        &mut self,
+        count: usize,
+        value: impl Fn(usize) -> ValueRef<'v>,
+        mut null: impl FnMut(usize),
+    ) {
         use ColumnAppender as A;
         use ValueRef as V;
-        match (&mut *self, value) {
-            (A::Absent, _) => {}
-            (_, V::Null) => {
-                self.push_placeholder();
-                return false;
-            }
-            (A::Boolean(values), V::Boolean(value)) => values.push(u8::from(value)),
-            (A::Int16(values), V::SmallInt(value)) => values.push(value),
-            (A::Int32(values), V::Integer(value) | V::Date(value)) => values.push(value),
-            (A::Int64(values), V::BigInt(value) | V::Timestamp(value) | V::TimestampTz(value)) => {
-                values.push(value)
-            }
-            (A::Int64(values), V::Numeric(value, _)) => {
-                values.push(i64::try_from(value).expect("a numeric of at most 18 digits"));
-            }
-            (A::Int128(values), V::Numeric(value, _)) => values.push(value),
-            (A::Float32(values), V::Real(value)) => values.push(value),
-            (A::Float64(values), V::Double(value)) => values.push(value),
-            (A::Codes(codes, dictionary), V::Text(value)) => codes.push(dictionary.intern(value)),
-            (A::Heap { bytes, offsets }, V::Text(value)) => {
-                push_bytes(bytes, offsets, value.as_bytes());
-            }
-            (A::Heap { bytes, offsets }, V::Bytea(value)) => push_bytes(bytes, offsets, value),
-            (appender, value) => panic!("{value:?} is no value for {appender:?}"),
-        }
-        true
-    }
-
-    fn push_placeholder(&mut self) {
         match self {
-            ColumnAppender::Absent => {}
-            ColumnAppender::Boolean(values) => values.push(0),
-            ColumnAppender::Int16(values) => values.push(0),
-            ColumnAppender::Int32(values) => values.push(0),
-            ColumnAppender::Int64(values) => values.push(0),
-            ColumnAppender::Int128(values) => values.push(0),
-            ColumnAppender::Float32(values) => values.push(0.0),
-            ColumnAppender::Float64(values) => values.push(0.0),
-            ColumnAppender::Codes(codes, _) => codes.push(0),
-            ColumnAppender::Heap { bytes, offsets } => push_bytes(bytes, offsets, &[]),
+            A::Absent => {}
+            A::Boolean(to) => extend!(to, count, value, null, 0, V::Boolean(v) => u8::from(v)),
+            A::Int16(to) => extend!(to, count, value, null, 0, V::SmallInt(v) => v),
+            A::Int32(to) => extend!(to, count, value, null, 0, V::Integer(v) | V::Date(v) => v),
+            A::Int64(to) => extend!(to, count, value, null, 0,
+                V::BigInt(v) | V::Timestamp(v) | V::TimestampTz(v) => v,
+                V::Numeric(v, _) => i64::try_from(v).expect("a numeric of at most 18 digits")),
+            A::Int128(to) => extend!(to, count, value, null, 0, V::Numeric(v, _) => v),
+            A::Float32(to) => extend!(to, count, value, null, 0.0, V::Real(v) => v),
+            A::Float64(to) => extend!(to, count, value, null, 0.0, V::Double(v) => v),
+            A::Codes(to, dictionary) => {
+                extend!(to, count, value, null, 0, V::Text(v) => dictionary.intern(v));
+            }
+            A::Heap { bytes, offsets } => extend!(offsets, count, value, null, end_of(bytes),
+                V::Text(v) => push_bytes(bytes, v.as_bytes()),
+                V::Bytea(v) => push_bytes(bytes, v)),
         }
     }
 }
 
+/// Appends bytes; says where they end.
 #[inline]
-fn push_bytes(bytes: &mut Appender<u8>, offsets: &mut Appender<u32>, value: &[u8]) {
+fn push_bytes(bytes: &mut Appender<u8>, value: &[u8]) -> u32 {
     bytes.extend(value);
-    offsets.push(u32::try_from(bytes.len()).expect("a heap of at most 4 GiB"));
+    end_of(bytes)
+}
+
+fn end_of(bytes: &Appender<u8>) -> u32 {
+    u32::try_from(bytes.len()).expect("a heap of at most 4 GiB")
 }
 
 /// Asserts that a value has a column's type, also where types share a representation.

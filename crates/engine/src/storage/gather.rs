@@ -6,18 +6,49 @@
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, StringViewBuilder};
+use arrow_array::builder::BinaryBuilder;
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 
-use super::{ColumnSlice, Nulls, TableView};
-use crate::types::{ColumnId, DataType, Location, Value, ValueRef};
+use super::string_views::StringViews;
+use super::{Chunk, ColumnSlice, Nulls};
+use crate::types::{ColumnId, DataType, Location, Value};
 
-/// A column of the rows at `locations`.
-pub(super) fn gather(view: &TableView, column: ColumnId, locations: &[Location]) -> ArrayRef {
-    let data_type = view.schema().columns[column.index()].data_type;
-    let source = Source { view, column, locations };
+/// A row's place in its chunk.
+pub(super) trait Position: Copy {
+    /// Rows before it.
+    fn offset(self) -> usize;
+}
+
+impl Position for Location {
+    #[inline]
+    fn offset(self) -> usize {
+        self.offset as usize
+    }
+}
+
+impl Position for u32 {
+    #[inline]
+    fn offset(self) -> usize {
+        self as usize
+    }
+}
+
+/// A run of rows in one chunk; without a chunk the rows are [`Location::NONE`].
+pub(super) struct PositionRun<'a, P> {
+    pub chunk: Option<&'a Chunk>,
+    pub positions: &'a [P],
+}
+
+/// A column of rows, run by run; `rows` is how many there are in all.
+pub(super) fn gather<'a, P: Position + 'a>(
+    runs: impl Iterator<Item = PositionRun<'a, P>>,
+    rows: usize,
+    column: ColumnId,
+    data_type: DataType,
+) -> ArrayRef {
+    let source = Source { runs, rows, column };
     match data_type {
         DataType::Boolean => source.booleans(),
         DataType::SmallInt => Arc::new(source.int16()),
@@ -36,20 +67,22 @@ pub(super) fn gather(view: &TableView, column: ColumnId, locations: &[Location])
     }
 }
 
-struct Source<'a> {
-    view: &'a TableView,
+struct Source<I> {
+    runs: I,
+    rows: usize,
     column: ColumnId,
-    locations: &'a [Location],
 }
 
 /// Which values of the array are not NULL; no bits as long as all are.
-struct Validity {
+#[derive(Default)]
+pub(super) struct Validity {
     length: usize,
     bits: Option<BooleanBufferBuilder>,
 }
 
 impl Validity {
-    fn append(&mut self, valid: bool, count: usize) {
+    /// Says the same of `count` further values.
+    pub fn append(&mut self, valid: bool, count: usize) {
         let before = self.length;
         self.length += count;
         if self.bits.is_none() && !valid {
@@ -62,24 +95,26 @@ impl Validity {
         }
     }
 
-    fn append_run(&mut self, slice: ColumnSlice<'_>, run: &[Location]) {
+    /// Looks up a run of values.
+    pub fn append_run<P: Position>(&mut self, slice: ColumnSlice<'_>, run: &[P]) {
         match (slice, slice.nulls()) {
             (ColumnSlice::Constant(value, _), _) => self.append(!value.is_null(), run.len()),
             (_, Nulls::None) => self.append(true, run.len()),
-            (_, nulls) => run.iter().for_each(|location| {
-                self.append(!nulls.is_null(location.offset as usize), 1);
+            (_, nulls) => run.iter().for_each(|position| {
+                self.append(!nulls.is_null(position.offset()), 1);
             }),
         }
     }
 
-    fn finish(self) -> Option<NullBuffer> {
+    /// The bits, if any value is NULL.
+    pub fn finish(self) -> Option<NullBuffer> {
         self.bits.map(|mut bits| NullBuffer::new(bits.finish()))
     }
 }
 
 macro_rules! fixed {
     ($name:ident, $arrow:ty, $variant:ident, $constant:pat => $value:expr) => {
-        fn $name(&self) -> PrimitiveArray<$arrow> {
+        fn $name(self) -> PrimitiveArray<$arrow> {
             self.primitive(|slice, run, out| match slice {
                 ColumnSlice::$variant(values, _) => take(values, run, out),
                 ColumnSlice::Constant($constant, _) => out.extend(repeat_n($value, run.len())),
@@ -90,38 +125,31 @@ macro_rules! fixed {
     };
 }
 
-impl<'a> Source<'a> {
-    /// Calls `each` with every run of locations in one chunk; `None` for a run of [`Location::NONE`].
-    fn runs(&self, mut each: impl FnMut(Option<ColumnSlice<'a>>, &'a [Location])) {
-        for run in self.locations.chunk_by(|a, b| a.chunk == b.chunk) {
-            let slice =
-                (!run[0].is_none()).then(|| self.view.chunk(run[0].chunk).column(self.column));
-            each(slice, run);
-        }
-    }
-
+impl<'a, P: Position + 'a, I: Iterator<Item = PositionRun<'a, P>>> Source<I> {
     fn collect<T: Copy + Default>(
-        &self,
-        append: impl Fn(ColumnSlice<'a>, &[Location], &mut Vec<T>),
+        self,
+        append: impl Fn(ColumnSlice<'a>, &[P], &mut Vec<T>),
     ) -> (Vec<T>, Option<NullBuffer>) {
-        let mut values = Vec::with_capacity(self.locations.len());
-        let mut validity = Validity { length: 0, bits: None };
-        self.runs(|slice, run| match slice {
-            Some(slice) => {
-                append(slice, run, &mut values);
-                validity.append_run(slice, run);
+        let mut values = Vec::with_capacity(self.rows);
+        let mut validity = Validity::default();
+        for PositionRun { chunk, positions } in self.runs {
+            match chunk.map(|chunk| chunk.column(self.column)) {
+                Some(slice) => {
+                    append(slice, positions, &mut values);
+                    validity.append_run(slice, positions);
+                }
+                None => {
+                    values.resize(values.len() + positions.len(), T::default());
+                    validity.append(false, positions.len());
+                }
             }
-            None => {
-                values.extend(repeat_n(T::default(), run.len()));
-                validity.append(false, run.len());
-            }
-        });
+        }
         (values, validity.finish())
     }
 
     fn primitive<A: ArrowPrimitiveType>(
-        &self,
-        append: impl Fn(ColumnSlice<'a>, &[Location], &mut Vec<A::Native>),
+        self,
+        append: impl Fn(ColumnSlice<'a>, &[P], &mut Vec<A::Native>),
     ) -> PrimitiveArray<A> {
         let (values, nulls) = self.collect(append);
         PrimitiveArray::new(ScalarBuffer::from(values), nulls)
@@ -131,7 +159,7 @@ impl<'a> Source<'a> {
     fixed!(float32, Float32Type, Float32, Value::Real(value) => *value);
     fixed!(float64, Float64Type, Float64, Value::Double(value) => *value);
 
-    fn int32<A: ArrowPrimitiveType<Native = i32>>(&self) -> PrimitiveArray<A> {
+    fn int32<A: ArrowPrimitiveType<Native = i32>>(self) -> PrimitiveArray<A> {
         self.primitive(|slice, run, out| match slice {
             ColumnSlice::Int32(values, _) => take(values, run, out),
             ColumnSlice::Constant(Value::Integer(value) | Value::Date(value), _) => {
@@ -141,7 +169,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn int64<A: ArrowPrimitiveType<Native = i64>>(&self) -> PrimitiveArray<A> {
+    fn int64<A: ArrowPrimitiveType<Native = i64>>(self) -> PrimitiveArray<A> {
         self.primitive(|slice, run, out| match slice {
             ColumnSlice::Int64(values, _) => take(values, run, out),
             ColumnSlice::Constant(
@@ -152,10 +180,10 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn numerics(&self) -> PrimitiveArray<Decimal128Type> {
+    fn numerics(self) -> PrimitiveArray<Decimal128Type> {
         self.primitive(|slice, run, out| match slice {
             ColumnSlice::Int64(values, _) => {
-                out.extend(run.iter().map(|l| i128::from(values[l.offset as usize])));
+                out.extend(run.iter().map(|position| i128::from(values[position.offset()])));
             }
             ColumnSlice::Int128(values, _) => take(values, run, out),
             ColumnSlice::Constant(Value::Numeric(value, _), _) => {
@@ -165,7 +193,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn booleans(&self) -> ArrayRef {
+    fn booleans(self) -> ArrayRef {
         let (values, nulls) = self.collect(|slice, run, out| match slice {
             ColumnSlice::Boolean(values, _) => take(values, run, out),
             ColumnSlice::Constant(value, _) => {
@@ -177,29 +205,39 @@ impl<'a> Source<'a> {
         Arc::new(BooleanArray::new(bits, nulls))
     }
 
-    fn strings(&self) -> ArrayRef {
-        let mut builder = StringViewBuilder::with_capacity(self.locations.len());
-        for location in self.locations {
-            match self.view.cell(self.column, *location) {
-                ValueRef::Text(text) => builder.append_value(text),
-                _ => builder.append_null(),
+    fn strings(self) -> ArrayRef {
+        let mut views = StringViews::with_capacity(self.rows);
+        for PositionRun { chunk, positions } in self.runs {
+            match chunk {
+                Some(chunk) => views.append_run(chunk, self.column, positions),
+                None => views.append_nulls(positions.len()),
             }
         }
-        Arc::new(builder.finish())
+        views.finish()
     }
 
-    fn bytes(&self) -> ArrayRef {
-        let mut builder = BinaryBuilder::with_capacity(self.locations.len(), 0);
-        for location in self.locations {
-            match self.view.cell(self.column, *location) {
-                ValueRef::Bytea(bytes) => builder.append_value(bytes),
-                _ => builder.append_null(),
+    fn bytes(self) -> ArrayRef {
+        let mut builder = BinaryBuilder::with_capacity(self.rows, 0);
+        for PositionRun { chunk, positions } in self.runs {
+            let slice = chunk.map(|chunk| chunk.column(self.column));
+            for position in positions {
+                match slice {
+                    Some(ColumnSlice::Bytes(values, nulls))
+                        if !nulls.is_null(position.offset()) =>
+                    {
+                        builder.append_value(values.bytes(position.offset()));
+                    }
+                    Some(ColumnSlice::Constant(Value::Bytea(value), _)) => {
+                        builder.append_value(value);
+                    }
+                    _ => builder.append_null(),
+                }
             }
         }
         Arc::new(builder.finish())
     }
 }
 
-fn take<T: Copy>(values: &[T], run: &[Location], out: &mut Vec<T>) {
-    out.extend(run.iter().map(|location| values[location.offset as usize]));
+fn take<T: Copy, P: Position>(values: &[T], run: &[P], out: &mut Vec<T>) {
+    out.extend(run.iter().map(|position| values[position.offset()]));
 }

@@ -74,6 +74,16 @@ impl<K: Keys> Versions<K> {
     }
 }
 
+fn insert_sorted<T>(versions: &Versions<Vec<T>>, entries: impl Iterator<Item = (T, u64)>)
+where
+    Vec<T>: for<'a> Keys<Key<'a> = T>,
+    T: Copy + Ord,
+{
+    let mut sorted: Vec<(T, u64)> = entries.collect();
+    sorted.sort_unstable();
+    versions.change(|root| sorted.iter().for_each(|(key, row)| tree::insert(root, *key, *row)));
+}
+
 macro_rules! each {
     ($self:expr, $key:ident, |$versions:ident, $convert:ident| $body:expr) => {
         match &$self.entries {
@@ -134,6 +144,31 @@ impl Index {
             convert(key),
             row
         )));
+    }
+
+    /// Writer: adds many entries, in key order, which keeps the way down the tree in the cache.
+    pub(super) fn insert_many(&self, entries: impl ExactSizeIterator<Item = (KeyBuffer, u64)>) {
+        if entries.len() == 1 {
+            return entries.for_each(|(key, row)| self.insert(&key, row));
+        }
+        match &self.entries {
+            Entries::Word(versions) if self.encoding.width == KeyWidth::Hash => {
+                insert_sorted(versions, entries.map(|(key, row)| (key.hash(), row)));
+            }
+            Entries::Word(versions) => {
+                insert_sorted(versions, entries.map(|(key, row)| (key.word(), row)));
+            }
+            Entries::Wide(versions) => {
+                insert_sorted(versions, entries.map(|(key, row)| (key.wide(), row)));
+            }
+            Entries::Bytes(versions) => {
+                let mut sorted: Vec<(KeyBuffer, u64)> = entries.collect();
+                sorted.sort_unstable_by(|a, b| a.0.bytes().cmp(b.0.bytes()));
+                versions.change(|root| {
+                    sorted.iter().for_each(|(key, row)| tree::insert(root, key.bytes(), *row));
+                });
+            }
+        }
     }
 
     /// Writer: removes an entry.

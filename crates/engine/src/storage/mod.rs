@@ -12,6 +12,7 @@
 //! Absent here: constraints across rows (`transaction` checks them), durability (`log`), SQL.
 
 mod append_buffer;
+mod arrays;
 mod chunk;
 mod chunk_list;
 mod chunk_writer;
@@ -28,6 +29,7 @@ mod sequence;
 mod snapshot;
 mod statistics;
 mod store;
+mod string_views;
 mod table;
 mod table_writer;
 mod tree;

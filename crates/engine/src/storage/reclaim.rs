@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 
 use super::chunk::{MOVED, pack};
 use super::chunk_list::ChunkList;
+use super::chunk_writer::RowSource;
 use super::table_writer::TableWriter;
 use super::{Chunk, Index, Table};
-use crate::types::{Location, RowId, Version};
+use crate::types::{ColumnId, Location, RowId, TableSchema, ValueRef, Version};
 
 impl Table {
     /// Writer: drops chunks that are dead to `oldest` and later, and moves the last rows out of those that are
@@ -75,34 +76,47 @@ impl Table {
         if chunk.lives.ended.load(Ordering::Relaxed) as usize == chunk.rows() {
             return;
         }
+        let schema = self.schema.load();
         let alive = |offset: &u32| chunk.lives.end(*offset as usize) == u64::MAX;
         for offset in (0..chunk.rows() as u32).filter(alive) {
             if *budget == 0 {
                 return;
             }
             *budget -= 1;
-            let (id, here) = (chunk.row_id(offset), Location { chunk: chunk.id, offset });
-            self.move_row(writer, chunk, id, here, version);
+            self.move_row(writer, MovedRow { schema: &schema, chunk, offset }, version);
         }
     }
 
-    fn move_row(
-        &self,
-        writer: &mut TableWriter,
-        chunk: &Arc<Chunk>,
-        id: RowId,
-        here: Location,
-        version: Version,
-    ) {
-        let cell = |at: usize| chunk.cell(crate::types::ColumnId(at as u32), here.offset);
-        let dropped = self.schema.load();
-        let row = |at: usize| match dropped.columns[at].dropped {
-            true => crate::types::ValueRef::Null,
-            false => cell(at),
-        };
-        writer.end(chunk, here, version);
-        let there = writer.append(self, &row, id, version, pack(here) | MOVED);
-        self.set_newest(id, there);
+    fn move_row(&self, writer: &mut TableWriter, row: MovedRow<'_>, version: Version) {
+        let here = Location { chunk: row.chunk.id, offset: row.offset };
+        writer.end(row.chunk, here, version);
+        writer.append(self, &row, version, pack(here) | MOVED, |_, there| {
+            self.set_newest(row.id(0), there);
+        });
+    }
+}
+
+/// One row of a mostly dead chunk.
+struct MovedRow<'a> {
+    schema: &'a TableSchema,
+    chunk: &'a Chunk,
+    offset: u32,
+}
+
+impl<'a> RowSource<'a> for MovedRow<'a> {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn value(&self, _row: usize, column: usize) -> ValueRef<'a> {
+        match self.schema.columns[column].dropped {
+            true => ValueRef::Null,
+            false => self.chunk.cell(ColumnId(column as u32), self.offset),
+        }
+    }
+
+    fn id(&self, _row: usize) -> RowId {
+        self.chunk.row_id(self.offset)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::chunk_writer::ChunkWriter;
+use super::chunk_writer::{ChunkWriter, RowSource};
 use super::column_store::{Encoding, heap_size};
 use super::statistics::{ColumnCounter, count_chunk};
 use super::{CHUNK_ROWS, Chunk, Dictionary, Table};
@@ -25,12 +25,30 @@ pub(super) struct TableWriter {
     growing: Option<ChunkWriter>,
     next_chunk: u32,
     next_row: u64,
-    /// Rows that are about to come.
-    pub expected: usize,
     /// By column.
     dictionaries: Vec<Option<Arc<Dictionary>>>,
     /// Chunks that are mostly or wholly dead, or soon will be.
     pub candidates: Vec<ChunkId>,
+}
+
+/// Rows of a source from `done` on.
+struct Rest<'a, R> {
+    rows: &'a R,
+    done: usize,
+}
+
+impl<'v, R: RowSource<'v>> RowSource<'v> for Rest<'_, R> {
+    fn count(&self) -> usize {
+        self.rows.count() - self.done
+    }
+
+    fn value(&self, row: usize, column: usize) -> ValueRef<'v> {
+        self.rows.value(self.done + row, column)
+    }
+
+    fn id(&self, row: usize) -> RowId {
+        self.rows.id(self.done + row)
+    }
 }
 
 impl TableWriter {
@@ -39,16 +57,15 @@ impl TableWriter {
             growing: None,
             next_chunk: 0,
             next_row: 0,
-            expected: 0,
             dictionaries: Vec::new(),
             candidates: Vec::new(),
         }
     }
 
-    /// A new row id.
-    pub fn next_row(&mut self) -> RowId {
-        self.next_row += 1;
-        RowId(self.next_row - 1)
+    /// The first of `count` new row ids.
+    pub fn next_rows(&mut self, count: usize) -> RowId {
+        self.next_row += count as u64;
+        RowId(self.next_row - count as u64)
     }
 
     /// The id that the next row gets.
@@ -61,49 +78,53 @@ impl TableWriter {
         self.next_row = self.next_row.max(id.0 + 1);
     }
 
-    /// Appends a row version, in a new chunk if it does not fit the growing one.
+    /// Appends row versions, in new chunks where they do not fit the growing one; says where each lies.
     pub fn append<'v>(
         &mut self,
         table: &Table,
-        row: impl Fn(usize) -> ValueRef<'v> + Copy,
-        id: RowId,
+        rows: &impl RowSource<'v>,
         begin: Version,
         previous: u64,
-    ) -> Location {
-        match &mut self.growing {
-            Some(growing) if growing.fits(row) => growing.append(row, id, begin, previous),
-            _ => {
+        mut placed: impl FnMut(usize, Location),
+    ) {
+        let mut done = 0;
+        while done < rows.count() {
+            let rest = Rest { rows, done };
+            let Some(growing) = &mut self.growing else {
+                self.begin_chunk(table, &rest);
+                continue;
+            };
+            let (chunk, first) = (growing.chunk.id, growing.rows());
+            let count = growing.append(&rest, begin, previous);
+            for row in 0..count {
+                placed(done + row, Location { chunk, offset: (first + row) as u32 });
+            }
+            done += count;
+            if done < rows.count() {
                 self.seal(table);
-                let mut growing = self.begin_chunk(table, row);
-                let chunks = table.chunks.load().with(growing.chunk.clone());
-                table.chunks.store(Arc::new(chunks));
-                let location = growing.append(row, id, begin, previous);
-                self.growing = Some(growing);
-                location
             }
         }
     }
 
-    fn begin_chunk<'v>(
-        &mut self,
-        table: &Table,
-        row: impl Fn(usize) -> ValueRef<'v>,
-    ) -> ChunkWriter {
+    /// Begins a chunk whose size suits the table and that fits at least the first of `rows`.
+    fn begin_chunk<'v>(&mut self, table: &Table, rows: &impl RowSource<'v>) {
         let schema = table.schema.load();
         let known = table.live_rows.load(Ordering::Relaxed).max(0) as usize;
-        let rows = known.max(self.expected).next_power_of_two().clamp(LEAST_ROWS, CHUNK_ROWS);
+        let capacity = known.max(rows.count()).next_power_of_two().clamp(LEAST_ROWS, CHUNK_ROWS);
         let counters = table.counters.lock();
         let encodings = schema.columns.iter().enumerate().map(|(at, column)| {
             let counter = counters.get(at);
             Encoding {
                 dictionary: self.choose_dictionary(&schema, at, counter),
-                heap: heap_capacity(column, counter, rows).max(heap_size(row(at))),
+                heap: heap_capacity(column, counter, capacity).max(heap_size(rows.value(0, at))),
             }
         });
         let encodings = encodings.collect();
         let id = ChunkId(self.next_chunk);
         self.next_chunk += 1;
-        ChunkWriter::create(id, &schema, rows, encodings)
+        let growing = ChunkWriter::create(id, &schema, capacity, encodings);
+        table.chunks.store(Arc::new(table.chunks.load().with(growing.chunk.clone())));
+        self.growing = Some(growing);
     }
 
     /// The dictionary that the next chunk of a string column uses, if it pays.

@@ -1,16 +1,20 @@
 //! A table at a version: what readers hold.
 
 use std::ops::ControlFlow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
+use super::arrays;
 use super::chunk_list::ChunkList;
-use super::gather;
+use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, Limit};
 use super::row_directory::RowDirectory;
 use super::{Bound, Chunk, Index, Table};
-use crate::types::{ChunkId, ColumnId, Location, RowId, TableSchema, Value, ValueRef, Version};
+use crate::types::{
+    ChunkId, ColumnId, DataType, Location, RowId, TableSchema, Value, ValueRef, Version,
+};
 
 /// A table at a version. Holds the chunks alive; answers hold it until they are sent.
 #[derive(Debug)]
@@ -70,7 +74,27 @@ impl TableView {
 
     /// A column of many rows, as an array of the column's `data_type.arrow()`; NULL at [`Location::NONE`].
     pub fn gather(&self, column: ColumnId, locations: &[Location]) -> ArrayRef {
-        gather::gather(self, column, locations)
+        let runs = locations.chunk_by(|a, b| a.chunk == b.chunk).map(|positions| {
+            let first = positions[0];
+            let chunk = (!first.is_none()).then(|| self.chunk(first.chunk));
+            PositionRun { chunk, positions }
+        });
+        gather(runs, locations.len(), column, self.data_type(column))
+    }
+
+    /// A column of the rows of one chunk at `offsets`.
+    pub fn select(&self, column: ColumnId, chunk: ChunkId, offsets: &[u32]) -> ArrayRef {
+        let run = PositionRun { chunk: Some(self.chunk(chunk)), positions: offsets };
+        gather(std::iter::once(run), offsets.len(), column, self.data_type(column))
+    }
+
+    /// A column of a range of rows of one chunk; shares the chunk's memory where the representation allows.
+    pub fn array(&self, column: ColumnId, chunk: ChunkId, range: Range<u32>) -> ArrayRef {
+        arrays::array(self.chunk(chunk), column, self.data_type(column), range)
+    }
+
+    fn data_type(&self, column: ColumnId) -> DataType {
+        self.schema.columns[column.index()].data_type
     }
 
     /// The visible version of a row.
