@@ -21,7 +21,7 @@ pub use process::{Process, SimulatedProcess, SystemProcess};
 pub use randomness::{Randomness, SeededRandomness, SystemRandomness};
 pub use real::SystemFiles;
 pub use simulated::{Fault, FaultKind, Image, SimulatedDirectory};
-pub use threads::{SystemThreads, Threads};
+pub use threads::{SystemThreads, Threads, in_parallel};
 
 /// Everything that the engine asks of the outside world.
 #[derive(Clone, Debug)]

@@ -1,1 +1,41 @@
-//! Commits in, durable bytes and recovery out.
+//! Commits in, durable bytes out; after a crash, durable bytes in and the acknowledged commits out.
+//!
+//! One record per write heartbeat, one write and one sync per record; the caller acknowledges and publishes
+//! afterwards. A checkpoint is a snapshot of all tables in new files, named by a manifest that appears atomically;
+//! the last [`checkpoint::KEPT`] of them are kept with the log behind the older one. Recovery loads the newest
+//! intact checkpoint and replays the log behind it, tables in parallel.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `lock` | held by the running server |
+//! | `format` | format version and the database's id |
+//! | `log-<number>` | a segment of the log |
+//! | `data-<record>-<table>-<part>` | rows of a checkpoint |
+//! | `manifest-<record>` | a checkpoint: everything up to that record |
+//! | `*.tmp` | not finished, removed by recovery |
+//!
+//! Called by `heartbeat`. Absent here: the order of commits, validation, when to take a checkpoint.
+
+mod checkpoint;
+mod codec;
+mod data_file;
+mod directory;
+mod entries;
+mod fault;
+mod manifest;
+mod operation;
+mod reader;
+mod recovery;
+mod replay;
+mod schema;
+mod segment;
+mod writer;
+
+pub(crate) use checkpoint::{CheckpointSource, TableSource, write_checkpoint};
+pub use codec::{Decoder, Encoder, Malformed};
+pub(crate) use directory::DataDirectory;
+pub(crate) use entries::Entries;
+pub use operation::Operation;
+pub(crate) use recovery::{Recovered, recover};
+pub(crate) use replay::apply_definition;
+pub(crate) use writer::{LogWriter, WriteFault, stopped};

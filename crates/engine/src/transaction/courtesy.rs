@@ -78,15 +78,20 @@ impl Exposed {
         self.rows.contains(&row)
     }
 
+    /// From now on a newer version under this row is a conflict.
+    pub(crate) fn mark(&mut self, row: RowKey) {
+        self.rows.insert(row);
+    }
+
     fn number(&self) -> Option<u64> {
         self.holder.as_ref().map(|holder| holder.number)
     }
 }
 
 impl Courtesy {
-    /// Marks rows as exposed and holds those that nobody else holds. `false`: somebody holds one, ask again in
-    /// a moment; after [`HOLD`] of asking the answer is `true` in any case.
-    pub(crate) fn expose(
+    /// Holds rows, those that nobody else holds. `false`: somebody holds one, ask again in a moment; after
+    /// [`HOLD`] of asking the answer is `true` in any case.
+    pub(crate) fn hold(
         self: &Arc<Self>,
         exposed: &mut Exposed,
         rows: &[RowKey],
@@ -111,8 +116,7 @@ impl Courtesy {
             rows: Vec::new(),
         });
         for row in rows {
-            exposed.rows.insert(*row);
-            if free(&holds, row) {
+            if free(&holds, row) && !holder.rows.contains(row) {
                 holds.insert(*row, Hold { holder: holder.number, end: now + HOLD });
                 holder.rows.push(*row);
             }
@@ -154,7 +158,7 @@ mod tests {
         let courtesy = Arc::new(Courtesy::default());
         let (mut first, second) = (touching(), touching());
         let now = Duration::from_secs(1);
-        assert!(courtesy.expose(&mut first.exposed, &[ROW], now));
+        assert!(courtesy.hold(&mut first.exposed, &[ROW], now));
         assert_eq!(courtesy.blocked_until(&first, now), None);
         assert_eq!(courtesy.blocked_until(&second, now), Some(now + HOLD));
         drop(first);
@@ -166,9 +170,9 @@ mod tests {
         let courtesy = Arc::new(Courtesy::default());
         let (mut first, mut second) = (touching(), touching());
         let now = Duration::from_secs(1);
-        assert!(courtesy.expose(&mut first.exposed, &[ROW], now));
-        assert!(!courtesy.expose(&mut second.exposed, &[ROW], now + HOLD / 2));
-        assert!(courtesy.expose(&mut second.exposed, &[ROW], now + HOLD));
+        assert!(courtesy.hold(&mut first.exposed, &[ROW], now));
+        assert!(!courtesy.hold(&mut second.exposed, &[ROW], now + HOLD / 2));
+        assert!(courtesy.hold(&mut second.exposed, &[ROW], now + HOLD));
         drop(first);
         assert_eq!(courtesy.blocked_until(&second, now + HOLD), None);
         assert!(courtesy.blocked_until(&touching(), now + HOLD).is_some());

@@ -5,18 +5,29 @@
 //! first committer wins. Called by the write heartbeat and by `sql`'s sessions.
 //! Absent here: finding rows (`scan`), durability (`log`), the order of commits (`heartbeat`).
 
+mod commit;
+mod constraints;
 mod courtesy;
+mod display;
 mod evaluate;
 mod like;
 mod own_keys;
 mod reevaluation;
+mod relations;
+mod row_check;
+mod workspace;
 mod write_set;
 
 pub use crate::types::Definition;
+pub(crate) use commit::{rebase, refresh};
+pub(crate) use constraints::{check_changes, duplicate_key};
 pub(crate) use courtesy::Exposed;
 pub use courtesy::{Courtesy, HOLD};
 pub use evaluate::{Evaluation, Joined, Parameters, Row, ViewRow, compare};
 pub use like::like;
 pub(crate) use own_keys::OwnKeys;
 pub use reevaluation::Reevaluation;
+pub(crate) use relations::{Reference, Relation, Relations};
+pub(crate) use row_check::check_row;
+pub(crate) use workspace::{Sight, Workspace, every_row};
 pub use write_set::{Change, Isolation, Mark, OVERLAY, Overlay, WriteSet};

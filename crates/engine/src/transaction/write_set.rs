@@ -103,6 +103,13 @@ pub enum Overlay<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(usize);
 
+impl Mark {
+    /// Changes before the mark.
+    pub(crate) fn position(self) -> usize {
+        self.0
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Entry {
     change: Change,
@@ -172,6 +179,38 @@ impl WriteSet {
         id
     }
 
+    /// Takes over a change of another set, ids included.
+    pub(crate) fn adopt(&mut self, change: Change) {
+        if let Change::Insert { id, .. } = &change {
+            self.provisional_rows = self.provisional_rows.max((id.0 & !PROVISIONAL) + 1);
+        }
+        self.push(change);
+    }
+
+    /// The positions of a row's changes, oldest first.
+    pub(crate) fn chain(&self, table: TableId, id: RowId) -> Vec<usize> {
+        let mut positions = Vec::new();
+        let mut next = self.newest.get(&(table, id)).copied();
+        while let Some(position) = next {
+            positions.push(position as usize);
+            next = self.entries[position as usize].previous;
+        }
+        positions.reverse();
+        positions
+    }
+
+    /// Replaces what was computed from an older version of the row.
+    pub(crate) fn recompute(&mut self, position: usize, new_base: Version, new_row: Box<[Value]>) {
+        match &mut self.entries[position].change {
+            Change::Update { base, row, .. } => (*base, *row) = (new_base, new_row),
+            Change::Delete { base, .. } => *base = new_base,
+            Change::Insert { .. } | Change::Expect { .. } => {
+                unreachable!("only changes of stored rows are computed again")
+            }
+        }
+        self.keys.truncate(0);
+    }
+
     /// Gives a row new values. `base` is the version of the snapshot that they were computed from: the row has
     /// changed since if its newest version began later.
     pub fn update(
@@ -230,6 +269,22 @@ impl WriteSet {
             Some(Change::Delete { .. }) => Overlay::Deleted,
             Some(Change::Insert { row, .. } | Change::Update { row, .. }) => Overlay::Row(row),
         }
+    }
+
+    /// What the transaction had made of a row before the change at `position`.
+    pub(crate) fn before(&self, position: usize) -> Overlay<'_> {
+        match self.entries[position].previous.map(|previous| self.change(previous as usize)) {
+            None | Some(Change::Expect { .. }) => Overlay::Untouched,
+            Some(Change::Delete { .. }) => Overlay::Deleted,
+            Some(Change::Insert { row, .. } | Change::Update { row, .. }) => Overlay::Row(row),
+        }
+    }
+
+    /// Whether the change at `position` is its row's first one, and which its newest is.
+    pub(crate) fn first_and_newest(&self, position: usize) -> (bool, &Change) {
+        let entry = &self.entries[position];
+        let newest = self.newest[&entry.change.row_key()];
+        (entry.previous.is_none(), self.change(newest as usize))
     }
 
     /// Whether reads of a table must look here.

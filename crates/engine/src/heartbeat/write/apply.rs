@@ -1,0 +1,81 @@
+//! From a validated set to the log and to storage.
+
+use std::sync::Arc;
+
+use crate::log::Encoder;
+use crate::transaction::{Change, Relation, Relations, WriteSet};
+use crate::types::{ColumnId, Result, RowId, Value, ValueRef, Version};
+
+/// What becomes of one row.
+#[derive(Debug)]
+enum Fate<'a> {
+    Insert(&'a [Value]),
+    Update(&'a [Value]),
+    Delete,
+}
+
+/// One row's change, ready to be logged and applied.
+#[derive(Debug)]
+pub(super) struct RowChange<'a> {
+    relation: Arc<Relation>,
+    id: RowId,
+    fate: Fate<'a>,
+}
+
+/// The net change of every row of a set, in the order in which the rows were first touched. New rows get their
+/// ids here.
+pub(super) fn net_changes<'a>(
+    relations: &Relations,
+    set: &'a WriteSet,
+) -> Result<Vec<RowChange<'a>>> {
+    let mut changes = Vec::with_capacity(set.len());
+    for position in 0..set.len() {
+        let (first, newest) = set.first_and_newest(position);
+        if !first {
+            continue;
+        }
+        let (table, id) = newest.row_key();
+        let is_new = WriteSet::is_provisional(id);
+        let fate = match newest {
+            Change::Expect { .. } => continue,
+            Change::Delete { .. } if is_new => continue,
+            Change::Delete { .. } => Fate::Delete,
+            Change::Insert { row, .. } | Change::Update { row, .. } if is_new => Fate::Insert(row),
+            Change::Insert { row, .. } | Change::Update { row, .. } => Fate::Update(row),
+        };
+        let relation = relations.get(table)?.clone();
+        let id = if is_new { relation.table.reserve_row_id() } else { id };
+        changes.push(RowChange { relation, id, fate });
+    }
+    Ok(changes)
+}
+
+impl RowChange<'_> {
+    /// Adds the change to a log record. It was not applied yet.
+    pub fn encode(&self, published: Version, to: &mut Encoder) {
+        let table = self.relation.schema.id;
+        match self.fate {
+            Fate::Insert(row) => to.insert(table, self.id, row),
+            Fate::Delete => to.delete(table, self.id),
+            Fate::Update(row) => {
+                let (location, ..) =
+                    self.relation.table.newest(self.id).expect("a validated row is stored");
+                let view = self.relation.table.view(published);
+                let old = |column: usize| -> ValueRef<'_> {
+                    view.cell(ColumnId(column as u32), location)
+                };
+                to.update(table, self.id, old, row);
+            }
+        }
+    }
+
+    /// Changes storage.
+    pub fn apply(&self, version: Version) {
+        let table = &self.relation.table;
+        match self.fate {
+            Fate::Insert(row) => table.insert_with_id(self.id, row, version),
+            Fate::Update(row) => table.update(self.id, row, version),
+            Fate::Delete => table.delete(self.id, version),
+        }
+    }
+}

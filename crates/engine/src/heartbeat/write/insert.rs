@@ -1,0 +1,159 @@
+//! INSERT, with sequences and ON CONFLICT.
+
+use std::sync::Arc;
+
+use super::statement::Run;
+use crate::plan::{ConflictAction, InsertPlan, InsertSource, OnConflict};
+use crate::transaction::{
+    Evaluation, Joined, Reevaluation, Relation, check_row,
+};
+use crate::types::{Error, Result, RowId, SequenceId, SqlState, Value, ValueRef};
+
+pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
+    let relation = run.workspace.relation(plan.table)?;
+    let mut affected = Vec::new();
+    for sources in &plan.rows {
+        let mut row = new_row(run, &relation, sources)?;
+        check_row(&relation, &mut row, &plan.checks)?;
+        match &plan.on_conflict {
+            None => drop(add(run, plan, row, false)),
+            Some(on_conflict) => {
+                match conflicting(run, &relation, on_conflict, &row) {
+                    None => affected.push(add(run, plan, row, true)),
+                    Some(id) => {
+                        resolve(run, plan, &relation, on_conflict, id, row, &mut affected)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn new_row(
+    run: &mut Run<'_, '_>,
+    relation: &Relation,
+    sources: &[InsertSource],
+) -> Result<Vec<Value>> {
+    let empty: &[Value] = &[];
+    let evaluation = Evaluation { row: empty, types: &[], parameters: run.parameters };
+    let value = |source: &InsertSource| match source {
+        InsertSource::Scalar(scalar) => evaluation.scalar(scalar),
+        InsertSource::NextValue(sequence) => Ok(Value::BigInt(next_value(run, *sequence)?)),
+    };
+    let mut row: Vec<Value> = sources.iter().map(value).collect::<Result<_>>()?;
+    if row.len() != relation.schema.columns.len() {
+        return Err(Error::new(
+            SqlState::ObjectNotInState,
+            format!("the definition of table \"{}\" has changed", relation.schema.name),
+        ));
+    }
+    for (value, data_type) in row.iter_mut().zip(&relation.types) {
+        narrow(value, *data_type)?;
+    }
+    Ok(row)
+}
+
+/// Sequences count in 64 bits; serial and identity columns may be narrower.
+fn narrow(value: &mut Value, data_type: crate::types::DataType) -> Result<()> {
+    use crate::types::DataType;
+    let Value::BigInt(wide) = *value else { return Ok(()) };
+    let out_of_range = |_| {
+        Error::new(SqlState::NumericOutOfRange, format!("{data_type} out of range"))
+    };
+    *value = match data_type {
+        DataType::SmallInt => Value::SmallInt(i16::try_from(wide).map_err(out_of_range)?),
+        DataType::Integer => Value::Integer(i32::try_from(wide).map_err(out_of_range)?),
+        _ => return Ok(()),
+    };
+    Ok(())
+}
+
+fn next_value(run: &Run<'_, '_>, id: SequenceId) -> Result<i64> {
+    let sequence = run.store.sequence(id).ok_or_else(|| {
+        Error::new(SqlState::UndefinedTable, format!("sequence with id {id} does not exist"))
+    })?;
+    sequence.next_value()
+}
+
+fn add(run: &mut Run<'_, '_>, plan: &InsertPlan, row: Vec<Value>, on_conflict: bool) -> RowId {
+    let shown = (!run.plan.output.is_empty()).then(|| row.clone());
+    let id = run.workspace.set.insert_row(plan.table, row.into(), on_conflict);
+    run.touch(plan.table, id, || shown.unwrap_or_default());
+    id
+}
+
+/// The row that is in the way.
+fn conflicting(
+    run: &mut Run<'_, '_>,
+    relation: &Relation,
+    on_conflict: &OnConflict,
+    row: &[Value],
+) -> Option<RowId> {
+    let arbiters = relation.indexes.iter().filter(|index| match on_conflict.index {
+        Some(wanted) => index.schema().id == wanted,
+        None => index.schema().unique,
+    });
+    for index in arbiters {
+        let columns = &index.schema().columns;
+        let key: Vec<ValueRef<'_>> = columns.iter().map(|c| row[c.index()].borrow()).collect();
+        if key.iter().any(|value| value.is_null()) {
+            continue;
+        }
+        if let Some(holder) = run.workspace.holder(relation, index, &key, None) {
+            return Some(holder);
+        }
+    }
+    None
+}
+
+fn resolve(
+    run: &mut Run<'_, '_>,
+    plan: &InsertPlan,
+    relation: &Relation,
+    on_conflict: &OnConflict,
+    id: RowId,
+    excluded: Vec<Value>,
+    affected: &mut Vec<RowId>,
+) -> Result<()> {
+    let ConflictAction::Update { assignments, predicates } = &on_conflict.action else {
+        return Ok(());
+    };
+    if affected.contains(&id) {
+        return Err(Error::new(
+            SqlState::CardinalityViolation,
+            "ON CONFLICT DO UPDATE command cannot affect row a second time",
+        )
+        .hint(
+            "Ensure that no rows proposed for insertion within the same command have duplicate \
+             constrained values.",
+        ));
+    }
+    let old = run.workspace.row(relation, id).expect("what holds a key is there");
+    let types = [&relation.types[..], &relation.types[..]].concat();
+    let joined = Joined(&old, &excluded);
+    let evaluation = Evaluation { row: &joined, types: &types, parameters: run.parameters };
+    if !evaluation.all(predicates)? {
+        return Ok(());
+    }
+    let mut new = old.clone();
+    for (column, value) in assignments {
+        new[column.index()] = evaluation.scalar(value)?;
+    }
+    check_row(relation, &mut new, &plan.checks)?;
+    let again = run.again.then(|| {
+        Arc::new(Reevaluation {
+            predicates: predicates.clone(),
+            assignments: assignments.clone(),
+            checks: plan.checks.clone(),
+            parameters: run.parameters.values.into(),
+            parameter_types: run.parameters.types.into(),
+            excluded: Some(excluded.into()),
+        })
+    });
+    affected.push(id);
+    run.touch(plan.table, id, || new.clone());
+    let base = run.workspace.base();
+    run.workspace.set.update(plan.table, id, base, new.into(), again);
+    Ok(())
+}

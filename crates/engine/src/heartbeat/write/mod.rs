@@ -1,0 +1,139 @@
+//! The write heartbeat: waiting writes in; validated, logged, synced, visible changes out.
+//!
+//! One turn takes all that waits, in arrival order: autocommit writes run on the newest state, write sets of
+//! blocks are validated against it, definitions change it. Each is first computed in a private set; only when it
+//! is known to succeed, and to have its place in the log, is it applied, so a fault of one never touches another.
+//! At the end of the turn: one log record, one sync, publish, answer everybody.
+//!
+//! With a data directory the turns run on a thread of their own, since syncing blocks; while one syncs, others
+//! queue and share the next record (group commit). Without one, whoever submits a write and finds nobody at work
+//! runs the turn itself. When nothing waits nobody runs: there is no timer (but while somebody waits for a
+//! [`Courtesy`](crate::transaction::Courtesy) hold, the thread looks every millisecond).
+//!
+//! Absent here: what the log looks like (`log`), what a conflict is (`transaction`), queries.
+
+mod access;
+mod apply;
+mod block;
+mod define;
+mod housekeeping;
+mod insert;
+mod open;
+mod queue;
+mod sequences;
+mod statement;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+
+use crate::env::Environment;
+use crate::heartbeat::WriteReceiver;
+use crate::log::{DataDirectory, Entries};
+use crate::storage::Store;
+use crate::transaction::{Courtesy, Relations};
+use crate::types::{Error, SqlState};
+
+pub use block::Exposure;
+use housekeeping::Housekeeping;
+pub(crate) use open::Tuning;
+use queue::{Queue, Request, Work};
+use turn::Writer;
+
+/// How often the thread looks whether a hold that somebody waits for has ended by itself.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Takes writes and runs them in turns.
+#[derive(Debug)]
+pub(crate) struct WriteHeartbeat {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    housekeeping: Option<JoinHandle<()>>,
+}
+
+/// What the submitting threads, the write heartbeat's thread and the housekeeping thread share.
+#[derive(Debug)]
+struct Shared {
+    environment: Environment,
+    store: Arc<Store>,
+    entries: Entries,
+    relations: ArcSwap<Relations>,
+    courtesy: Arc<Courtesy>,
+    queue: Queue,
+    writer: Mutex<Writer>,
+    /// Odd while a write is validated and applied; see [`Shared::between_writes`].
+    writing: AtomicU64,
+    /// A fault has left the log in doubt: nothing may be written any more.
+    stopped: AtomicBool,
+    data: Option<DataDirectory>,
+    housekeeping: Housekeeping,
+}
+
+impl Shared {
+    /// Waits until no write is between its check of holds and its application: whoever took a hold before now
+    /// has either stopped it or sees its changes as the newest.
+    fn between_writes(&self) {
+        let seen = self.writing.load(Ordering::SeqCst);
+        if seen % 2 == 1 {
+            while self.writing.load(Ordering::SeqCst) == seen {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Runs turns on this thread until nothing waits, unless somebody else is at it: they will see what waits.
+    fn run_turns(&self) {
+        loop {
+            let Some(mut writer) = self.writer.try_lock() else { return };
+            while writer.turn(self) {}
+            drop(writer);
+            if self.queue.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn submit(&self, work: Work, receiver: WriteReceiver) {
+        if self.stopped.load(Ordering::Acquire) {
+            return receiver(Err(crate::log::stopped()));
+        }
+        let lead = self.data.is_none() && work.is_small();
+        match self.queue.push(Request { work, receiver, patience: None }, !lead) {
+            Err(request) => (request.receiver)(Err(queue_full())),
+            Ok(()) if lead => self.run_turns(),
+            Ok(()) => {}
+        }
+    }
+
+    fn thread(&self) {
+        while self.queue.wait() {
+            self.run_turns();
+        }
+        let mut writer = self.writer.lock();
+        while writer.turn(self) {}
+        writer.finish(self);
+    }
+}
+
+fn queue_full() -> Error {
+    Error::new(SqlState::ConfigurationLimit, "too many writes are waiting")
+}
+
+impl Drop for WriteHeartbeat {
+    fn drop(&mut self) {
+        self.shared.queue.stop();
+        self.shared.housekeeping.stop();
+        for thread in [self.thread.take(), self.housekeeping.take()].into_iter().flatten() {
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}

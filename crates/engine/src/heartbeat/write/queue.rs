@@ -1,0 +1,142 @@
+//! Writes that wait for the next turn, in arrival order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::heartbeat::WriteReceiver;
+use crate::plan::WritePlan;
+use crate::transaction::{Definition, Isolation, WriteSet};
+use crate::types::{SequenceId, Value};
+
+/// Sets with more changes than this are not run on the submitting thread, which may serve others.
+const SMALL_SET: usize = 1_000;
+
+/// What is to be done.
+pub(super) enum Work {
+    /// An autocommit statement.
+    Write(Arc<WritePlan>, Box<[Value]>),
+    /// A block's changes.
+    Commit(WriteSet, Isolation),
+    /// DDL.
+    Define(Definition),
+    /// `setval`, ALTER SEQUENCE RESTART.
+    SetSequence(SequenceId, i64, bool),
+    /// Make the values that a sequence has handed out durable.
+    Reserve,
+    /// Write a checkpoint; answered when it is durable.
+    Checkpoint,
+}
+
+/// Work and who wants to know.
+pub(super) struct Request {
+    pub work: Work,
+    pub receiver: WriteReceiver,
+    /// Until when it waits for somebody's hold at most, once it has met one.
+    pub patience: Option<Duration>,
+}
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request").field("patience", &self.patience).finish_non_exhaustive()
+    }
+}
+
+impl Work {
+    pub fn is_small(&self) -> bool {
+        !matches!(self, Work::Commit(set, _) if set.len() > SMALL_SET)
+    }
+}
+
+/// A bounded queue with one sleeper.
+#[derive(Debug)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    wake: Condvar,
+    limit: usize,
+    /// Somebody waits for a hold: the sleeper must look again soon.
+    look_again: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Request>,
+    sleeping: bool,
+    stopping: bool,
+}
+
+impl Queue {
+    pub fn new(limit: usize) -> Queue {
+        Queue {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            limit,
+            look_again: AtomicBool::new(false),
+        }
+    }
+
+    /// Adds a request; gives it back when the queue is full.
+    pub fn push(&self, request: Request, wake: bool) -> Result<(), Request> {
+        let mut state = self.state.lock();
+        if state.waiting.len() >= self.limit || state.stopping {
+            return Err(request);
+        }
+        state.waiting.push_back(request);
+        let sleeping = wake && std::mem::take(&mut state.sleeping);
+        drop(state);
+        if sleeping {
+            self.wake.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Takes all that waits.
+    pub fn take(&self, into: &mut VecDeque<Request>) {
+        into.append(&mut self.state.lock().waiting);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.state.lock().waiting.is_empty()
+    }
+
+    /// Says whether somebody waits for a hold.
+    pub fn set_look_again(&self, look_again: bool) {
+        if self.look_again.swap(look_again, Ordering::AcqRel) != look_again && look_again {
+            self.state.lock().sleeping = false;
+            self.wake.notify_one();
+        }
+    }
+
+    /// Sleeps until something waits; `false` when it is time to stop.
+    pub fn wait(&self) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if !state.waiting.is_empty() {
+                return true;
+            }
+            if state.stopping {
+                return false;
+            }
+            state.sleeping = true;
+            if self.look_again.load(Ordering::Acquire) {
+                self.wake.wait_for(&mut state, super::LOOK);
+                state.sleeping = false;
+                return !state.stopping || !state.waiting.is_empty();
+            }
+            self.wake.wait(&mut state);
+            state.sleeping = false;
+            if self.look_again.load(Ordering::Acquire) {
+                return true;
+            }
+        }
+    }
+
+    /// No more requests are taken; the sleeper wakes up and goes.
+    pub fn stop(&self) {
+        self.state.lock().stopping = true;
+        self.wake.notify_all();
+    }
+}

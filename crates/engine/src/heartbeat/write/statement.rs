@@ -1,0 +1,170 @@
+//! Running INSERT, UPDATE and DELETE in a workspace: the changes go into its set, nothing is applied.
+
+use std::sync::Arc;
+
+use super::access::matching_rows;
+use super::insert::insert;
+use crate::heartbeat::{Answer, AnswerPart};
+use crate::plan::{DeletePlan, UpdatePlan, WriteAction, WritePlan};
+use crate::storage::Store;
+use crate::transaction::{
+    Evaluation, Parameters, Reevaluation, Relation, Workspace, check_changes, check_row,
+};
+use crate::types::{
+    ColumnId, Error, Result, RowId, Scalar, SqlState, TableId, Value, array_from_values,
+};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
+
+/// What a statement did.
+#[derive(Debug, Default)]
+pub(super) struct Effect {
+    pub rows: u64,
+    pub returning: Option<Answer>,
+    /// Which rows RETURNING has shown.
+    pub shown: Vec<(TableId, RowId)>,
+}
+
+/// A statement's run over one workspace.
+pub(super) struct Run<'a, 'w> {
+    pub store: &'a Store,
+    pub workspace: &'a mut Workspace<'w>,
+    pub plan: &'a WritePlan,
+    pub parameters: Parameters<'a>,
+    /// Whether changes must say how to compute them again (blocks) or are applied at once.
+    pub again: bool,
+    /// Rows for RETURNING, in order.
+    pub touched: Vec<(TableId, RowId, Vec<Value>)>,
+    pub rows: u64,
+}
+
+/// Runs a statement. After an error the caller rolls the set back to where it was.
+pub(super) fn run(
+    store: &Store,
+    workspace: &mut Workspace<'_>,
+    plan: &WritePlan,
+    parameters: &[Value],
+    again: bool,
+) -> Result<Effect> {
+    let mark = workspace.set.mark();
+    let parameters = Parameters { values: parameters, types: &plan.parameters };
+    let (touched, rows) = (Vec::new(), 0);
+    let mut run = Run { store, workspace, plan, parameters, again, touched, rows };
+    let table = match &plan.action {
+        WriteAction::Insert(insert_plan) => {
+            insert(&mut run, insert_plan)?;
+            insert_plan.table
+        }
+        WriteAction::Update(update_plan) => {
+            update(&mut run, update_plan)?;
+            update_plan.table
+        }
+        WriteAction::Delete(delete_plan) => {
+            delete(&mut run, delete_plan)?;
+            delete_plan.table
+        }
+    };
+    let (touched, rows) = (run.touched, run.rows);
+    check_changes(workspace, mark)?;
+    let relation = workspace.relation(table)?;
+    let returning = returning(&relation, plan, parameters, &touched)?;
+    let shown = touched.into_iter().map(|(table, id, _)| (table, id)).collect();
+    Ok(Effect { rows, returning, shown })
+}
+
+impl Run<'_, '_> {
+    /// Whether RETURNING wants the rows.
+    pub fn touch(&mut self, table: TableId, id: RowId, row: impl FnOnce() -> Vec<Value>) {
+        self.rows += 1;
+        if !self.plan.output.is_empty() {
+            self.touched.push((table, id, row()));
+        }
+    }
+}
+
+fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
+    let relation = run.workspace.relation(plan.table)?;
+    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters)?;
+    let base = run.workspace.base();
+    let again = (run.again && !found.is_empty()).then(|| {
+        Arc::new(Reevaluation {
+            predicates: plan.predicates.clone(),
+            assignments: plan.assignments.clone(),
+            checks: plan.checks.clone(),
+            parameters: run.parameters.values.into(),
+            parameter_types: run.parameters.types.into(),
+            excluded: None,
+        })
+    });
+    for (id, old) in found {
+        let row = assign(&relation, &old, &plan.assignments, run.parameters)?;
+        let mut row = row;
+        check_row(&relation, &mut row, &plan.checks)?;
+        run.touch(plan.table, id, || row.clone());
+        run.workspace.set.update(plan.table, id, base, row.into(), again.clone());
+    }
+    Ok(())
+}
+
+fn assign(
+    relation: &Relation,
+    old: &[Value],
+    assignments: &[(ColumnId, Scalar)],
+    parameters: Parameters<'_>,
+) -> Result<Vec<Value>> {
+    let evaluation = Evaluation { row: old, types: &relation.types, parameters };
+    let mut new = old.to_vec();
+    for (column, value) in assignments {
+        new[column.index()] = evaluation.scalar(value)?;
+    }
+    Ok(new)
+}
+
+fn delete(run: &mut Run<'_, '_>, plan: &DeletePlan) -> Result<()> {
+    let relation = run.workspace.relation(plan.table)?;
+    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters)?;
+    let base = run.workspace.base();
+    let again = (run.again && !found.is_empty()).then(|| {
+        Arc::new(Reevaluation {
+            predicates: plan.predicates.clone(),
+            assignments: Vec::new(),
+            checks: Vec::new(),
+            parameters: run.parameters.values.into(),
+            parameter_types: run.parameters.types.into(),
+            excluded: None,
+        })
+    });
+    for (id, old) in found {
+        run.touch(plan.table, id, || old);
+        run.workspace.set.delete(plan.table, id, base, again.clone());
+    }
+    Ok(())
+}
+
+fn returning(
+    relation: &Relation,
+    plan: &WritePlan,
+    parameters: Parameters<'_>,
+    touched: &[(TableId, RowId, Vec<Value>)],
+) -> Result<Option<Answer>> {
+    if plan.output.is_empty() {
+        return Ok(None);
+    }
+    let mut columns = Vec::with_capacity(plan.returning.len());
+    for (item, output) in plan.returning.iter().zip(plan.output.iter()) {
+        let value = |(_, _, row): &(TableId, RowId, Vec<Value>)| {
+            Evaluation { row: &row[..], types: &relation.types, parameters }.scalar(item)
+        };
+        let values: Vec<Value> = touched.iter().map(value).collect::<Result<_>>()?;
+        columns.push(array_from_values(output.data_type, values.iter().map(Value::borrow)));
+    }
+    let field = |output: &crate::plan::OutputColumn| {
+        Field::new(&*output.name, output.data_type.arrow(), true)
+    };
+    let schema = Schema::new(plan.output.iter().map(field).collect::<Vec<_>>());
+    let options = RecordBatchOptions::new().with_row_count(Some(touched.len()));
+    let batch = RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
+        .map_err(|error| Error::new(SqlState::InternalError, error.to_string()))?;
+    let (output, parts) = (plan.output.clone(), vec![AnswerPart::Alone(batch)]);
+    Ok(Some(Answer { output, parts }))
+}

@@ -1,0 +1,152 @@
+//! Writing a checkpoint while the server runs: a snapshot scan per table and segment, in parallel.
+//!
+//! The write heartbeat makes the [`CheckpointSource`] between two heartbeats, so that the snapshot holds exactly
+//! the records up to `sequence`; the rest happens on another thread. Until the new manifest is durable nothing
+//! old is removed, and then what the last [`KEPT`] checkpoints need stays.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::data_file::{DataFile, DataFileWriter};
+use super::fault::file_error;
+use super::manifest::{Manifest, TableFiles, manifest_sequence};
+use super::segment::segment_number;
+use crate::env::{Directory, Randomness, in_parallel};
+use crate::storage::{Snapshot, TableView};
+use crate::types::{ColumnId, Location, Result, RowId, SequenceSchema};
+
+/// Checkpoints that are kept: if the newest turns out damaged, recovery starts from the one before.
+pub(crate) const KEPT: usize = 2;
+
+/// Everything that a checkpoint writes, as of one record.
+#[derive(Debug)]
+pub(crate) struct CheckpointSource {
+    /// The last record that the snapshot holds.
+    pub sequence: u64,
+    /// The segment in which that record lies.
+    pub segment: u64,
+    /// Keeps what the views see.
+    pub snapshot: Snapshot,
+    /// The tables.
+    pub tables: Vec<TableSource>,
+    /// Sequences and where they go on after recovery.
+    pub sequences: Vec<(SequenceSchema, i64, bool)>,
+    /// The catalog's key-value part.
+    pub entries: Vec<(String, Arc<[u8]>)>,
+}
+
+/// A table as a checkpoint sees it.
+#[derive(Debug)]
+pub(crate) struct TableSource {
+    /// Its rows at the snapshot.
+    pub view: Arc<TableView>,
+    /// Row ids from here on were not given yet.
+    pub next_row_id: RowId,
+}
+
+/// Writes a checkpoint and removes what it makes superfluous.
+pub(crate) fn write_checkpoint(
+    directory: &dyn Directory,
+    randomness: &dyn Randomness,
+    database: u64,
+    segments: usize,
+    source: &CheckpointSource,
+) -> Result<()> {
+    let parts: Vec<(usize, usize)> = (0..source.tables.len())
+        .flat_map(|table| (0..segments).map(move |part| (table, part)))
+        .collect();
+    let files = in_parallel(segments, &parts, |&(table, part)| {
+        write_part(directory, randomness, source, &source.tables[table].view, (part, segments))
+    });
+    let mut tables: Vec<TableFiles> = source.tables.iter().map(TableSource::describe).collect();
+    for ((table, _), file) in parts.iter().zip(files) {
+        tables[*table].files.extend(file?);
+    }
+    let manifest = Manifest {
+        database,
+        sequence: source.sequence,
+        segment: source.segment,
+        version: source.snapshot.version(),
+        tables,
+        sequences: source.sequences.clone(),
+        entries: source.entries.clone(),
+    };
+    manifest.write(directory)?;
+    remove_superfluous(directory, database)
+}
+
+impl TableSource {
+    fn describe(&self) -> TableFiles {
+        let schema = (**self.view.schema()).clone();
+        TableFiles { schema, next_row_id: self.next_row_id, files: Vec::new() }
+    }
+}
+
+/// One segment of one table; no file where it has no rows.
+fn write_part(
+    directory: &dyn Directory,
+    randomness: &dyn Randomness,
+    source: &CheckpointSource,
+    view: &TableView,
+    (part, parts): (usize, usize),
+) -> Result<Option<DataFile>> {
+    let table = view.schema().id;
+    let name = format!("data-{:016x}-{table}-{part}", source.sequence);
+    let mut writer = None;
+    let mut visible = Vec::new();
+    for (id, chunk) in view.chunks().iter().filter(|(id, _)| id.index() % parts == part) {
+        visible.clear();
+        chunk.visible(view.version(), 0..chunk.rows() as u32, &mut visible);
+        if visible.is_empty() {
+            continue;
+        }
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            none => none.insert(DataFileWriter::create(
+                directory,
+                name.clone(),
+                randomness.next(),
+            )?),
+        };
+        let columns = view.schema().columns.len();
+        for &offset in &visible {
+            let location = Location { chunk: *id, offset };
+            let cell = |column: usize| view.cell(ColumnId(column as u32), location);
+            writer.row(chunk.row_id(offset), columns, cell)?;
+        }
+    }
+    writer.map(DataFileWriter::finish).transpose()
+}
+
+/// Removes checkpoints but the newest [`KEPT`], files that none of those names, and segments before the older one.
+fn remove_superfluous(directory: &dyn Directory, database: u64) -> Result<()> {
+    let sequences = manifests(directory)?;
+    let intact = sequences.iter().filter_map(|s| Manifest::read(directory, *s, database).ok());
+    let kept: Vec<Manifest> = intact.take(KEPT).collect();
+    if kept.len() < KEPT {
+        // The whole log and every file may still be needed to fall back on.
+        return Ok(());
+    }
+    let oldest_segment = kept.iter().map(|manifest| manifest.segment).min().unwrap_or(0);
+    let named: HashSet<&str> = kept.iter().flat_map(Manifest::files).collect();
+    let is_superfluous = |name: &String| {
+        let old_log = segment_number(name).is_some_and(|number| number < oldest_segment);
+        let old_data = name.starts_with("data-") && !named.contains(name.as_str());
+        let old_manifest = manifest_sequence(name)
+            .is_some_and(|sequence| kept.iter().all(|manifest| manifest.sequence != sequence));
+        old_log || old_data || old_manifest
+    };
+    let names = directory.list().map_err(|e| file_error("list", &directory.describe(), &e))?;
+    for name in names.iter().filter(|name| is_superfluous(name)) {
+        directory.remove(name).map_err(|e| file_error("remove", name, &e))?;
+    }
+    Ok(())
+}
+
+/// The manifests in a directory, newest first.
+pub(super) fn manifests(directory: &dyn Directory) -> Result<Vec<u64>> {
+    let names = directory.list().map_err(|e| file_error("list", &directory.describe(), &e))?;
+    let mut sequences: Vec<u64> = names.iter().filter_map(|n| manifest_sequence(n)).collect();
+    sequences.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(sequences)
+}

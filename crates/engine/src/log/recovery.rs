@@ -1,0 +1,139 @@
+//! From the files of a data directory to storage.
+
+use std::sync::Arc;
+
+use super::checkpoint::manifests;
+use super::data_file::read_data_file;
+use super::manifest::{Manifest, TableFiles};
+use super::reader::{read_log, segments};
+use super::replay::Replay;
+use super::{DataDirectory, Entries, LogWriter};
+use crate::env::{Environment, in_parallel};
+use crate::storage::Store;
+use crate::types::{Error, Result, SqlState, Version};
+
+/// What recovery gives.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    /// All tables and sequences; published up to `version`.
+    pub store: Arc<Store>,
+    /// The catalog's key-value part.
+    pub entries: Entries,
+    /// The newest version.
+    pub version: Version,
+    /// The end of the log.
+    pub writer: LogWriter,
+    /// The record up to which a checkpoint exists; 0 for none.
+    pub checkpoint: u64,
+}
+
+struct Loaded {
+    store: Arc<Store>,
+    entries: Entries,
+    version: Version,
+    sequence: u64,
+    segment: u64,
+}
+
+/// Loads the newest intact checkpoint and replays the log behind it. Changes nothing on disk before all is
+/// read, so a crash in here starts over.
+pub(crate) fn recover(
+    environment: &Environment,
+    data: &DataDirectory,
+    workers: usize,
+    segment_size: u64,
+) -> Result<Recovered> {
+    let loaded = load_checkpoint(data, workers)?;
+    let mut version = loaded.version;
+    let mut replay = Replay::new(&loaded.store, &loaded.entries, workers);
+    let directory = &data.directory;
+    let tail = read_log(&**directory, data.database, loaded.segment, loaded.sequence, |record| {
+        version = version.max(record.version);
+        replay.record(&record)
+    })?;
+    replay.flush()?;
+    let randomness = environment.randomness.clone();
+    let writer = match tail {
+        Some(tail) => LogWriter::resume(directory.clone(), randomness, tail, segment_size)?,
+        None => LogWriter::create(
+            directory.clone(),
+            randomness,
+            data.database,
+            loaded.segment,
+            loaded.sequence + 1,
+            segment_size,
+        )?,
+    };
+    loaded.store.publish(version);
+    let Loaded { store, entries, sequence: checkpoint, .. } = loaded;
+    Ok(Recovered { store, entries, version, writer, checkpoint })
+}
+
+/// The newest checkpoint that is wholly intact; an older one where the newest is damaged; an empty store where
+/// there is none and the log begins at its beginning.
+fn load_checkpoint(data: &DataDirectory, workers: usize) -> Result<Loaded> {
+    let mut first_fault = None;
+    for sequence in manifests(&*data.directory)? {
+        match load(data, sequence, workers) {
+            Ok(loaded) => return Ok(loaded),
+            Err(error) => {
+                tracing::warn!(%error, sequence, "a checkpoint is damaged; trying the one before");
+                first_fault.get_or_insert(error);
+            }
+        }
+    }
+    let first_segment = segments(&*data.directory)?.first().copied();
+    match (first_fault, first_segment) {
+        (_, Some(1)) | (None, None) => Ok(empty(workers)),
+        (Some(fault), _) => Err(fault),
+        (None, _) => Err(Error::new(
+            SqlState::DataCorrupted,
+            "the log does not begin at its beginning and there is no checkpoint",
+        )),
+    }
+}
+
+fn empty(workers: usize) -> Loaded {
+    Loaded {
+        store: Store::new(workers),
+        entries: Entries::default(),
+        version: Version(0),
+        sequence: 0,
+        segment: 1,
+    }
+}
+
+fn load(data: &DataDirectory, sequence: u64, workers: usize) -> Result<Loaded> {
+    let manifest = Manifest::read(&*data.directory, sequence, data.database)?;
+    let store = Store::new(workers);
+    for table in &manifest.tables {
+        store.create_table(table.schema.clone());
+    }
+    let version = manifest.version;
+    in_parallel(workers, &manifest.tables, |table| load_table(data, &store, table, version))
+        .into_iter()
+        .collect::<Result<()>>()?;
+    for (schema, last, called) in &manifest.sequences {
+        store.create_sequence(schema.clone()).set(*last, *called)?;
+    }
+    let entries = Entries::default();
+    manifest.entries.iter().for_each(|(key, value)| entries.put(key, Some(value)));
+    Ok(Loaded { store, entries, version, sequence, segment: manifest.segment })
+}
+
+fn load_table(
+    data: &DataDirectory,
+    store: &Store,
+    files: &TableFiles,
+    version: Version,
+) -> Result<()> {
+    let table = store.table(files.schema.id).expect("created just before");
+    for file in &files.files {
+        read_data_file(&*data.directory, file, |id, row| {
+            table.insert_with_id(id, row, version);
+            Ok(())
+        })?;
+    }
+    table.raise_next_row_id(files.next_row_id);
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! What rows must obey together: unique keys and foreign keys, over own and stored rows.
+
+use std::sync::Arc;
+
+use super::display;
+use super::{Change, Mark, Overlay, Reevaluation, Reference, Relation, Workspace};
+use crate::storage::Index;
+use crate::types::{
+    ColumnId, Error, ForeignKeyAction, Result, RowId, Scalar, SqlState, Value, ValueRef,
+};
+
+/// Levels of cascading after which something is wrong with the definitions rather than with the data.
+const DEEPEST_CASCADE: usize = 10_000_000;
+
+/// Checks all changes since `mark`, and adds the changes that foreign keys' actions make.
+pub(crate) fn check_changes(workspace: &mut Workspace<'_>, mark: Mark) -> Result<()> {
+    let mut position = mark.position();
+    while position < workspace.set.len() {
+        assert!(position < DEEPEST_CASCADE, "cascades end");
+        check_change(workspace, position)?;
+        position += 1;
+    }
+    Ok(())
+}
+
+fn check_change(workspace: &mut Workspace<'_>, position: usize) -> Result<()> {
+    let (table, id) = workspace.set.change(position).row_key();
+    let relation = workspace.relation(table)?;
+    let has_keys = !relation.indexes.is_empty() || !relation.parents.is_empty();
+    if !has_keys && relation.children.is_empty() {
+        return Ok(());
+    }
+    if matches!(workspace.set.change(position), Change::Expect { .. }) {
+        return Ok(());
+    }
+    let old = workspace.old_row(&relation, id, position);
+    let new = match workspace.set.lookup(table, id) {
+        Overlay::Row(row) => Some(row.to_vec()),
+        Overlay::Deleted | Overlay::Untouched => None,
+    };
+    if let Some(new) = &new {
+        check_unique(workspace, &relation, id, old.as_deref(), new)?;
+        check_parents(workspace, &relation, old.as_deref(), new)?;
+    }
+    match old {
+        Some(old) => check_children(workspace, &relation, &old, new.as_deref()),
+        None => Ok(()),
+    }
+}
+
+impl Workspace<'_> {
+    /// The row as it was before the change at `position`.
+    fn old_row(&mut self, relation: &Relation, id: RowId, position: usize) -> Option<Vec<Value>> {
+        match self.set.before(position) {
+            Overlay::Row(row) => Some(row.to_vec()),
+            Overlay::Deleted => None,
+            Overlay::Untouched => {
+                self.stored(relation, id).map(|(view, location)| view.row(location))
+            }
+        }
+    }
+}
+
+fn same(columns: &[ColumnId], a: &[Value], b: &[Value]) -> bool {
+    columns.iter().all(|column| {
+        let (a, b) = (&a[column.index()], &b[column.index()]);
+        a.is_null() && b.is_null() || a.borrow().compare(b.borrow()).is_eq()
+    })
+}
+
+/// The key of a row; `None` if part of it is NULL.
+fn key<'r>(row: &'r [Value], columns: &[ColumnId]) -> Option<Vec<ValueRef<'r>>> {
+    let values = columns.iter().map(|column| row[column.index()].borrow());
+    values.map(|value| (!value.is_null()).then_some(value)).collect()
+}
+
+fn check_unique(
+    workspace: &mut Workspace<'_>,
+    relation: &Relation,
+    id: RowId,
+    old: Option<&[Value]>,
+    new: &[Value],
+) -> Result<()> {
+    for index in relation.indexes.iter().filter(|index| index.schema().unique) {
+        let columns = &index.schema().columns;
+        if old.is_some_and(|old| same(columns, old, new)) {
+            continue;
+        }
+        let Some(key) = key(new, columns) else { continue };
+        if workspace.holder(relation, index, &key, Some(id)).is_some() {
+            return Err(duplicate_key(relation, index, &key));
+        }
+    }
+    Ok(())
+}
+
+/// 23505 in PostgreSQL's words.
+pub(crate) fn duplicate_key(relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Error {
+    let schema = index.schema();
+    let message =
+        format!("duplicate key value violates unique constraint \"{}\"", schema.name);
+    let detail = format!("{} already exists.", shown_key(relation, &schema.columns, key));
+    Error::new(SqlState::UniqueViolation, message)
+        .detail(detail)
+        .constraint(&*relation.schema.name, &*schema.name)
+}
+
+fn shown_key(relation: &Relation, columns: &[ColumnId], key: &[ValueRef<'_>]) -> String {
+    let names = relation.column_names(columns);
+    format!("Key ({names})=({})", display::list(key.iter().copied()))
+}
+
+fn check_parents(
+    workspace: &mut Workspace<'_>,
+    relation: &Relation,
+    old: Option<&[Value]>,
+    new: &[Value],
+) -> Result<()> {
+    for reference in &relation.parents {
+        if old.is_some_and(|old| same(&reference.child_columns, old, new)) {
+            continue;
+        }
+        let Some(key) = key(new, &reference.child_columns) else { continue };
+        if !has_parent(workspace, reference, &key)? {
+            return Err(parent_missing(workspace, relation, reference, new)?);
+        }
+    }
+    Ok(())
+}
+
+fn has_parent(
+    workspace: &mut Workspace<'_>,
+    reference: &Reference,
+    key: &[ValueRef<'_>],
+) -> Result<bool> {
+    let parent = workspace.relation(reference.key.parent)?;
+    Ok(match &reference.parent_index {
+        Some(index) => workspace.holder(&parent, index, key, None).is_some(),
+        None => !workspace.rows_with(&parent, &reference.parent_columns, key).is_empty(),
+    })
+}
+
+fn parent_missing(
+    workspace: &Workspace<'_>,
+    relation: &Relation,
+    reference: &Reference,
+    row: &[Value],
+) -> Result<Error> {
+    let (child, name) = (&relation.schema.name, &reference.key.name);
+    let parent = workspace.relation(reference.key.parent)?;
+    let columns = &reference.key.columns;
+    let key: Vec<_> = columns.iter().map(|column| row[column.index()].borrow()).collect();
+    let message = format!(
+        "insert or update on table \"{child}\" violates foreign key constraint \"{name}\""
+    );
+    let shown = shown_key(relation, columns, &key);
+    Ok(Error::new(SqlState::ForeignKeyViolation, message)
+        .detail(format!("{shown} is not present in table \"{}\".", parent.schema.name))
+        .constraint(&**child, &**name))
+}
+
+/// A row has lost its key: what refers to it must go too, or stop the change.
+fn check_children(
+    workspace: &mut Workspace<'_>,
+    relation: &Relation,
+    old: &[Value],
+    new: Option<&[Value]>,
+) -> Result<()> {
+    for reference in &relation.children {
+        if new.is_some_and(|new| same(&reference.parent_columns, old, new)) {
+            continue;
+        }
+        let Some(lost) = key(old, &reference.parent_columns) else { continue };
+        if has_parent(workspace, reference, &lost)? {
+            // Another row has the key now.
+            continue;
+        }
+        let child = workspace.relation(reference.child)?;
+        let rows = workspace.rows_with(&child, &reference.child_columns, &lost);
+        if rows.is_empty() {
+            continue;
+        }
+        let action =
+            if new.is_some() { reference.key.on_update } else { reference.key.on_delete };
+        if action == ForeignKeyAction::NoAction {
+            return Err(still_referenced(relation, &child, reference, old));
+        }
+        for row in rows {
+            act(workspace, &child, reference, row, action, new)?;
+        }
+    }
+    Ok(())
+}
+
+fn act(
+    workspace: &mut Workspace<'_>,
+    child: &Arc<Relation>,
+    reference: &Reference,
+    id: RowId,
+    action: ForeignKeyAction,
+    new_parent: Option<&[Value]>,
+) -> Result<()> {
+    let (table, base) = (child.schema.id, workspace.base());
+    let Some(mut row) = workspace.row(child, id) else { return Ok(()) };
+    let pairs = reference.child_columns.iter().zip(&reference.parent_columns);
+    let new_key: Vec<(ColumnId, Value)> = match (action, new_parent) {
+        (ForeignKeyAction::Cascade, None) => {
+            workspace.set.delete(table, id, base, Some(unconditional(&[])));
+            return Ok(());
+        }
+        (ForeignKeyAction::Cascade, Some(parent)) => {
+            pairs.map(|(child, of_parent)| (*child, parent[of_parent.index()].clone())).collect()
+        }
+        (ForeignKeyAction::SetNull, _) => pairs.map(|(child, _)| (*child, Value::Null)).collect(),
+        (ForeignKeyAction::NoAction, _) => unreachable!("refused before"),
+    };
+    for (column, value) in &new_key {
+        row[column.index()] = value.clone();
+    }
+    super::check_row(child, &mut row, &[])?;
+    workspace.set.update(table, id, base, row.into(), Some(unconditional(&new_key)));
+    Ok(())
+}
+
+/// What a foreign key does to a row it does to any version of it.
+fn unconditional(assignments: &[(ColumnId, Value)]) -> Arc<Reevaluation> {
+    let literal = |(column, value): &(ColumnId, Value)| (*column, Scalar::Literal(value.clone()));
+    Arc::new(Reevaluation {
+        predicates: Vec::new(),
+        assignments: assignments.iter().map(literal).collect(),
+        checks: Vec::new(),
+        parameters: Box::default(),
+        parameter_types: Box::default(),
+        excluded: None,
+    })
+}
+
+fn still_referenced(
+    parent: &Relation,
+    child: &Relation,
+    reference: &Reference,
+    old: &[Value],
+) -> Error {
+    let (name, child) = (&reference.key.name, &child.schema.name);
+    let table = &parent.schema.name;
+    let columns = &reference.key.parent_columns;
+    let key: Vec<_> = columns.iter().map(|column| old[column.index()].borrow()).collect();
+    let message = format!(
+        "update or delete on table \"{table}\" violates foreign key constraint \"{name}\" on \
+         table \"{child}\""
+    );
+    let detail =
+        format!("{} is still referenced from table \"{child}\".", shown_key(parent, columns, &key));
+    Error::new(SqlState::ForeignKeyViolation, message).detail(detail).constraint(&**child, &**name)
+}

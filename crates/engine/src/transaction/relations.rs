@@ -1,0 +1,123 @@
+//! What writes need to know about tables, worked out once per change of a definition.
+
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::storage::{Index, Store, Table};
+use crate::types::{
+    ColumnId, DataType, Error, ForeignKey, Result, SqlState, TableId, TableSchema,
+};
+
+/// All tables.
+#[derive(Debug, Default)]
+pub(crate) struct Relations {
+    tables: HashMap<TableId, Arc<Relation>, RandomState>,
+}
+
+/// One table.
+#[derive(Debug)]
+pub(crate) struct Relation {
+    pub table: Arc<Table>,
+    pub schema: Arc<TableSchema>,
+    /// By column id.
+    pub types: Box<[DataType]>,
+    pub indexes: Vec<Arc<Index>>,
+    /// Its foreign keys.
+    pub parents: Vec<Arc<Reference>>,
+    /// Foreign keys of other tables (or itself) on it.
+    pub children: Vec<Arc<Reference>>,
+}
+
+/// A foreign key and how to follow it.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub key: ForeignKey,
+    pub child: TableId,
+    /// The unique index behind the parent's columns.
+    pub parent_index: Option<Arc<Index>>,
+    /// The child's columns in the order of the parent's index.
+    pub child_columns: Vec<ColumnId>,
+    /// The parent's columns in the same order.
+    pub parent_columns: Vec<ColumnId>,
+}
+
+impl Relations {
+    /// As the store's definitions are now.
+    pub fn of(store: &Store) -> Relations {
+        let tables = store.tables();
+        let references: Vec<Arc<Reference>> = tables
+            .iter()
+            .flat_map(|table| {
+                let schema = table.schema();
+                let keys = schema.foreign_keys.clone();
+                keys.into_iter().map(move |key| (schema.id, key))
+            })
+            .map(|(child, key)| Arc::new(Reference::new(store, child, key)))
+            .collect();
+        let relations = tables.into_iter().map(|table| {
+            let relation = Relation::new(table, &references);
+            (relation.schema.id, Arc::new(relation))
+        });
+        Relations { tables: relations.collect() }
+    }
+
+    /// A table; 42P01 where it was dropped.
+    pub fn get(&self, table: TableId) -> Result<&Arc<Relation>> {
+        self.tables.get(&table).ok_or_else(|| {
+            Error::new(SqlState::UndefinedTable, format!("table with id {table} does not exist"))
+        })
+    }
+
+    /// All tables, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Relation>> {
+        self.tables.values()
+    }
+}
+
+impl Relation {
+    fn new(table: Arc<Table>, references: &[Arc<Reference>]) -> Relation {
+        let (schema, indexes) = (table.schema(), table.indexes());
+        let of = |wanted: &dyn Fn(&Reference) -> bool| {
+            references.iter().filter(|r| wanted(r)).cloned().collect()
+        };
+        Relation {
+            types: schema.columns.iter().map(|column| column.data_type).collect(),
+            parents: of(&|reference| reference.child == schema.id),
+            children: of(&|reference| reference.key.parent == schema.id),
+            table,
+            schema,
+            indexes,
+        }
+    }
+
+    /// The names of some columns, as PostgreSQL lists them.
+    pub fn column_names(&self, columns: &[ColumnId]) -> String {
+        let names = columns.iter().map(|c| &*self.schema.columns[c.index()].name);
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Reference {
+    fn new(store: &Store, child: TableId, key: ForeignKey) -> Reference {
+        let indexes = store.table(key.parent).map(|table| table.indexes()).unwrap_or_default();
+        let same_columns = |index: &&Arc<Index>| {
+            let schema = index.schema();
+            schema.unique
+                && schema.columns.len() == key.parent_columns.len()
+                && key.parent_columns.iter().all(|column| schema.columns.contains(column))
+        };
+        let parent_index = indexes.iter().find(same_columns).cloned();
+        let parent_columns = match &parent_index {
+            Some(index) => index.schema().columns.clone(),
+            None => key.parent_columns.clone(),
+        };
+        let child_of = |parent: &ColumnId| {
+            let position = key.parent_columns.iter().position(|column| column == parent);
+            key.columns[position.expect("the index has the key's columns")]
+        };
+        let child_columns = parent_columns.iter().map(child_of).collect();
+        Reference { key, child, parent_index, child_columns, parent_columns }
+    }
+}

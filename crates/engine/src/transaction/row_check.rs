@@ -1,0 +1,140 @@
+//! What a row alone must obey: lengths, precisions, NOT NULL, CHECK.
+
+use super::display;
+use super::{Evaluation, Parameters, Relation};
+use crate::types::{Check, DataType, Error, Result, SqlState, Value};
+
+/// Checks a new row, and brings its values into the form that storage keeps: blanks that a varchar(n) has too
+/// many and all trailing ones of a char(n) go, numerics get the column's scale.
+pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]) -> Result<()> {
+    for (value, column) in row.iter_mut().zip(&relation.schema.columns) {
+        if !value.is_null() {
+            conform(value, column.data_type)?;
+        }
+    }
+    for (value, column) in row.iter().zip(&relation.schema.columns) {
+        if value.is_null() && column.not_null && !column.dropped {
+            return Err(null_value(relation, row, &column.name));
+        }
+    }
+    for check in checks {
+        let parameters = Parameters { values: &[], types: &[] };
+        let evaluation = Evaluation { row: &*row, types: &relation.types, parameters };
+        if evaluation.condition(&*check.expression)? == Some(false) {
+            return Err(check_violated(relation, row, check));
+        }
+    }
+    Ok(())
+}
+
+fn conform(value: &mut Value, data_type: DataType) -> Result<()> {
+    match (&mut *value, data_type) {
+        (Value::Text(text), DataType::Varchar(limit)) => fit(text, limit, "character varying"),
+        (Value::Text(text), DataType::Char(limit)) => {
+            fit(text, limit, "character")?;
+            let kept = text.trim_end_matches(' ');
+            if kept.len() < text.len() {
+                *text = kept.into();
+            }
+            Ok(())
+        }
+        (Value::Numeric(digits, scale), DataType::Numeric { precision, scale: wanted }) => {
+            *digits = rescale(*digits, *scale, precision, wanted)?;
+            *scale = wanted;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Cuts blanks beyond the limit; 22001 where something else is beyond it. Lengths are in characters; a string
+/// of no more bytes than that needs no counting.
+fn fit(text: &mut Box<str>, limit: u32, type_name: &str) -> Result<()> {
+    if text.len() <= limit as usize {
+        return Ok(());
+    }
+    let Some((end, _)) = text.char_indices().nth(limit as usize) else { return Ok(()) };
+    if text[end..].bytes().any(|byte| byte != b' ') {
+        let message = format!("value too long for type {type_name}({limit})");
+        return Err(Error::new(SqlState::StringTooLong, message));
+    }
+    *text = text[..end].into();
+    Ok(())
+}
+
+/// Rounds half away from zero to the wanted scale; 22003 where the precision does not suffice.
+fn rescale(digits: i128, scale: u8, precision: u8, wanted: u8) -> Result<i128> {
+    let overflow = || {
+        let whole = precision.saturating_sub(wanted);
+        Error::new(SqlState::NumericOutOfRange, "numeric field overflow").detail(format!(
+            "A field with precision {precision}, scale {wanted} must round to an absolute value \
+             less than 10^{whole}."
+        ))
+    };
+    let scaled = if wanted >= scale {
+        digits.checked_mul(10i128.pow(u32::from(wanted - scale))).ok_or_else(overflow)?
+    } else {
+        let divisor = 10i128.pow(u32::from(scale - wanted));
+        let (whole, rest) = (digits / divisor, (digits % divisor).abs());
+        whole + if rest >= divisor - rest { digits.signum() } else { 0 }
+    };
+    let limit = 10u128.checked_pow(u32::from(precision)).unwrap_or(u128::MAX);
+    if scaled.unsigned_abs() < limit { Ok(scaled) } else { Err(overflow()) }
+}
+
+fn failing_row(relation: &Relation, row: &[Value]) -> String {
+    let live = relation.schema.live_columns().map(|(column, _)| row[column.index()].borrow());
+    format!("Failing row contains ({}).", display::list(live))
+}
+
+fn null_value(relation: &Relation, row: &[Value], column: &str) -> Error {
+    let table = &relation.schema.name;
+    let message = format!(
+        "null value in column \"{column}\" of relation \"{table}\" violates not-null constraint"
+    );
+    Error::new(SqlState::NotNullViolation, message)
+        .detail(failing_row(relation, row))
+        .column(&**table, column)
+}
+
+fn check_violated(relation: &Relation, row: &[Value], check: &Check) -> Error {
+    let (table, name) = (&relation.schema.name, &check.name);
+    let message =
+        format!("new row for relation \"{table}\" violates check constraint \"{name}\"");
+    Error::new(SqlState::CheckViolation, message)
+        .detail(failing_row(relation, row))
+        .constraint(&**table, &**name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conformed(value: Value, data_type: DataType) -> Result<Value> {
+        let mut value = value;
+        conform(&mut value, data_type).map(|()| value)
+    }
+
+    #[test]
+    fn strings_are_cut_of_blanks_only() {
+        let text = |text: &str| Value::Text(text.into());
+        assert_eq!(conformed(text("äöü"), DataType::Varchar(3)), Ok(text("äöü")));
+        assert_eq!(conformed(text("ab   "), DataType::Varchar(3)), Ok(text("ab ")));
+        assert_eq!(conformed(text("ab "), DataType::Char(3)), Ok(text("ab")));
+        let error = conformed(text("abcd"), DataType::Varchar(3)).unwrap_err();
+        assert_eq!(error.state, SqlState::StringTooLong);
+        assert_eq!(error.message, "value too long for type character varying(3)");
+    }
+
+    #[test]
+    fn numerics_round_half_away_from_zero() {
+        let to = DataType::Numeric { precision: 4, scale: 2 };
+        assert_eq!(conformed(Value::Numeric(12_345, 3), to), Ok(Value::Numeric(1235, 2)));
+        assert_eq!(conformed(Value::Numeric(-12_345, 3), to), Ok(Value::Numeric(-1235, 2)));
+        assert_eq!(conformed(Value::Numeric(7, 0), to), Ok(Value::Numeric(700, 2)));
+        let error = conformed(Value::Numeric(99_995, 3), to).unwrap_err();
+        assert_eq!(error.state, SqlState::NumericOutOfRange);
+        let largest = DataType::Numeric { precision: 38, scale: 0 };
+        assert!(conformed(Value::Numeric(i128::MAX, 0), largest).is_err());
+    }
+}

@@ -1,0 +1,185 @@
+//! What a writing statement sees: stored rows, overlaid with the transaction's own changes.
+//!
+//! The same code runs in two places: in the write heartbeat over the newest state, published or not, with a set
+//! that starts empty; and on a session's thread over a snapshot, with the block's set.
+
+use std::sync::Arc;
+
+use super::{Overlay, Relation, Relations, WriteSet};
+use crate::storage::{Index, TableView};
+use crate::types::{ColumnId, Location, Result, RowId, TableId, Value, ValueRef, Version};
+
+/// Which stored rows are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// All that was applied before; `published` is what every reader sees, `present` is the version that is
+    /// being made. For the writer only.
+    Newest {
+        /// The newest published version.
+        published: Version,
+        /// The version in the making.
+        present: Version,
+    },
+    /// What a snapshot sees.
+    At(Version),
+}
+
+/// Stored rows and a write set.
+#[derive(Debug)]
+pub(crate) struct Workspace<'a> {
+    pub relations: &'a Relations,
+    pub sight: Sight,
+    pub set: &'a mut WriteSet,
+    views: Vec<(TableId, Arc<TableView>)>,
+}
+
+impl<'a> Workspace<'a> {
+    pub fn new(relations: &'a Relations, sight: Sight, set: &'a mut WriteSet) -> Workspace<'a> {
+        Workspace { relations, sight, set, views: Vec::new() }
+    }
+
+    /// A table.
+    pub fn relation(&self, table: TableId) -> Result<Arc<Relation>> {
+        self.relations.get(table).cloned()
+    }
+
+    /// The version that changes computed here are based on.
+    pub fn base(&self) -> Version {
+        match self.sight {
+            Sight::Newest { present, .. } => present,
+            Sight::At(version) => version,
+        }
+    }
+
+    /// The table's stored rows. Nothing is applied while a workspace lives, so a view stays true.
+    pub fn view(&mut self, relation: &Relation) -> Arc<TableView> {
+        let id = relation.schema.id;
+        if let Some((_, view)) = self.views.iter().find(|(table, _)| *table == id) {
+            return view.clone();
+        }
+        let view = relation.table.view(self.base());
+        self.views.push((id, view.clone()));
+        view
+    }
+
+    /// Where the seen version of a stored row lies, and a view to read it with.
+    pub fn stored(
+        &mut self,
+        relation: &Relation,
+        id: RowId,
+    ) -> Option<(Arc<TableView>, Location)> {
+        match self.sight {
+            Sight::At(_) => {
+                let view = self.view(relation);
+                view.resolve(id).map(|location| (view, location))
+            }
+            Sight::Newest { published, .. } => {
+                let (location, _, end) = relation.table.newest(id)?;
+                // A view of the published version costs less and reads any location.
+                (end == Version::INFINITY).then(|| (relation.table.view(published), location))
+            }
+        }
+    }
+
+    /// The values of a row, own or stored.
+    pub fn row(&mut self, relation: &Relation, id: RowId) -> Option<Vec<Value>> {
+        match self.set.lookup(relation.schema.id, id) {
+            Overlay::Row(row) => Some(row.to_vec()),
+            Overlay::Deleted => None,
+            Overlay::Untouched => {
+                self.stored(relation, id).map(|(view, location)| view.row(location))
+            }
+        }
+    }
+
+    /// The row that holds a key of a unique index, other than `except`; own changes count.
+    pub fn holder(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        except: Option<RowId>,
+    ) -> Option<RowId> {
+        let table = relation.schema.id;
+        let mut rows = Vec::new();
+        self.set.rows_by_key(table, &index.schema().columns, key, &mut rows);
+        if let Some(own) = rows.into_iter().find(|id| Some(*id) != except) {
+            return Some(own);
+        }
+        let stored = self.stored_holder(relation, index, key)?;
+        let untouched = self.set.lookup(table, stored) == Overlay::Untouched;
+        (untouched && Some(stored) != except).then_some(stored)
+    }
+
+    fn stored_holder(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+    ) -> Option<RowId> {
+        match self.sight {
+            Sight::Newest { .. } => relation.table.newest_holder(index, key),
+            Sight::At(_) => {
+                let (view, mut found) = (self.view(relation), Vec::new());
+                view.probe(index, key, &mut found);
+                found.first().map(|location| view.row_id(*location))
+            }
+        }
+    }
+
+    /// All rows, own and stored, whose `columns` equal `key`: through an index that begins with these columns, or
+    /// by a pass over the table.
+    pub fn rows_with(
+        &mut self,
+        relation: &Relation,
+        columns: &[ColumnId],
+        key: &[ValueRef<'_>],
+    ) -> Vec<RowId> {
+        let mut rows = Vec::new();
+        self.set.rows_by_key(relation.schema.id, columns, key, &mut rows);
+        let view = self.view(relation);
+        let mut locations = Vec::new();
+        match whole_key_index(relation, columns) {
+            Some((index, order)) => {
+                let key: Vec<_> = order.iter().map(|position| key[*position]).collect();
+                view.probe(&index, &key, &mut locations);
+            }
+            None => every_row(&view, |location| {
+                let equal = columns.iter().zip(key).all(|(column, value)| {
+                    let cell = view.cell(*column, location);
+                    !cell.is_null() && !value.is_null() && cell.compare(*value).is_eq()
+                });
+                if equal {
+                    locations.push(location);
+                }
+            }),
+        }
+        let stored = locations.into_iter().map(|location| view.row_id(location));
+        rows.extend(
+            stored.filter(|id| self.set.lookup(relation.schema.id, *id) == Overlay::Untouched),
+        );
+        rows
+    }
+}
+
+/// An index on exactly these columns, and for each of its columns the position in `columns`.
+fn whole_key_index(relation: &Relation, columns: &[ColumnId]) -> Option<(Arc<Index>, Vec<usize>)> {
+    relation.indexes.iter().find_map(|index| {
+        let key = &index.schema().columns;
+        if key.len() != columns.len() {
+            return None;
+        }
+        let order = key.iter().map(|column| columns.iter().position(|c| c == column));
+        order.collect::<Option<Vec<usize>>>().map(|order| (index.clone(), order))
+    })
+}
+
+/// Hands the location of every row that the view sees to `take`.
+pub(crate) fn every_row(view: &TableView, mut take: impl FnMut(Location)) {
+    let mut visible = Vec::new();
+    for (id, chunk) in view.chunks() {
+        visible.clear();
+        chunk.visible(view.version(), 0..chunk.rows() as u32, &mut visible);
+        visible.iter().for_each(|&offset| take(Location { chunk: *id, offset }));
+    }
+}
