@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::{Answer, Receiver};
+use super::write::{Tuning, WriteHeartbeat};
+use super::{Answer, Exposure, Receiver};
+use crate::env::Environment;
 use crate::plan::{TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
-use crate::types::{LaneId, Result, TemplateId, Value, Version};
+use crate::types::{LaneId, Result, SequenceId, TableId, TemplateId, Value, Version};
 
 /// How the engine is set up.
 #[derive(Clone, Debug)]
@@ -37,7 +39,9 @@ pub enum Sharing {
 
 /// Everything below the SQL.
 #[derive(Debug)]
-pub struct Engine {}
+pub struct Engine {
+    writes: WriteHeartbeat,
+}
 
 /// A query in the global plan.
 #[derive(Debug)]
@@ -81,13 +85,16 @@ pub type WriteReceiver = Box<dyn FnOnce(Result<WriteOutcome>) + Send>;
 impl Engine {
     /// Opens the data directory (recovering what is there) and starts workers and the write heartbeat.
     pub fn open(options: EngineOptions) -> Result<Arc<Engine>> {
-        let _ = options;
-        todo!()
+        let EngineOptions { workers, data, queue_limit, .. } = &options;
+        let (environment, tuning) = (Environment::system(), Tuning::default());
+        let data = data.as_deref();
+        let writes = WriteHeartbeat::open(environment, data, *workers, *queue_limit, tuning)?;
+        Ok(Arc::new(Engine { writes }))
     }
 
     /// What is stored.
     pub fn store(&self) -> &Arc<Store> {
-        todo!()
+        self.writes.store()
     }
 
     /// Merges a template into the global plan. `Err` with 0A000 where the global plan cannot run it: the message
@@ -118,8 +125,7 @@ impl Engine {
 
     /// Runs an autocommit write in arrival order inside the next write heartbeat. Never fails for a conflict.
     pub fn write(&self, plan: Arc<WritePlan>, parameters: Box<[Value]>, receiver: WriteReceiver) {
-        let _ = (plan, parameters, receiver);
-        todo!()
+        self.writes.write(plan, parameters, receiver);
     }
 
     /// Evaluates a write on a snapshot plus the transaction's own changes and adds what it does to the set.
@@ -131,26 +137,56 @@ impl Engine {
         isolation: Isolation,
         set: &mut WriteSet,
     ) -> Result<WriteOutcome> {
-        let _ = (plan, parameters, snapshot, isolation, set);
-        todo!()
+        self.writes.write_in_transaction(plan, parameters, snapshot, isolation, set)
     }
 
     /// Changes a definition inside the next write heartbeat, in arrival order with all other writes: logged,
     /// synced, then answered.
     pub fn define(&self, definition: Definition, receiver: WriteReceiver) {
-        let _ = (definition, receiver);
-        todo!()
+        self.writes.define(definition, receiver);
     }
 
     /// An entry of the catalog's key-value part (see [`Definition::PutEntry`]), also after recovery.
     pub fn entry(&self, key: &str) -> Option<Arc<[u8]>> {
-        let _ = key;
-        todo!()
+        self.writes.entry(key)
+    }
+
+    /// All entries whose key begins with `prefix`, by key.
+    pub fn entries(&self, prefix: &str) -> Vec<(String, Arc<[u8]>)> {
+        self.writes.entries(prefix)
+    }
+
+    /// Prepares a READ COMMITTED block for a statement that reads a table that the block itself has changed: call
+    /// it before the statement's snapshot is taken, until it is ready (a quarter of a second at most). From then
+    /// on the pending values are what the commit will write.
+    pub fn expose(&self, set: &mut WriteSet, table: TableId) -> Exposure {
+        self.writes.expose(set, table)
+    }
+
+    /// Sets a sequence (`setval`, ALTER SEQUENCE RESTART): logged, synced, then answered.
+    pub fn set_sequence(
+        &self,
+        sequence: SequenceId,
+        last: i64,
+        called: bool,
+        receiver: WriteReceiver,
+    ) {
+        self.writes.set_sequence(sequence, last, called, receiver);
+    }
+
+    /// Makes durable that the values which sequences have handed out so far are used. Commits do this by themselves;
+    /// a client that is told a value outside any write (`SELECT nextval(...)`) is told after this.
+    pub fn reserve_sequences(&self, receiver: WriteReceiver) {
+        self.writes.reserve_sequences(receiver);
+    }
+
+    /// Writes a checkpoint; answered when it is durable. One is also written after every so many bytes of log.
+    pub fn checkpoint(&self, receiver: WriteReceiver) {
+        self.writes.checkpoint(receiver);
     }
 
     /// Commits a write set inside the next write heartbeat: validated, logged, synced, visible, then answered.
     pub fn commit(&self, set: WriteSet, isolation: Isolation, receiver: WriteReceiver) {
-        let _ = (set, isolation, receiver);
-        todo!()
+        self.writes.commit(set, isolation, receiver);
     }
 }

@@ -8,8 +8,10 @@
 
 mod answer;
 mod engine;
+mod write;
 
 pub use answer::{Answer, AnswerPart, Receiver};
 pub use engine::{
     Activation, Engine, EngineOptions, Sharing, Template, WriteOutcome, WriteReceiver,
 };
+pub use write::Exposure;

@@ -102,11 +102,9 @@ fn write_part(
         }
         let writer = match &mut writer {
             Some(writer) => writer,
-            none => none.insert(DataFileWriter::create(
-                directory,
-                name.clone(),
-                randomness.next(),
-            )?),
+            none => {
+                none.insert(DataFileWriter::create(directory, name.clone(), randomness.next())?)
+            }
         };
         let columns = view.schema().columns.len();
         for &offset in &visible {

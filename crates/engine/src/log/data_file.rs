@@ -115,8 +115,8 @@ pub(super) fn read_data_file(
     for block in 0..described.blocks {
         let damaged = |what| corrupted(name, at, what);
         read_block(&*file, at, &mut bytes).map_err(|_| damaged("unreadable block"))?;
-        let count = check_block(&bytes, described.file, block)
-            .ok_or_else(|| damaged("damaged block"))?;
+        let count =
+            check_block(&bytes, described.file, block).ok_or_else(|| damaged("damaged block"))?;
         decode_rows(&bytes[BLOCK_HEADER..], count, &mut take)
             .ok_or_else(|| damaged("malformed block"))??;
         rows += u64::from(count);

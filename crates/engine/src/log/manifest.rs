@@ -91,8 +91,7 @@ impl Manifest {
                     files: from.list(get_file)?,
                 })
             })?,
-            sequences: from
-                .list(|from| Ok((get_sequence(from)?, from.signed()?, from.flag()?)))?,
+            sequences: from.list(|from| Ok((get_sequence(from)?, from.signed()?, from.flag()?)))?,
             entries: from.list(|from| Ok((from.text()?.to_owned(), from.slice()?.into())))?,
         };
         if from.is_empty() { Ok(manifest) } else { Err(Malformed) }
@@ -115,8 +114,7 @@ impl Manifest {
     pub fn read(directory: &dyn Directory, sequence: u64, database: u64) -> Result<Manifest> {
         let name = manifest_name(sequence);
         let file = directory.open(&name);
-        let bytes =
-            file.and_then(|f| f.read_all()).map_err(|e| file_error("read", &name, &e))?;
+        let bytes = file.and_then(|f| f.read_all()).map_err(|e| file_error("read", &name, &e))?;
         Manifest::decode(&bytes)
             .ok()
             .filter(|manifest| (manifest.database, manifest.sequence) == (database, sequence))

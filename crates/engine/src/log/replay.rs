@@ -10,9 +10,7 @@ use super::reader::Record;
 use super::{Decoder, Entries, Operation};
 use crate::env::in_parallel;
 use crate::storage::{Store, Table};
-use crate::types::{
-    ColumnId, Definition, Error, Result, RowId, SqlState, TableId, Value, Version,
-};
+use crate::types::{ColumnId, Definition, Error, Result, RowId, SqlState, TableId, Value, Version};
 
 /// Changes of rows are collected up to this many bytes of log before they are applied.
 const COLLECTED: usize = 64 << 20;

@@ -287,10 +287,9 @@ pub(super) fn get_definition(from: &mut Decoder<'_>) -> Decoded<Definition> {
         1 => Definition::DropTable(TableId(from.number()?)),
         2 => Definition::AlterTable(get_table(from)?),
         3 => Definition::CreateIndex { table: TableId(from.number()?), index: get_index(from)? },
-        4 => Definition::DropIndex {
-            table: TableId(from.number()?),
-            index: IndexId(from.number()?),
-        },
+        4 => {
+            Definition::DropIndex { table: TableId(from.number()?), index: IndexId(from.number()?) }
+        }
         5 => Definition::Truncate {
             tables: from.list(|from| Ok(TableId(from.number()?)))?,
             restart_identity: from.flag()?,

@@ -83,9 +83,10 @@ impl LogWriter {
         let header = SegmentHeader { number, file: randomness.next(), database };
         let name = segment_name(number);
         let spare = Arc::new(Spare::default());
-        let file = start_segment(&*directory, &spare, header, segment_size).map_err(|f| match f {
-            WriteFault::Fatal(error) | WriteFault::Refused(error) => error,
-        })?;
+        let file =
+            start_segment(&*directory, &spare, header, segment_size).map_err(|f| match f {
+                WriteFault::Fatal(error) | WriteFault::Refused(error) => error,
+            })?;
         let capacity = file.len().map_err(|e| file_error("read", &name, &e))?;
         Ok(LogWriter {
             directory,

@@ -232,6 +232,23 @@ impl Table {
         self.insert_from(&mut writer, &NewRows { rows, first: RowId(0), ids: Some(ids) }, begin);
     }
 
+    /// Writer: the id that the next row will have; it is taken. The log names a row before it is stored.
+    pub fn reserve_row_id(&self) -> RowId {
+        self.writer.lock().next_rows(1)
+    }
+
+    /// Ids from here on were never given.
+    pub fn next_row_id(&self) -> RowId {
+        self.writer.lock().row_to_come()
+    }
+
+    /// Recovery: ids below `id` count as given.
+    pub fn raise_next_row_id(&self, id: RowId) {
+        if let Some(last) = id.0.checked_sub(1) {
+            self.writer.lock().skip_row(RowId(last));
+        }
+    }
+
     fn insert_from<R: AsRef<[Value]>>(
         &self,
         writer: &mut TableWriter,

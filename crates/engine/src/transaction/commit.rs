@@ -68,11 +68,8 @@ impl Rebase<'_> {
         }
         let first = workspace.set.newest_change(key.0, key.1).is_none();
         let is_insert = matches!(self.change, Change::Insert { .. });
-        let outdated = if first && !is_insert {
-            self.has_changed(key.1)?
-        } else {
-            recomputed.contains(&key)
-        };
+        let outdated =
+            if first && !is_insert { self.has_changed(key.1)? } else { recomputed.contains(&key) };
         if !outdated {
             workspace.set.adopt(self.change.clone());
             return Ok(());
@@ -123,8 +120,7 @@ impl Reevaluation {
     pub(crate) fn apply(&self, relation: &Relation, row: Vec<Value>) -> Result<Option<Vec<Value>>> {
         let excluded = self.excluded.as_deref().unwrap_or_default();
         let types = [&relation.types[..], &relation.types[..]].concat();
-        let parameters =
-            Parameters { values: &self.parameters, types: &self.parameter_types };
+        let parameters = Parameters { values: &self.parameters, types: &self.parameter_types };
         let joined = Joined(&row, excluded);
         let evaluation = Evaluation { row: &joined, types: &types, parameters };
         if !evaluation.all(&self.predicates)? {
@@ -149,9 +145,8 @@ pub(crate) fn refresh(workspace: &mut Workspace<'_>, table: TableId, id: RowId) 
     let mut recomputed = Vec::new();
     for &position in &chain {
         let again = match workspace.set.change(position) {
-            Change::Update { again: Some(again), .. } | Change::Delete { again: Some(again), .. } => {
-                again.clone()
-            }
+            Change::Update { again: Some(again), .. }
+            | Change::Delete { again: Some(again), .. } => again.clone(),
             _ => return Ok(()),
         };
         let Some(new) = again.apply(&relation, row)? else { return Ok(()) };

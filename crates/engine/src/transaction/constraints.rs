@@ -97,8 +97,7 @@ fn check_unique(
 /// 23505 in PostgreSQL's words.
 pub(crate) fn duplicate_key(relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Error {
     let schema = index.schema();
-    let message =
-        format!("duplicate key value violates unique constraint \"{}\"", schema.name);
+    let message = format!("duplicate key value violates unique constraint \"{}\"", schema.name);
     let detail = format!("{} already exists.", shown_key(relation, &schema.columns, key));
     Error::new(SqlState::UniqueViolation, message)
         .detail(detail)
@@ -150,9 +149,8 @@ fn parent_missing(
     let parent = workspace.relation(reference.key.parent)?;
     let columns = &reference.key.columns;
     let key: Vec<_> = columns.iter().map(|column| row[column.index()].borrow()).collect();
-    let message = format!(
-        "insert or update on table \"{child}\" violates foreign key constraint \"{name}\""
-    );
+    let message =
+        format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\"");
     let shown = shown_key(relation, columns, &key);
     Ok(Error::new(SqlState::ForeignKeyViolation, message)
         .detail(format!("{shown} is not present in table \"{}\".", parent.schema.name))
@@ -180,8 +178,7 @@ fn check_children(
         if rows.is_empty() {
             continue;
         }
-        let action =
-            if new.is_some() { reference.key.on_update } else { reference.key.on_delete };
+        let action = if new.is_some() { reference.key.on_update } else { reference.key.on_delete };
         if action == ForeignKeyAction::NoAction {
             return Err(still_referenced(relation, &child, reference, old));
         }

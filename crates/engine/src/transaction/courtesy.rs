@@ -83,6 +83,10 @@ impl Exposed {
         self.rows.insert(row);
     }
 
+    pub(crate) fn has_holds(&self) -> bool {
+        self.holder.is_some()
+    }
+
     fn number(&self) -> Option<u64> {
         self.holder.as_ref().map(|holder| holder.number)
     }

@@ -20,7 +20,7 @@ mod write_set;
 
 pub use crate::types::Definition;
 pub(crate) use commit::{rebase, refresh};
-pub(crate) use constraints::{check_changes, duplicate_key};
+pub(crate) use constraints::check_changes;
 pub(crate) use courtesy::Exposed;
 pub use courtesy::{Courtesy, HOLD};
 pub use evaluate::{Evaluation, Joined, Parameters, Row, ViewRow, compare};

@@ -6,9 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::storage::{Index, Store, Table};
-use crate::types::{
-    ColumnId, DataType, Error, ForeignKey, Result, SqlState, TableId, TableSchema,
-};
+use crate::types::{ColumnId, DataType, Error, ForeignKey, Result, SqlState, TableId, TableSchema};
 
 /// All tables.
 #[derive(Debug, Default)]

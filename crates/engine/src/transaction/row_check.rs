@@ -99,8 +99,7 @@ fn null_value(relation: &Relation, row: &[Value], column: &str) -> Error {
 
 fn check_violated(relation: &Relation, row: &[Value], check: &Check) -> Error {
     let (table, name) = (&relation.schema.name, &check.name);
-    let message =
-        format!("new row for relation \"{table}\" violates check constraint \"{name}\"");
+    let message = format!("new row for relation \"{table}\" violates check constraint \"{name}\"");
     Error::new(SqlState::CheckViolation, message)
         .detail(failing_row(relation, row))
         .constraint(&**table, &**name)

@@ -63,11 +63,7 @@ impl<'a> Workspace<'a> {
     }
 
     /// Where the seen version of a stored row lies, and a view to read it with.
-    pub fn stored(
-        &mut self,
-        relation: &Relation,
-        id: RowId,
-    ) -> Option<(Arc<TableView>, Location)> {
+    pub fn stored(&mut self, relation: &Relation, id: RowId) -> Option<(Arc<TableView>, Location)> {
         match self.sight {
             Sight::At(_) => {
                 let view = self.view(relation);

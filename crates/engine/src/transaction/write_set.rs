@@ -326,6 +326,11 @@ impl WriteSet {
         self.keys.truncate(mark.0);
     }
 
+    /// Whether others may wait for this transaction.
+    pub(crate) fn has_holds(&self) -> bool {
+        self.exposed.has_holds()
+    }
+
     /// Forgets everything, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use super::statement::Run;
 use crate::plan::{ConflictAction, InsertPlan, InsertSource, OnConflict};
-use crate::transaction::{
-    Evaluation, Joined, Reevaluation, Relation, check_row,
-};
+use crate::transaction::{Evaluation, Joined, Reevaluation, Relation, check_row};
 use crate::types::{Error, Result, RowId, SequenceId, SqlState, Value, ValueRef};
 
 pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
@@ -17,14 +15,12 @@ pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
         check_row(&relation, &mut row, &plan.checks)?;
         match &plan.on_conflict {
             None => drop(add(run, plan, row, false)),
-            Some(on_conflict) => {
-                match conflicting(run, &relation, on_conflict, &row) {
-                    None => affected.push(add(run, plan, row, true)),
-                    Some(id) => {
-                        resolve(run, plan, &relation, on_conflict, id, row, &mut affected)?;
-                    }
+            Some(on_conflict) => match conflicting(run, &relation, on_conflict, &row) {
+                None => affected.push(add(run, plan, row, true)),
+                Some(id) => {
+                    resolve(run, plan, &relation, on_conflict, id, row, &mut affected)?;
                 }
-            }
+            },
         }
     }
     Ok(())
@@ -58,9 +54,8 @@ fn new_row(
 fn narrow(value: &mut Value, data_type: crate::types::DataType) -> Result<()> {
     use crate::types::DataType;
     let Value::BigInt(wide) = *value else { return Ok(()) };
-    let out_of_range = |_| {
-        Error::new(SqlState::NumericOutOfRange, format!("{data_type} out of range"))
-    };
+    let out_of_range =
+        |_| Error::new(SqlState::NumericOutOfRange, format!("{data_type} out of range"));
     *value = match data_type {
         DataType::SmallInt => Value::SmallInt(i16::try_from(wide).map_err(out_of_range)?),
         DataType::Integer => Value::Integer(i32::try_from(wide).map_err(out_of_range)?),

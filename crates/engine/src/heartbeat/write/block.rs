@@ -1,0 +1,130 @@
+//! Statements of transaction blocks: they run on the session's thread, over a snapshot and the block's own set.
+
+use super::statement::run;
+use super::{LOOK, Shared, WriteHeartbeat};
+use crate::heartbeat::WriteOutcome;
+use crate::plan::WritePlan;
+use crate::storage::Snapshot;
+use crate::transaction::{Change, Isolation, Relations, Sight, Workspace, WriteSet, refresh};
+use crate::types::{Result, RowId, TableId, Value};
+
+/// Whether a block may read its own pending changes now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exposure {
+    /// It may; take the snapshot of the statement now.
+    Ready,
+    /// Somebody else is ahead with one of the rows: ask again after this time.
+    Wait(std::time::Duration),
+}
+
+impl WriteHeartbeat {
+    /// Runs a write of a block. After an error the set is as before.
+    pub fn write_in_transaction(
+        &self,
+        plan: &WritePlan,
+        parameters: &[Value],
+        snapshot: &Snapshot,
+        isolation: Isolation,
+        set: &mut WriteSet,
+    ) -> Result<WriteOutcome> {
+        let shared = &*self.shared;
+        let mark = set.mark();
+        let relations = shared.relations.load();
+        let sight = Sight::At(snapshot.version());
+        let mut workspace = Workspace::new(&relations, sight, set);
+        let again = isolation == Isolation::ReadCommitted;
+        match run(&shared.store, &mut workspace, plan, parameters, again) {
+            Ok(effect) => {
+                shared.show(set, &effect.shown);
+                let (rows, returning) = (effect.rows, effect.returning);
+                Ok(WriteOutcome { version: snapshot.version(), rows, returning })
+            }
+            Err(error) => {
+                set.rollback_to(mark);
+                Err(error)
+            }
+        }
+    }
+
+    /// Prepares a READ COMMITTED block for reading its own changes of a table: from then on others let it go
+    /// first for a moment, and what it reads is what its commit will write. See
+    /// [`Courtesy`](crate::transaction::Courtesy).
+    pub fn expose(&self, set: &mut WriteSet, table: TableId) -> Exposure {
+        let shared = &*self.shared;
+        let rows = unexposed(set, table);
+        if rows.is_empty() {
+            return Exposure::Ready;
+        }
+        let now = shared.environment.clock.now();
+        if !shared.courtesy.hold(&mut set.exposed, &rows, now) {
+            return Exposure::Wait(LOOK);
+        }
+        shared.between_writes();
+        let relations = shared.relations.load();
+        let snapshot = shared.store.snapshot();
+        if rows.iter().any(|row| in_flight(&relations, *row, &snapshot)) {
+            return Exposure::Wait(LOOK);
+        }
+        let sight = Sight::At(snapshot.version());
+        for (table, id) in rows {
+            let mut workspace = Workspace::new(&relations, sight, set);
+            if changed_since_base(workspace.set, &relations, (table, id)) {
+                // An error shows again at commit, where it belongs to a statement that can report it.
+                let _ = refresh(&mut workspace, table, id);
+            }
+            set.exposed.mark((table, id));
+        }
+        Exposure::Ready
+    }
+}
+
+impl Shared {
+    /// RETURNING has shown rows: their values are no longer free to change, and others should wait a moment.
+    fn show(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) {
+        let stored: Vec<_> =
+            rows.iter().copied().filter(|(_, id)| !WriteSet::is_provisional(*id)).collect();
+        if stored.is_empty() {
+            return;
+        }
+        // Where somebody else holds a row this set goes on without, and may meet a conflict.
+        self.courtesy.hold(&mut set.exposed, &stored, self.environment.clock.now());
+        stored.into_iter().for_each(|row| set.exposed.mark(row));
+    }
+}
+
+/// The stored rows of a table that a set changes and that its client has not seen so.
+fn unexposed(set: &WriteSet, table: TableId) -> Vec<(TableId, RowId)> {
+    let mut rows: Vec<_> = set
+        .changes()
+        .filter(|change| matches!(change, Change::Update { .. } | Change::Delete { .. }))
+        .map(Change::row_key)
+        .filter(|key| {
+            key.0 == table && !WriteSet::is_provisional(key.1) && !set.exposed.contains(*key)
+        })
+        .collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+/// Whether a row was changed by a write that is not published yet.
+fn in_flight(relations: &Relations, (table, id): (TableId, RowId), snapshot: &Snapshot) -> bool {
+    let newest = relations.get(table).ok().and_then(|relation| relation.table.newest(id));
+    newest.is_some_and(|(_, begin, end)| {
+        begin > snapshot.version()
+            || end > snapshot.version() && end != crate::types::Version::INFINITY
+    })
+}
+
+fn changed_since_base(
+    set: &WriteSet,
+    relations: &Relations,
+    (table, id): (TableId, RowId),
+) -> bool {
+    let base = set.newest_change(table, id).and_then(Change::base);
+    let newest = relations.get(table).ok().and_then(|relation| relation.table.newest(id));
+    match (base, newest) {
+        (Some(base), Some((_, begin, _))) => begin > base,
+        _ => false,
+    }
+}

@@ -1,0 +1,139 @@
+//! Slow work beside the write heartbeat: checkpoints, and making the next log segment ahead.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::Shared;
+use super::turn::{answer, outcome};
+use crate::heartbeat::WriteReceiver;
+use crate::log::{CheckpointSource, TableSource, write_checkpoint};
+use crate::storage::Sequence;
+use crate::types::Result;
+
+enum Task {
+    Checkpoint(CheckpointSource, Vec<WriteReceiver>),
+    Spare,
+}
+
+/// Tasks of the housekeeping thread. At most one checkpoint waits: a newer one takes its place and answers for
+/// both.
+#[derive(Default)]
+pub(super) struct Housekeeping {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    tasks: VecDeque<Task>,
+    stopping: bool,
+}
+
+impl std::fmt::Debug for Housekeeping {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Housekeeping")
+    }
+}
+
+impl Housekeeping {
+    /// Starts a checkpoint of what is published now: called between two turns.
+    pub fn checkpoint(
+        &self,
+        shared: &Shared,
+        sequence: u64,
+        segment: u64,
+        sequences: Vec<(Arc<Sequence>, i64, bool)>,
+        mut receivers: Vec<WriteReceiver>,
+    ) {
+        let snapshot = shared.store.snapshot();
+        let table = |table: Arc<crate::storage::Table>| TableSource {
+            next_row_id: table.next_row_id(),
+            view: table.view(snapshot.version()),
+        };
+        let tables = shared.store.tables().into_iter().map(table).collect();
+        let described = |(sequence, last, called): (Arc<Sequence>, i64, bool)| {
+            (sequence.schema().clone(), last, called)
+        };
+        let source = CheckpointSource {
+            sequence,
+            segment,
+            tables,
+            snapshot,
+            sequences: sequences.into_iter().map(described).collect(),
+            entries: shared.entries.with_prefix(""),
+        };
+        let mut state = self.state.lock();
+        state.tasks.retain_mut(|task| match task {
+            Task::Checkpoint(_, waiting) => {
+                receivers.append(waiting);
+                false
+            }
+            Task::Spare => true,
+        });
+        state.tasks.push_back(Task::Checkpoint(source, receivers));
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Has a log segment made ahead.
+    pub fn prepare_spare(&self) {
+        self.state.lock().tasks.push_front(Task::Spare);
+        self.wake.notify_one();
+    }
+
+    /// The thread ends after the task that it is at; what waits is dropped.
+    pub fn stop(&self) {
+        self.state.lock().stopping = true;
+        self.wake.notify_all();
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut state = self.state.lock();
+        loop {
+            if state.stopping {
+                return None;
+            }
+            if let Some(task) = state.tasks.pop_front() {
+                return Some(task);
+            }
+            self.wake.wait(&mut state);
+        }
+    }
+}
+
+impl Shared {
+    /// The housekeeping thread.
+    pub(super) fn keep_house(&self, spare: Arc<crate::log::Spare>, segment_size: u64) {
+        let Some(data) = &self.data else { return };
+        let mut last = 0;
+        while let Some(task) = self.housekeeping.next() {
+            match task {
+                Task::Spare => {
+                    if let Err(error) = spare.prepare(&*data.directory, segment_size) {
+                        tracing::warn!(%error, "could not make a log segment ahead");
+                    }
+                }
+                Task::Checkpoint(source, receivers) => {
+                    let (sequence, version) = (source.sequence, source.snapshot.version());
+                    let result = if sequence > last { self.checkpoint(source) } else { Ok(()) };
+                    match &result {
+                        Ok(()) => last = sequence,
+                        Err(error) => tracing::warn!(%error, "could not write a checkpoint"),
+                    }
+                    for receiver in receivers {
+                        answer(receiver, result.clone().map(|()| outcome(version)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn checkpoint(&self, source: CheckpointSource) -> Result<()> {
+        let Some(data) = &self.data else { return Ok(()) };
+        let randomness = &*self.environment.randomness;
+        let segments = self.store.segments();
+        write_checkpoint(&*data.directory, randomness, data.database, segments, &source)
+    }
+}

@@ -1,0 +1,152 @@
+//! Opening: recovery, then the threads.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+
+use super::housekeeping::Housekeeping;
+use super::queue::{Queue, Work};
+use super::sequences::Reservations;
+use super::turn::Writer;
+use super::{Shared, WriteHeartbeat};
+use crate::env::Environment;
+use crate::heartbeat::WriteReceiver;
+use crate::log::{DataDirectory, Entries, LogWriter, recover};
+use crate::plan::WritePlan;
+use crate::storage::Store;
+use crate::transaction::{Courtesy, Definition, Isolation, Relations, WriteSet};
+use crate::types::{Error, Result, SequenceId, SqlState, Value};
+
+/// Sizes that tests make small.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// Bytes of a log segment.
+    pub segment_size: u64,
+    /// Bytes of log after which a checkpoint is written.
+    pub checkpoint_bytes: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Tuning { segment_size: 16 << 20, checkpoint_bytes: 256 << 20 }
+    }
+}
+
+impl WriteHeartbeat {
+    /// Recovers what the data directory has (or starts empty) and starts the threads.
+    pub fn open(
+        environment: Environment,
+        data: Option<&Path>,
+        workers: usize,
+        queue_limit: usize,
+        tuning: Tuning,
+    ) -> Result<WriteHeartbeat> {
+        let workers = workers.max(1);
+        let data = data.map(|path| DataDirectory::open(&environment, path)).transpose()?;
+        let recovered = match &data {
+            Some(data) => Some(recover(&environment, data, workers, tuning.segment_size)?),
+            None => None,
+        };
+        let (store, entries, version, log) = match recovered {
+            Some(r) => (r.store, r.entries, r.version, Some(r.writer)),
+            None => {
+                let store = Store::new(workers);
+                let version = store.published();
+                (store, Entries::default(), version, None)
+            }
+        };
+        let spare = log.as_ref().map(|log: &LogWriter| log.spare().clone());
+        let mut reservations = Reservations::default();
+        reservations.refresh(&store);
+        let shared = Arc::new(Shared {
+            environment,
+            relations: ArcSwap::from_pointee(Relations::of(&store)),
+            store,
+            entries,
+            courtesy: Arc::new(Courtesy::default()),
+            queue: Queue::new(queue_limit),
+            writer: Mutex::new(Writer::new(version, log, reservations, tuning.checkpoint_bytes)),
+            writing: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            data,
+            housekeeping: Housekeeping::default(),
+        });
+        let thread = spawn(&shared, "write", |shared| shared.thread())?;
+        let housekeeping = match spare {
+            Some(spare) => Some(spawn(&shared, "housekeeping", move |shared| {
+                shared.keep_house(spare, tuning.segment_size)
+            })?),
+            None => None,
+        };
+        Ok(WriteHeartbeat { shared, thread: Some(thread), housekeeping })
+    }
+
+    /// What is stored.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.shared.store
+    }
+
+    /// See [`crate::heartbeat::Engine::write`].
+    pub fn write(&self, plan: Arc<WritePlan>, parameters: Box<[Value]>, receiver: WriteReceiver) {
+        self.shared.submit(Work::Write(plan, parameters), receiver);
+    }
+
+    /// See [`crate::heartbeat::Engine::commit`].
+    pub fn commit(&self, set: WriteSet, isolation: Isolation, receiver: WriteReceiver) {
+        if set.is_empty() {
+            let version = self.shared.store.published();
+            return receiver(Ok(super::turn::outcome(version)));
+        }
+        self.shared.submit(Work::Commit(set, isolation), receiver);
+    }
+
+    /// See [`crate::heartbeat::Engine::define`].
+    pub fn define(&self, definition: Definition, receiver: WriteReceiver) {
+        self.shared.submit(Work::Define(definition), receiver);
+    }
+
+    /// See [`crate::heartbeat::Engine::set_sequence`].
+    pub fn set_sequence(
+        &self,
+        sequence: SequenceId,
+        last: i64,
+        called: bool,
+        receiver: WriteReceiver,
+    ) {
+        self.shared.submit(Work::SetSequence(sequence, last, called), receiver);
+    }
+
+    /// See [`crate::heartbeat::Engine::reserve_sequences`].
+    pub fn reserve_sequences(&self, receiver: WriteReceiver) {
+        self.shared.submit(Work::Reserve, receiver);
+    }
+
+    /// See [`crate::heartbeat::Engine::entry`].
+    pub fn entry(&self, key: &str) -> Option<Arc<[u8]>> {
+        self.shared.entries.get(key)
+    }
+
+    /// See [`crate::heartbeat::Engine::entries`].
+    pub fn entries(&self, prefix: &str) -> Vec<(String, Arc<[u8]>)> {
+        self.shared.entries.with_prefix(prefix)
+    }
+
+    /// See [`crate::heartbeat::Engine::checkpoint`].
+    pub fn checkpoint(&self, receiver: WriteReceiver) {
+        self.shared.submit(Work::Checkpoint, receiver);
+    }
+}
+
+fn spawn(
+    shared: &Arc<Shared>,
+    name: &str,
+    body: impl FnOnce(&Shared) + Send + 'static,
+) -> Result<std::thread::JoinHandle<()>> {
+    let own = shared.clone();
+    shared.environment.threads.spawn(name, Box::new(move || body(&own))).map_err(|error| {
+        Error::new(SqlState::IoError, format!("could not start thread \"{name}\": {error}"))
+    })
+}

@@ -1,0 +1,283 @@
+//! A write heartbeat, a few tables and plans for them.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, Int32Array, cast::AsArray};
+
+use crate::env::{Environment, SimulatedDirectory};
+use crate::heartbeat::write::{Exposure, Tuning, WriteHeartbeat};
+use crate::heartbeat::{WriteOutcome, WriteReceiver};
+use crate::plan::{
+    DeletePlan, InsertPlan, InsertSource, OnConflict, OutputColumn, UpdatePlan, WriteAction,
+    WritePlan,
+};
+use crate::storage::Snapshot;
+use crate::transaction::{Definition, Isolation, Overlay, WriteSet, every_row};
+use crate::types::*;
+
+pub const T: TableId = TableId(1);
+
+pub fn column(name: &str, data_type: DataType, not_null: bool) -> ColumnSchema {
+    ColumnSchema {
+        name: name.into(),
+        data_type,
+        not_null,
+        default: ColumnDefault::None,
+        dropped: false,
+        missing: Value::Null,
+    }
+}
+
+pub fn unique(id: u32, name: &str, columns: &[u32], primary: bool) -> IndexSchema {
+    IndexSchema {
+        id: IndexId(id),
+        name: name.into(),
+        columns: columns.iter().map(|c| ColumnId(*c)).collect(),
+        kind: IndexKind::Ordered,
+        unique: true,
+        primary,
+        constraint: true,
+    }
+}
+
+/// `t (id integer primary key, v integer, name varchar(5))`
+pub fn table(id: TableId, name: &str) -> TableSchema {
+    TableSchema {
+        id,
+        schema: "public".into(),
+        name: name.into(),
+        columns: vec![
+            column("id", DataType::Integer, true),
+            column("v", DataType::Integer, false),
+            column("name", DataType::Varchar(5), false),
+        ],
+        indexes: vec![unique(id.0 * 10, &format!("{name}_pkey"), &[0], true)],
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+    }
+}
+
+/// `column + parameter` over integers; panics where the sum is 666, fails where it is 667.
+#[derive(Debug)]
+pub struct Add(pub [usize; 1], pub [usize; 1]);
+
+impl Expression for Add {
+    fn columns(&self) -> &[usize] {
+        &self.0
+    }
+    fn parameters(&self) -> &[usize] {
+        &self.1
+    }
+    fn data_type(&self) -> DataType {
+        DataType::Integer
+    }
+    fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        parameters: &[ArrayRef],
+        _: usize,
+    ) -> Result<ArrayRef> {
+        let (a, b) = (columns[0].as_primitive::<Int32Type>(), parameters[0].as_primitive());
+        let b: &Int32Array = b;
+        let sum = arrow_array::Int32Array::from_iter(
+            a.iter().zip(b.iter()).map(|(a, b)| Some(a?.wrapping_add(b?))),
+        );
+        assert!(!sum.iter().flatten().any(|v| v == 666), "an evil number");
+        if sum.iter().flatten().any(|v| v == 667) {
+            return Err(Error::new(SqlState::DivisionByZero, "division by zero"));
+        }
+        Ok(Arc::new(sum))
+    }
+    fn text(&self) -> &str {
+        "column + parameter"
+    }
+}
+
+pub fn int(value: i32) -> Value {
+    Value::Integer(value)
+}
+
+fn plan(action: WriteAction, parameters: usize, returning: Vec<Scalar>) -> Arc<WritePlan> {
+    let column = |_: &Scalar| OutputColumn { name: "r".into(), data_type: DataType::Integer };
+    let output = returning.iter().map(column).collect();
+    let parameters = vec![DataType::Integer; parameters];
+    Arc::new(WritePlan { action, returning, output, parameters, text: "test".into() })
+}
+
+fn id_is(parameter: usize) -> Vec<Predicate> {
+    let (comparison, value) = (Comparison::Equal, Scalar::Parameter(parameter));
+    vec![Predicate::Compare { column: 0, comparison, value }]
+}
+
+/// `INSERT INTO table VALUES ($1, $2, $3)`
+pub fn insert_into(table: TableId, on_conflict: Option<OnConflict>) -> Arc<WritePlan> {
+    let row = (0..3).map(|i| InsertSource::Scalar(Scalar::Parameter(i))).collect();
+    let action = InsertPlan { table, rows: vec![row], on_conflict, checks: Vec::new() };
+    let mut plan = (*plan(WriteAction::Insert(action), 2, Vec::new())).clone();
+    plan.parameters.push(DataType::Varchar(5));
+    Arc::new(plan)
+}
+
+/// `UPDATE table SET v = v + $2 WHERE id = $1`
+pub fn add_to(table: TableId, returning: bool) -> Arc<WritePlan> {
+    let sum = Scalar::Expression(Arc::new(Add([1], [1])));
+    let assignments = vec![(ColumnId(1), sum)];
+    let update = UpdatePlan { table, predicates: id_is(0), assignments, checks: Vec::new() };
+    let returning = if returning { vec![Scalar::Column(1)] } else { Vec::new() };
+    plan(WriteAction::Update(update), 2, returning)
+}
+
+/// `UPDATE table SET column = $2 WHERE predicates`
+pub fn set_where(table: TableId, column: u32, predicates: Vec<Predicate>) -> Arc<WritePlan> {
+    let assignments = vec![(ColumnId(column), Scalar::Parameter(1))];
+    let update = UpdatePlan { table, predicates, assignments, checks: Vec::new() };
+    plan(WriteAction::Update(update), 2, Vec::new())
+}
+
+/// `UPDATE table SET column = $2 WHERE id = $1`
+pub fn set_by_id(table: TableId, column: u32) -> Arc<WritePlan> {
+    set_where(table, column, id_is(0))
+}
+
+/// `column op literal`
+pub fn compare(column: usize, comparison: Comparison, value: i32) -> Predicate {
+    Predicate::Compare { column, comparison, value: Scalar::Literal(int(value)) }
+}
+
+/// `DELETE FROM table WHERE predicates`
+pub fn delete_where(table: TableId, predicates: Vec<Predicate>) -> Arc<WritePlan> {
+    plan(WriteAction::Delete(DeletePlan { table, predicates }), 0, Vec::new())
+}
+
+/// `DELETE FROM table WHERE id = $1`
+pub fn delete_by_id(table: TableId) -> Arc<WritePlan> {
+    plan(WriteAction::Delete(DeletePlan { table, predicates: id_is(0) }), 1, Vec::new())
+}
+
+pub struct Fixture {
+    pub writes: WriteHeartbeat,
+}
+
+pub const TUNING: Tuning = Tuning { segment_size: 2048, checkpoint_bytes: 4096 };
+
+impl Fixture {
+    /// Without a data directory, with `t`.
+    pub fn in_memory() -> Fixture {
+        let writes = WriteHeartbeat::open(Environment::system(), None, 2, 1000, Tuning::default());
+        let fixture = Fixture { writes: writes.unwrap() };
+        fixture.define(Definition::CreateTable(table(T, "t"))).unwrap();
+        fixture
+    }
+
+    /// What the simulated directory has.
+    pub fn on(directory: &Arc<SimulatedDirectory>, tuning: Tuning) -> Result<Fixture> {
+        let environment = Environment::simulated(directory.clone(), 7);
+        let path = std::path::Path::new("data");
+        WriteHeartbeat::open(environment, Some(path), 2, 1000, tuning)
+            .map(|writes| Fixture { writes })
+    }
+
+    fn wait(&self, submit: impl FnOnce(WriteReceiver)) -> Result<WriteOutcome> {
+        let (sender, receiver) = mpsc::channel();
+        submit(Box::new(move |outcome| drop(sender.send(outcome))));
+        receiver.recv().expect("every write is answered")
+    }
+
+    pub fn define(&self, definition: Definition) -> Result<WriteOutcome> {
+        self.wait(|receiver| self.writes.define(definition, receiver))
+    }
+
+    pub fn write(&self, plan: &Arc<WritePlan>, parameters: &[Value]) -> Result<WriteOutcome> {
+        self.wait(|receiver| self.writes.write(plan.clone(), parameters.into(), receiver))
+    }
+
+    pub fn insert(&self, id: i32, v: i32) -> Result<WriteOutcome> {
+        self.write(&insert_into(T, None), &[int(id), int(v), Value::Null])
+    }
+
+    pub fn checkpoint(&self) -> Result<WriteOutcome> {
+        self.wait(|receiver| self.writes.checkpoint(receiver))
+    }
+
+    pub fn commit(&self, set: WriteSet, isolation: Isolation) -> Result<WriteOutcome> {
+        self.wait(|receiver| self.writes.commit(set, isolation, receiver))
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        self.writes.store().snapshot()
+    }
+
+    /// `(id, v)` of all rows that a snapshot sees, by id.
+    pub fn rows_at(&self, table: TableId, snapshot: &Snapshot, set: &WriteSet) -> Vec<(i32, i32)> {
+        let view = self.writes.store().table(table).unwrap().view(snapshot.version());
+        let mut rows = Vec::new();
+        let pair = |row: &[Value]| match (&row[0], &row[1]) {
+            (Value::Integer(id), Value::Integer(v)) => (*id, *v),
+            (Value::Integer(id), _) => (*id, i32::MIN),
+            other => panic!("{other:?}"),
+        };
+        every_row(&view, |location| {
+            if set.lookup(table, view.row_id(location)) == Overlay::Untouched {
+                rows.push(pair(&view.row(location)));
+            }
+        });
+        rows.extend(set.rows(table).map(|(_, row)| pair(row)));
+        rows.sort_unstable();
+        rows
+    }
+
+    pub fn rows(&self) -> Vec<(i32, i32)> {
+        self.rows_at(T, &self.snapshot(), &WriteSet::new())
+    }
+
+    pub fn begin(&self, isolation: Isolation) -> Block<'_> {
+        Block { fixture: self, isolation, snapshot: self.snapshot(), set: WriteSet::new() }
+    }
+}
+
+/// A transaction block, as a session keeps it.
+pub struct Block<'a> {
+    fixture: &'a Fixture,
+    isolation: Isolation,
+    snapshot: Snapshot,
+    pub set: WriteSet,
+}
+
+impl Block<'_> {
+    fn statement(&mut self) {
+        if self.isolation == Isolation::ReadCommitted {
+            self.snapshot = self.fixture.snapshot();
+        }
+    }
+
+    pub fn write(&mut self, plan: &Arc<WritePlan>, parameters: &[Value]) -> Result<WriteOutcome> {
+        self.statement();
+        let (isolation, snapshot) = (self.isolation, self.snapshot.clone());
+        let writes = &self.fixture.writes;
+        writes.write_in_transaction(plan, parameters, &snapshot, isolation, &mut self.set)
+    }
+
+    pub fn rows(&mut self) -> Vec<(i32, i32)> {
+        if self.isolation == Isolation::ReadCommitted {
+            while let Exposure::Wait(pause) = self.fixture.writes.expose(&mut self.set, T) {
+                std::thread::sleep(pause);
+            }
+        }
+        self.statement();
+        self.fixture.rows_at(T, &self.snapshot, &self.set)
+    }
+
+    pub fn value(&mut self, id: i32) -> Option<i32> {
+        self.rows().into_iter().find(|row| row.0 == id).map(|row| row.1)
+    }
+
+    pub fn commit(self) -> Result<WriteOutcome> {
+        self.fixture.commit(self.set, self.isolation)
+    }
+}
+
+pub fn state<T>(result: Result<T>) -> Result<T, SqlState> {
+    result.map_err(|error| error.state)
+}

@@ -1,0 +1,213 @@
+//! Hermitage's table: what REPEATABLE READ prevents and READ COMMITTED allows. Where PostgreSQL blocks the second
+//! writer, ours finds out at commit.
+
+use super::fixture::*;
+use crate::transaction::Isolation::{ReadCommitted, RepeatableRead};
+use crate::types::{Comparison, SqlState};
+
+const CONFLICT: SqlState = SqlState::SerializationFailure;
+
+fn two_rows() -> Fixture {
+    let f = Fixture::in_memory();
+    f.insert(1, 10).unwrap();
+    f.insert(2, 20).unwrap();
+    f
+}
+
+#[test]
+fn g0_write_cycles() {
+    let f = two_rows();
+    let (mut a, mut b) = (f.begin(RepeatableRead), f.begin(RepeatableRead));
+    a.write(&set_by_id(T, 1), &[int(1), int(11)]).unwrap();
+    b.write(&set_by_id(T, 1), &[int(1), int(12)]).unwrap();
+    a.write(&set_by_id(T, 1), &[int(2), int(21)]).unwrap();
+    a.commit().unwrap();
+    b.write(&set_by_id(T, 1), &[int(2), int(22)]).unwrap();
+    assert_eq!(state(b.commit()).unwrap_err(), CONFLICT);
+    assert_eq!(f.rows(), [(1, 11), (2, 21)]);
+}
+
+#[test]
+fn g1a_aborted_reads_g1b_intermediate_reads_g1c_circular_flow() {
+    for isolation in [ReadCommitted, RepeatableRead] {
+        let f = two_rows();
+        let (mut a, mut b) = (f.begin(isolation), f.begin(isolation));
+        a.write(&set_by_id(T, 1), &[int(1), int(101)]).unwrap();
+        assert_eq!(b.value(1), Some(10));
+        a.write(&set_by_id(T, 1), &[int(1), int(11)]).unwrap();
+        assert_eq!(b.value(1), Some(10));
+        b.write(&set_by_id(T, 1), &[int(2), int(22)]).unwrap();
+        assert_eq!((a.value(2), b.value(1)), (Some(20), Some(10)));
+        drop(a);
+        b.commit().unwrap();
+        assert_eq!(f.rows(), [(1, 10), (2, 22)]);
+    }
+}
+
+#[test]
+fn otv_observed_transaction_vanishes() {
+    let f = two_rows();
+    let mut a = f.begin(ReadCommitted);
+    a.write(&set_by_id(T, 1), &[int(1), int(11)]).unwrap();
+    a.write(&set_by_id(T, 1), &[int(2), int(19)]).unwrap();
+    let mut b = f.begin(ReadCommitted);
+    b.write(&set_by_id(T, 1), &[int(1), int(12)]).unwrap();
+    a.commit().unwrap();
+    let mut c = f.begin(ReadCommitted);
+    assert_eq!(c.rows(), [(1, 11), (2, 19)]);
+    b.write(&set_by_id(T, 1), &[int(2), int(18)]).unwrap();
+    assert_eq!(c.rows(), [(1, 11), (2, 19)]);
+    b.commit().unwrap();
+    assert_eq!(c.rows(), [(1, 12), (2, 18)]);
+}
+
+#[test]
+fn pmp_predicate_many_preceders() {
+    let f = two_rows();
+    let (mut a, mut b) = (f.begin(RepeatableRead), f.begin(ReadCommitted));
+    assert_eq!(a.value(3), None);
+    f.insert(3, 30).unwrap();
+    assert_eq!(a.value(3), None);
+    assert_eq!(b.value(3), Some(30));
+    // Write predicates: a deletes what another has meanwhile moved.
+    let f = two_rows();
+    let mut a = f.begin(RepeatableRead);
+    f.write(&set_by_id(T, 1), &[int(1), int(20)]).unwrap();
+    let plan = delete_where(T, vec![compare(1, Comparison::Equal, 20)]);
+    assert_eq!(a.write(&plan, &[]).unwrap().rows, 1);
+    a.commit().unwrap();
+    assert_eq!(f.rows(), [(1, 20)]);
+}
+
+#[test]
+fn p4_lost_update() {
+    let f = two_rows();
+    let (mut a, mut b) = (f.begin(RepeatableRead), f.begin(RepeatableRead));
+    assert_eq!((a.value(1), b.value(1)), (Some(10), Some(10)));
+    a.write(&set_by_id(T, 1), &[int(1), int(11)]).unwrap();
+    b.write(&set_by_id(T, 1), &[int(1), int(11)]).unwrap();
+    a.commit().unwrap();
+    assert_eq!(state(b.commit()).unwrap_err(), CONFLICT);
+}
+
+#[test]
+fn g_single_read_skew() {
+    let f = two_rows();
+    let mut a = f.begin(RepeatableRead);
+    assert_eq!(a.value(1), Some(10));
+    let mut b = f.begin(RepeatableRead);
+    b.write(&set_by_id(T, 1), &[int(1), int(12)]).unwrap();
+    b.write(&set_by_id(T, 1), &[int(2), int(18)]).unwrap();
+    b.commit().unwrap();
+    assert_eq!(a.value(2), Some(20));
+    let plan = delete_where(T, vec![compare(1, Comparison::Equal, 20)]);
+    a.write(&plan, &[]).unwrap();
+    assert_eq!(state(a.commit()).unwrap_err(), CONFLICT);
+}
+
+#[test]
+fn g2_item_write_skew_is_allowed_by_snapshot_isolation() {
+    let f = two_rows();
+    let (mut a, mut b) = (f.begin(RepeatableRead), f.begin(RepeatableRead));
+    a.write(&set_by_id(T, 1), &[int(1), int(11)]).unwrap();
+    b.write(&set_by_id(T, 1), &[int(2), int(21)]).unwrap();
+    a.commit().unwrap();
+    b.commit().unwrap();
+    assert_eq!(f.rows(), [(1, 11), (2, 21)]);
+}
+
+#[test]
+fn read_committed_computes_hot_rows_again() {
+    let f = two_rows();
+    let (mut a, mut b) = (f.begin(ReadCommitted), f.begin(ReadCommitted));
+    a.write(&add_to(T, false), &[int(1), int(1)]).unwrap();
+    b.write(&add_to(T, false), &[int(1), int(2)]).unwrap();
+    b.write(&add_to(T, false), &[int(1), int(4)]).unwrap();
+    f.write(&add_to(T, false), &[int(1), int(8)]).unwrap();
+    a.commit().unwrap();
+    b.commit().unwrap();
+    assert_eq!(f.rows(), [(1, 25), (2, 20)]);
+}
+
+#[test]
+fn what_the_client_was_told_does_not_change_silently() {
+    // Told "UPDATE 1", but the row no longer qualifies.
+    let f = two_rows();
+    let mut a = f.begin(ReadCommitted);
+    let plan = set_where(T, 1, vec![compare(1, Comparison::Equal, 10)]);
+    assert_eq!(a.write(&plan, &[int(0), int(11)]).unwrap().rows, 1);
+    f.write(&set_by_id(T, 1), &[int(1), int(5)]).unwrap();
+    assert_eq!(state(a.commit()).unwrap_err(), CONFLICT);
+    // The row is gone.
+    let mut a = f.begin(ReadCommitted);
+    a.write(&add_to(T, false), &[int(1), int(1)]).unwrap();
+    f.write(&delete_by_id(T), &[int(1)]).unwrap();
+    assert_eq!(state(a.commit()).unwrap_err(), CONFLICT);
+}
+
+#[test]
+fn a_shown_value_is_what_commit_writes() {
+    let f = two_rows();
+    let mut a = f.begin(ReadCommitted);
+    a.write(&add_to(T, false), &[int(1), int(1)]).unwrap();
+    // Somebody commits before a looks: a sees its change on top of that.
+    f.write(&add_to(T, false), &[int(1), int(100)]).unwrap();
+    assert_eq!(a.value(1), Some(111));
+    // Somebody tries to commit after a has looked: it waits until a is done.
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| f.write(&add_to(T, false), &[int(1), int(1000)]).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        a.commit().unwrap();
+        other.join().unwrap();
+    });
+    assert_eq!(f.rows()[0], (1, 1111));
+}
+
+#[test]
+fn a_holder_that_sleeps_delays_others_once() {
+    let f = two_rows();
+    let mut a = f.begin(ReadCommitted);
+    let outcome = a.write(&add_to(T, true), &[int(1), int(1)]).unwrap();
+    assert_eq!(outcome.returning.unwrap().rows(), 1);
+    let start = std::time::Instant::now();
+    f.write(&add_to(T, false), &[int(1), int(100)]).unwrap();
+    assert!(start.elapsed() < crate::transaction::HOLD * 2);
+    assert_eq!(state(a.commit()).unwrap_err(), CONFLICT);
+    assert_eq!(f.rows()[0], (1, 110));
+}
+
+#[test]
+fn exposed_rows_of_many_clients_never_conflict() {
+    let f = two_rows();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let mut block = f.begin(ReadCommitted);
+                    block.write(&add_to(T, false), &[int(1), int(3)]).unwrap();
+                    block.value(1).unwrap();
+                    block.write(&add_to(T, false), &[int(2), int(3)]).unwrap();
+                    block.commit().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(f.rows(), [(1, 310), (2, 320)]);
+}
+
+#[test]
+fn savepoints_and_failed_statements_leave_nothing() {
+    let f = two_rows();
+    let mut a = f.begin(ReadCommitted);
+    a.write(&set_by_id(T, 1), &[int(1), int(11)]).unwrap();
+    let mark = a.set.mark();
+    a.write(&set_by_id(T, 1), &[int(1), int(12)]).unwrap();
+    a.write(&delete_by_id(T), &[int(2)]).unwrap();
+    assert_eq!(a.rows(), [(1, 12)]);
+    assert!(a.write(&insert_into(T, None), &[int(1), int(0), crate::types::Value::Null]).is_err());
+    assert_eq!(a.rows(), [(1, 12)]);
+    a.set.rollback_to(mark);
+    assert_eq!(a.rows(), [(1, 11), (2, 20)]);
+    a.commit().unwrap();
+    assert_eq!(f.rows(), [(1, 11), (2, 20)]);
+}

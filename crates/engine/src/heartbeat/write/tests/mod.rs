@@ -1,0 +1,8 @@
+//! Tests of the write side, from submitting to what a reader sees.
+
+mod constraints;
+mod crash;
+mod fixture;
+mod isolation;
+mod twin;
+mod writes;

@@ -1,0 +1,444 @@
+//! One turn of the write heartbeat.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::apply::{RowChange, net_changes};
+use super::queue::{Request, Work};
+use super::sequences::Reservations;
+use super::statement::{Effect, run};
+use super::{Shared, define};
+use crate::heartbeat::{WriteOutcome, WriteReceiver};
+use crate::log::{Encoder, LogWriter, WriteFault, apply_definition, stopped};
+use crate::plan::WritePlan;
+use crate::transaction::{
+    Definition, HOLD, Isolation, Relations, Sight, Workspace, WriteSet, rebase,
+};
+use crate::types::{Error, Result, SequenceId, SqlState, Value, Version};
+
+/// A record is closed at this size: what one turn holds in memory.
+const LARGEST_RECORD: usize = 256 << 20;
+/// Rows of work on reclaiming after a turn, per change of the turn, and at least.
+const RECLAIM_PER_CHANGE: usize = 4;
+const RECLAIM_AT_LEAST: usize = 64;
+
+/// The state that turns hand on to each other.
+pub(super) struct Writer {
+    /// The newest published version.
+    pub published: Version,
+    /// `None` keeps nothing.
+    pub log: Option<LogWriter>,
+    pub reservations: Reservations,
+    /// Bytes of log after which a checkpoint is due.
+    pub checkpoint_bytes: u64,
+    /// The operations of the turn's record, behind space for its header.
+    pub record: Encoder,
+    scratch: WriteSet,
+    incoming: VecDeque<Request>,
+    /// Requests that wait for somebody's hold.
+    deferred: Vec<Request>,
+    /// Committed sets: their holds end when the commit is visible.
+    finished: Vec<WriteSet>,
+    /// Whether holds have ended that others may wait for.
+    released: bool,
+    answers: Vec<(WriteReceiver, Result<WriteOutcome>)>,
+    checkpoints: Vec<WriteReceiver>,
+    changes: usize,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("published", &self.published).finish_non_exhaustive()
+    }
+}
+
+/// What came of a request.
+enum Fate {
+    /// Applied, or failed without a trace.
+    Done(Result<WriteOutcome>),
+    /// Somebody holds a row of it.
+    Held,
+    /// It has its place in the next record.
+    Full,
+}
+
+impl Writer {
+    pub fn new(
+        published: Version,
+        log: Option<LogWriter>,
+        reservations: Reservations,
+        checkpoint_bytes: u64,
+    ) -> Writer {
+        Writer {
+            published,
+            log,
+            reservations,
+            checkpoint_bytes,
+            record: Encoder { bytes: LogWriter::start_record(Vec::new()) },
+            scratch: WriteSet::new(),
+            incoming: VecDeque::new(),
+            deferred: Vec::new(),
+            finished: Vec::new(),
+            released: false,
+            answers: Vec::new(),
+            checkpoints: Vec::new(),
+            changes: 0,
+        }
+    }
+
+    fn present(&self) -> Version {
+        self.published.next()
+    }
+
+    /// Takes what waits and runs it; whether there is more that can be run now.
+    pub fn turn(&mut self, shared: &Shared) -> bool {
+        let mut requests = std::mem::take(&mut self.incoming);
+        // Those that waited came first.
+        for request in self.deferred.drain(..).rev() {
+            requests.push_front(request);
+        }
+        shared.queue.take(&mut requests);
+        self.changes = 0;
+        while let Some(request) = requests.pop_front() {
+            self.request(shared, request);
+            if !self.incoming.is_empty() {
+                break;
+            }
+        }
+        self.incoming.append(&mut requests);
+        self.end(shared);
+        shared.queue.set_look_again(!self.deferred.is_empty());
+        let released = std::mem::take(&mut self.released) && !self.deferred.is_empty();
+        !self.incoming.is_empty() || !shared.queue.is_empty() || released
+    }
+
+    fn request(&mut self, shared: &Shared, request: Request) {
+        let Request { work, receiver, patience } = request;
+        if shared.stopped.load(Ordering::Acquire) {
+            return self.answers.push((receiver, Err(stopped())));
+        }
+        if matches!(work, Work::Checkpoint) {
+            return self.checkpoints.push(receiver);
+        }
+        let now = shared.environment.clock.now();
+        let impatient = patience.is_some_and(|end| now >= end);
+        shared.writing.fetch_add(1, Ordering::SeqCst);
+        let fate = self.guarded(shared, &work, (!impatient).then_some(now));
+        shared.writing.fetch_add(1, Ordering::SeqCst);
+        match fate {
+            Fate::Done(result) => {
+                self.answers.push((receiver, result));
+                if let Work::Commit(set, _) = work {
+                    self.finished.push(set);
+                }
+            }
+            Fate::Held => {
+                let patience = patience.or(Some(now + HOLD));
+                self.deferred.push(Request { work, receiver, patience });
+            }
+            Fate::Full => self.incoming.push_front(Request { work, receiver, patience }),
+        }
+    }
+
+    /// A panic while a write is computed is that write's fault alone; one while it is applied leaves storage
+    /// in doubt and stops everything.
+    fn guarded(&mut self, shared: &Shared, work: &Work, now: Option<Duration>) -> Fate {
+        let length = self.record.bytes.len();
+        let mut applying = false;
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.run(shared, work, now, &mut applying)));
+        self.scratch.clear();
+        match outcome {
+            Ok(Ok(fate)) => fate,
+            Ok(Err(error)) => {
+                self.record.bytes.truncate(length);
+                Fate::Done(Err(error))
+            }
+            Err(_) => {
+                self.record.bytes.truncate(length);
+                let error = Error::new(SqlState::InternalError, "the write ended in a panic");
+                if applying {
+                    self.stop(shared, "a panic while a write was applied");
+                }
+                Fate::Done(Err(error))
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        shared: &Shared,
+        work: &Work,
+        now: Option<Duration>,
+        applying: &mut bool,
+    ) -> Result<Fate> {
+        match work {
+            Work::Write(plan, parameters) => {
+                let effect = self.compute(shared, plan, parameters)?;
+                self.commit(shared, effect, now, applying)
+            }
+            Work::Commit(source, isolation) => {
+                if held(shared, source, now) {
+                    return Ok(Fate::Held);
+                }
+                self.validate(shared, source, *isolation)?;
+                self.commit(shared, Effect::default(), None, applying)
+            }
+            Work::Define(definition) => self.define(shared, definition, applying),
+            Work::SetSequence(id, last, called) => self.set_sequence(shared, *id, *last, *called),
+            Work::Reserve => Ok(self.done(Effect::default())),
+            Work::Checkpoint => unreachable!("taken out before"),
+        }
+    }
+
+    fn workspace<'a>(
+        set: &'a mut WriteSet,
+        relations: &'a Relations,
+        published: Version,
+    ) -> Workspace<'a> {
+        let sight = Sight::Newest { published, present: published.next() };
+        Workspace::new(relations, sight, set)
+    }
+
+    fn compute(
+        &mut self,
+        shared: &Shared,
+        plan: &WritePlan,
+        parameters: &[Value],
+    ) -> Result<Effect> {
+        let relations = shared.relations.load();
+        let mut workspace = Writer::workspace(&mut self.scratch, &relations, self.published);
+        run(&shared.store, &mut workspace, plan, parameters, false)
+    }
+
+    fn validate(&mut self, shared: &Shared, source: &WriteSet, isolation: Isolation) -> Result<()> {
+        let relations = shared.relations.load();
+        let mut workspace = Writer::workspace(&mut self.scratch, &relations, self.published);
+        rebase(&mut workspace, source, isolation)
+    }
+
+    fn done(&self, effect: Effect) -> Fate {
+        let Effect { rows, returning, .. } = effect;
+        Fate::Done(Ok(WriteOutcome { version: self.present(), rows, returning }))
+    }
+
+    /// Gives the scratch set its place in the log and applies it.
+    fn commit(
+        &mut self,
+        shared: &Shared,
+        effect: Effect,
+        now: Option<Duration>,
+        applying: &mut bool,
+    ) -> Result<Fate> {
+        if held(shared, &self.scratch, now) {
+            return Ok(Fate::Held);
+        }
+        let set = std::mem::take(&mut self.scratch);
+        let relations = shared.relations.load();
+        let changes = net_changes(&relations, &set)?;
+        let fate = if self.log_changes(shared, &changes)? {
+            *applying = true;
+            let present = self.present();
+            changes.iter().for_each(|change| change.apply(present));
+            *applying = false;
+            self.changes += changes.len();
+            self.done(effect)
+        } else {
+            Fate::Full
+        };
+        drop(changes);
+        self.scratch = set;
+        Ok(fate)
+    }
+
+    fn log_changes(&mut self, shared: &Shared, changes: &[RowChange<'_>]) -> Result<bool> {
+        if self.log.is_none() {
+            return Ok(true);
+        }
+        let length = self.record.bytes.len();
+        for change in changes {
+            change.encode(self.published, &mut self.record);
+        }
+        self.has_place(shared, length)
+    }
+
+    /// Whether the record, grown from `length` bytes, has its place in the log. A record of this request alone
+    /// gets a new segment; 53100 where the disk has no room for one.
+    fn has_place(&mut self, shared: &Shared, length: usize) -> Result<bool> {
+        let Some(log) = &mut self.log else { return Ok(true) };
+        let needed = self.record.bytes.len() + self.reservations.space();
+        let alone = length == LogWriter::start_record(Vec::new()).len();
+        if log.fits(needed) && (alone || needed <= LARGEST_RECORD) {
+            return Ok(true);
+        }
+        if !alone {
+            self.record.bytes.truncate(length);
+            return Ok(false);
+        }
+        if needed > u32::MAX as usize / 2 {
+            return Err(Error::new(SqlState::ConfigurationLimit, "the transaction is too large"));
+        }
+        match log.make_room(needed) {
+            Ok(()) => {
+                shared.housekeeping.prepare_spare();
+                Ok(true)
+            }
+            Err(WriteFault::Refused(error)) => Err(error),
+            Err(WriteFault::Fatal(error)) => {
+                self.stop(shared, &error.message);
+                Err(error)
+            }
+        }
+    }
+
+    fn define(
+        &mut self,
+        shared: &Shared,
+        definition: &Definition,
+        applying: &mut bool,
+    ) -> Result<Fate> {
+        define::check(shared, definition, self.present())?;
+        let length = self.record.bytes.len();
+        self.record.define(definition);
+        if !self.has_place(shared, length)? {
+            return Ok(Fate::Full);
+        }
+        *applying = true;
+        apply_definition(&shared.store, &shared.entries, definition, self.present())?;
+        if !matches!(definition, Definition::PutEntry { .. }) {
+            shared.relations.store(Arc::new(Relations::of(&shared.store)));
+            self.reservations.refresh(&shared.store);
+        }
+        *applying = false;
+        self.changes += 1;
+        Ok(self.done(Effect::default()))
+    }
+
+    fn set_sequence(
+        &mut self,
+        shared: &Shared,
+        id: SequenceId,
+        last: i64,
+        called: bool,
+    ) -> Result<Fate> {
+        let sequence = shared.store.sequence(id).ok_or_else(|| {
+            Error::new(SqlState::UndefinedTable, format!("sequence with id {id} does not exist"))
+        })?;
+        let length = self.record.bytes.len();
+        self.record.reserve(id, last, called);
+        if !self.has_place(shared, length)? {
+            return Ok(Fate::Full);
+        }
+        sequence.set(last, called)?;
+        self.reservations.set(id, last, called);
+        Ok(self.done(Effect::default()))
+    }
+
+    /// Makes the turn durable and visible, and answers.
+    fn end(&mut self, shared: &Shared) {
+        let durable = self.sync(shared);
+        if durable && self.changes > 0 {
+            self.published = self.present();
+            shared.store.publish(self.published);
+        }
+        self.released = self.finished.iter().any(WriteSet::has_holds);
+        self.finished.clear();
+        let stopped_now = shared.stopped.load(Ordering::Acquire);
+        for (receiver, result) in self.answers.drain(..) {
+            let result = if stopped_now && result.is_ok() { Err(stopped()) } else { result };
+            answer(receiver, result);
+        }
+        self.start_checkpoint(shared);
+        if self.changes > 0 {
+            let budget = RECLAIM_AT_LEAST.max(self.changes * RECLAIM_PER_CHANGE);
+            shared.store.reclaim(self.present(), budget);
+        }
+    }
+
+    fn sync(&mut self, shared: &Shared) -> bool {
+        if shared.stopped.load(Ordering::Acquire) {
+            return false;
+        }
+        let Some(log) = &mut self.log else {
+            self.record.bytes = LogWriter::start_record(std::mem::take(&mut self.record.bytes));
+            return true;
+        };
+        let empty = LogWriter::start_record(Vec::new()).len();
+        self.reservations.encode(&mut self.record, false);
+        if self.record.bytes.len() == empty {
+            return true;
+        }
+        let appended = if log.fits(self.record.bytes.len()) {
+            log.append(&mut self.record.bytes, self.published.next())
+        } else {
+            // Only reservations of a turn without changes can get here.
+            log.make_room(self.record.bytes.len())
+                .and_then(|()| log.append(&mut self.record.bytes, self.published.next()))
+        };
+        self.record.bytes = LogWriter::start_record(std::mem::take(&mut self.record.bytes));
+        match appended {
+            Ok(()) => true,
+            Err(fault) => {
+                let message = fault.error().message.clone();
+                self.stop(shared, &message);
+                false
+            }
+        }
+    }
+
+    /// Nothing may be acknowledged from now on.
+    fn stop(&mut self, shared: &Shared, reason: &str) {
+        shared.stopped.store(true, Ordering::Release);
+        shared.environment.process.stop(reason);
+    }
+
+    fn start_checkpoint(&mut self, shared: &Shared) {
+        let Some(log) = &mut self.log else {
+            for receiver in self.checkpoints.drain(..) {
+                answer(receiver, Ok(outcome(self.published)));
+            }
+            return;
+        };
+        let due = log.written() >= self.checkpoint_bytes;
+        if (due || !self.checkpoints.is_empty()) && !shared.stopped.load(Ordering::Acquire) {
+            log.forget_written();
+            let (sequence, segment) = (log.last_sequence(), log.segment());
+            let sequences = self.reservations.positions();
+            let receivers = std::mem::take(&mut self.checkpoints);
+            shared.housekeeping.checkpoint(shared, sequence, segment, sequences, receivers);
+        }
+        let refused = shared.stopped.load(Ordering::Acquire);
+        for receiver in self.checkpoints.drain(..).filter(|_| refused) {
+            answer(receiver, Err(stopped()));
+        }
+    }
+
+    /// The last turn before a clean stop: sequences go on where they are, without a gap.
+    pub fn finish(&mut self, shared: &Shared) {
+        for request in self.deferred.drain(..).chain(self.incoming.drain(..)) {
+            answer(request.receiver, Err(stopped()));
+        }
+        if self.log.is_some() && !shared.stopped.load(Ordering::Acquire) {
+            self.reservations.encode(&mut self.record, true);
+            self.sync(shared);
+        }
+    }
+}
+
+/// Whether somebody else holds a row of the set; nobody waits without `now`.
+fn held(shared: &Shared, set: &WriteSet, now: Option<Duration>) -> bool {
+    now.is_some_and(|now| shared.courtesy.blocked_until(set, now).is_some())
+}
+
+pub(super) fn outcome(version: Version) -> WriteOutcome {
+    WriteOutcome { version, rows: 0, returning: None }
+}
+
+/// A receiver that panics harms nobody else.
+pub(super) fn answer(receiver: WriteReceiver, result: Result<WriteOutcome>) {
+    if catch_unwind(AssertUnwindSafe(|| receiver(result))).is_err() {
+        tracing::error!("the receiver of a write's outcome panicked");
+    }
+}
