@@ -19,6 +19,8 @@ mod join;
 mod kernel;
 mod limit;
 mod project;
+#[cfg(test)]
+mod reference;
 mod restrict;
 mod route;
 mod sort;

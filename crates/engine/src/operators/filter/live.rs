@@ -55,6 +55,13 @@ impl Live {
         }
     }
 
+    /// Rows that only one activation can want are all wanted by it.
+    pub fn simplify(&mut self, slots: SetId, batch: &Batch<'_>) {
+        if batch.sets.single(slots).is_some() {
+            self.tuples.sets = QuerySets::Uniform(slots);
+        }
+    }
+
     /// Keeps the slots that are in `sets` too, row by row.
     pub fn intersect(&mut self, sets: &[SetId], batch: &Batch<'_>) {
         let sets = self.tuples.sets.intersect_ids(sets, batch.sets);

@@ -212,8 +212,8 @@ fn is_in(
 ) -> Result<Vec<bool>> {
     let mut equal = vec![false; tuples.rows];
     let mut unknown: Vec<bool> = match array.logical_nulls() {
-        None => vec![false; tuples.rows],
-        Some(nulls) => nulls.iter().map(|valid| !valid).collect(),
+        Some(nulls) if !values.is_empty() => nulls.iter().map(|valid| !valid).collect(),
+        _ => vec![false; tuples.rows],
     };
     for value in values {
         if let Scalar::Column(other) = value {

@@ -105,6 +105,7 @@ fn one(
     live: &mut Live,
     faults: &mut Faults,
 ) {
+    live.simplify(slots, batch);
     if let Predicate::Or(arms) = predicate {
         return disjunction(arms, slots, batch, live, faults);
     }

@@ -166,6 +166,6 @@ mod tests {
         let numbers = key(&[&[Some(1), Some(1), Some(2), Some(1)]]).remove(0);
         assert_eq!(table.insert(&[names, numbers.clone()]), [0, 1, 2, 0]);
         let others: ArrayRef = Arc::new(StringViewArray::from(vec!["b", "b", "c", "a"]));
-        assert_eq!(table.find(&[others, numbers]), [1, NO_ID, NO_ID, 0]);
+        assert_eq!(table.find(&[others, numbers]), [1, 1, NO_ID, 0]);
     }
 }

@@ -1,0 +1,101 @@
+//! The twins of sort, Top-N, limit.
+
+use std::cmp::Ordering;
+
+use super::random::Random;
+use super::{Row, check};
+use crate::operators::{Cut, Faults, LimitState, SortBuild, SortNode, sort};
+use crate::plan::SortKey;
+use crate::types::DataType;
+
+fn compare(a: &Row, b: &Row, keys: &[SortKey]) -> Ordering {
+    for key in keys {
+        let (x, y) = (a[key.column].borrow(), b[key.column].borrow());
+        let order = match (x.is_null(), y.is_null()) {
+            (true, true) => Ordering::Equal,
+            (true, false) if key.nulls_first => Ordering::Less,
+            (true, false) => Ordering::Greater,
+            (false, true) if key.nulls_first => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) if key.descending => x.compare(y).reverse(),
+            (false, false) => x.compare(y),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+fn cut(rows: Vec<Row>, cut: Cut) -> Vec<Row> {
+    let fetch = usize::try_from(cut.fetch).unwrap_or(usize::MAX);
+    rows.into_iter().skip(cut.skip as usize).take(fetch).collect()
+}
+
+fn cuts(random: &mut Random, slots: usize) -> Vec<Cut> {
+    let mode = random.below(3);
+    let one = |random: &mut Random| match mode {
+        0 => Cut::ALL,
+        1 => Cut { skip: 0, fetch: random.below(6) as u64 },
+        _ => {
+            let fetch = [0, 1, 3, 20, u64::MAX][random.below(5)];
+            Cut { skip: random.below(4) as u64, fetch }
+        }
+    };
+    (0..slots).map(|_| one(random)).collect()
+}
+
+#[test]
+fn shared_sort_equals_alone() {
+    for seed in 0..500 {
+        let mut random = Random::new(seed);
+        let slots = random.slots();
+        let types = [random.data_type(), random.data_type(), DataType::Integer];
+        let activations = random.activations(slots, &[]);
+        let size = [10, 80, 400][random.below(3)];
+        let relation = random.relation(&types, size, slots);
+        let key = |random: &mut Random| SortKey {
+            column: random.below(3),
+            descending: random.chance(50),
+            nulls_first: random.chance(50),
+        };
+        let node = SortNode { keys: (0..random.below(4)).map(|_| key(&mut random)).collect() };
+        let cuts = cuts(&mut random, slots);
+        let chunks = random.chunks(&relation, &activations.sets);
+        activations.with(|batch| {
+            let mut faults = Faults::default();
+            let mut build = SortBuild::default();
+            chunks.into_iter().for_each(|chunk| build.add(&node, batch, chunk, &mut faults));
+            let output = sort(&node, batch, &cuts, vec![build], &mut faults);
+            check(seed, batch, &[output], &faults, true, |slot| {
+                let mut rows = relation.of(slot);
+                rows.sort_by(|a, b| compare(a, b, &node.keys));
+                Ok(cut(rows, cuts[slot.index()]))
+            });
+        });
+    }
+}
+
+#[test]
+fn shared_limit_equals_alone() {
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let slots = random.slots();
+        let activations = random.activations(slots, &[]);
+        let relation = random.relation(&[DataType::Integer, DataType::Text], 60, slots);
+        let cuts = cuts(&mut random, slots);
+        let chunks = random.chunks(&relation, &activations.sets);
+        activations.with(|batch| {
+            let mut state = LimitState::new(cuts.clone());
+            let mut output = Vec::new();
+            for chunk in chunks {
+                if !state.done() {
+                    output.push(state.limit(batch, chunk));
+                }
+            }
+            check(seed, batch, &output, &Faults::default(), true, |slot| {
+                Ok(cut(relation.of(slot), cuts[slot.index()]))
+            });
+        });
+    }
+}
