@@ -90,7 +90,8 @@ fn conjunction(
     }
 }
 
-fn may_fail(predicate: &Predicate) -> bool {
+/// Whether evaluating the predicate on a row may be an error.
+pub(super) fn may_fail(predicate: &Predicate) -> bool {
     match predicate {
         Predicate::Expression(_) | Predicate::Like { .. } => true,
         Predicate::Or(arms) => arms.iter().flatten().any(may_fail),

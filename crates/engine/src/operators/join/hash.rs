@@ -136,7 +136,7 @@ impl JoinTable {
             true => vec![if self.rows.rows > 0 { 0 } else { NO_ID }; left.rows],
             false => self.keys.find(&columns(&left, node.keys.iter().map(|key| key.0))),
         };
-        let join = Join { kind: node.kind, residuals: &node.residuals, users };
+        let join = Join { kind: node.kind, right_only: &[], residuals: &node.residuals, users };
         if !any_predicate(&node.residuals, users)
             && let Some(found) = self.existence(node.kind, batch, &ids)
         {

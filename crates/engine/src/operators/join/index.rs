@@ -10,13 +10,13 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 
 use super::output::{Join, Pairs};
-use crate::operators::filter::{any_predicate, qualify};
+use crate::operators::filter::{any_predicate, may_fail, qualify};
 use crate::operators::kernel::{KeyTable, scale_of};
 use crate::operators::{Batch, Faults, Users, restrict};
 use crate::plan::JoinKind;
 use crate::query_set::{QuerySets, SetId, Tuples};
-use crate::storage::{Index, TableView};
-use crate::types::{IndexId, Location, Predicate, ValueRef, array_cell};
+use crate::storage::{Bound, Index, TableView};
+use crate::types::{IndexId, Location, Predicate, Value, ValueRef, array_cell};
 
 /// A join whose inner (right) side is a base table reached by one of its indexes.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct IndexJoinNode {
     pub kind: JoinKind,
     /// The inner table's index.
     pub index: IndexId,
-    /// Outer columns, one per key column of the index. Several alternatives find the union of their matches
+    /// Outer columns, one per key column of the index, or fewer: the first ones of an ordered index. Several alternatives find the union of their matches
     /// (`inner.key IN (outer.a, outer.b)`).
     pub keys: Vec<Vec<usize>>,
     /// The inner rows' predicates, over the inner table's columns, one conjunction per variant.
@@ -42,6 +42,11 @@ pub struct IndexJoinState {
     users: Vec<Users>,
     /// The slots of all users.
     slots: SetId,
+    /// Inner predicates that cannot fail, by variant: they are asked of every inner row that anybody reaches.
+    sure: Vec<Vec<Predicate>>,
+    /// Those that may: they are asked of each activation's own pairs only, so that it fails only where it would
+    /// fail alone.
+    fallible: Vec<Vec<Predicate>>,
 }
 
 /// What a worker remembers from chunk to chunk.
@@ -70,7 +75,15 @@ impl IndexJoinState {
     ) -> IndexJoinState {
         let index = inner.table().index(node.index);
         let slots = users.iter().fold(SetId::EMPTY, |all, user| batch.sets.union(all, user.set));
+        let split = |keep: bool| {
+            let pick = |predicates: &Vec<Predicate>| {
+                predicates.iter().filter(|p| may_fail(p) == keep).cloned().collect()
+            };
+            node.inner.iter().map(pick).collect()
+        };
         IndexJoinState {
+            sure: split(false),
+            fallible: split(true),
             index: index.expect("a plan names indexes that exist"),
             users: users.to_vec(),
             slots,
@@ -92,12 +105,17 @@ impl IndexJoinState {
         let ids: Vec<Vec<u32>> = match outer.rows {
             0 => Vec::new(),
             _ => {
-                let find = |key: &Vec<usize>| self.find(node, batch, memo, key, &outer, faults);
+                let find = |key: &Vec<usize>| self.find(batch, memo, key, &outer, faults);
                 node.keys.iter().map(find).collect()
             }
         };
         let pairs = memo.pairs(&ids, outer.rows);
-        let join = Join { kind: node.kind, residuals: &node.residuals, users: &self.users };
+        let join = Join {
+            kind: node.kind,
+            right_only: &self.fallible,
+            residuals: &node.residuals,
+            users: &self.users,
+        };
         let matches = join.matches(batch, &outer, &memo.rows, pairs, faults);
         join.output(batch, outer, &memo.rows, matches)
     }
@@ -105,7 +123,6 @@ impl IndexJoinState {
     /// Key numbers of the outer rows; new keys are looked up.
     fn find(
         &self,
-        node: &IndexJoinNode,
         batch: &Batch<'_>,
         memo: &mut Memo,
         key: &[usize],
@@ -117,7 +134,7 @@ impl IndexJoinState {
         let ids = memo.keys.insert(&columns);
         if memo.keys.len() > known {
             let (ends, found) = self.probe(&columns, &ids, known);
-            let sets = self.inner_sets(node, batch, &found, faults);
+            let sets = self.inner_sets(batch, &found, faults);
             memo.extend(&ends, &found, sets.as_deref(), self.slots);
         }
         ids
@@ -131,27 +148,38 @@ impl IndexJoinState {
             if id as usize == known + ends.len() {
                 key.clear();
                 key.extend(columns.iter().map(|column| array_cell(column, row)));
-                self.inner.probe(&self.index, &key, &mut found);
+                self.look_up(&key, &mut found);
                 ends.push(found.len() as u32);
             }
         }
         (ends, found)
     }
 
+    fn look_up(&self, key: &[ValueRef<'_>], found: &mut Vec<Location>) {
+        if key.len() == self.index.schema().columns.len() {
+            return self.inner.probe(&self.index, key, found);
+        }
+        if key.iter().any(|value| value.is_null()) {
+            return;
+        }
+        let prefix: Vec<Value> = key.iter().map(|&value| ValueRef::to_owned(value)).collect();
+        let bound = Bound::Included(&prefix);
+        self.inner.range(&self.index, bound, bound, false, usize::MAX, found);
+    }
+
     /// The slots whose inner predicates each row meets; `None`: all slots, all rows.
     fn inner_sets(
         &self,
-        node: &IndexJoinNode,
         batch: &Batch<'_>,
         found: &[Location],
         faults: &mut Faults,
     ) -> Option<Vec<SetId>> {
-        if !any_predicate(&node.inner, &self.users) || found.is_empty() {
+        if !any_predicate(&self.sure, &self.users) || found.is_empty() {
             return None;
         }
         let all = QuerySets::Uniform(self.slots);
         let rows = Tuples::of_table(self.inner.clone(), found.to_vec(), all);
-        let sets = qualify(&node.inner, batch, &self.users, &rows, faults);
+        let sets = qualify(&self.sure, batch, &self.users, &rows, faults);
         Some(sets.ids(found.len(), batch.sets))
     }
 }

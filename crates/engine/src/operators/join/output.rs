@@ -18,6 +18,9 @@ pub struct Pairs {
 #[derive(Clone, Copy)]
 pub struct Join<'a> {
     pub kind: JoinKind,
+    /// Conditions over the right columns alone, by variant.
+    pub right_only: &'a [Vec<Predicate>],
+    /// Conditions over left ++ right columns, by variant.
     pub residuals: &'a [Vec<Predicate>],
     pub users: &'a [Users],
 }
@@ -67,7 +70,13 @@ impl Join<'_> {
         let left_sets = aligned(&left.sets, &pairs.left, left.rows);
         let right_sets = right.sets.take(&pairs.right);
         let sets = left_sets.intersect(&right_sets, rows, batch.sets);
-        let matches = Matches { pairs, sets }.wanted();
+        let mut matches = Matches { pairs, sets }.wanted();
+        if !self.right_only.is_empty() && any_predicate(self.right_only, self.users) {
+            let sets = matches.sets.clone();
+            let tuples = take_or_null(right, &matches.pairs.right, sets);
+            let sets = qualify(self.right_only, batch, self.users, &tuples, faults);
+            matches = Matches { sets, ..matches }.wanted();
+        }
         if matches.pairs.left.is_empty() || !any_predicate(self.residuals, self.users) {
             return matches;
         }

@@ -251,6 +251,17 @@ impl Random {
         (0..self.below(count + 1)).map(|_| self.predicate(types, parameters)).collect()
     }
 
+    /// A condition that fails where the first integer column is zero.
+    pub fn failing_quotient(&mut self, types: &[DataType]) -> Predicate {
+        let column = types.iter().position(|t| *t == DataType::Integer);
+        Predicate::Expression(Arc::new(Quotient {
+            columns: column.into_iter().collect(),
+            parameters: Vec::new(),
+            data_type: DataType::Boolean,
+            fails: true,
+        }))
+    }
+
     /// 60 divided by an integer column and, if there is one, by an integer parameter.
     pub fn quotient(
         &mut self,
