@@ -36,6 +36,7 @@ pub struct TableAccess {
     /// The types of the template's parameters.
     pub parameter_types: Arc<[DataType]>,
     pub(super) path: Option<IndexPath>,
+    pub(super) statistics: Arc<TableStatistics>,
     estimate: Estimate,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct IndexPath {
 }
 
 impl TableAccess {
-    /// Finds the cheapest index path by the table's statistics.
+    /// Finds the cheapest index path by the table's statistics, and keeps these for the batches to come.
     pub fn new(
         schema: &TableSchema,
         statistics: &TableStatistics,
@@ -82,7 +83,8 @@ impl TableAccess {
             probe_cost: path.as_ref().map_or(f64::INFINITY, |p| TableAccess::probe_cost(p.fetched)),
             scan_cost: rows * predicates.iter().map(predicate_cost).sum::<f64>().max(SCAN_COST),
         };
-        TableAccess { predicates, parameter_types, path, estimate }
+        let statistics = Arc::new(statistics.clone());
+        TableAccess { predicates, parameter_types, path, statistics, estimate }
     }
 
     /// Nanoseconds to fetch so many rows through an index.

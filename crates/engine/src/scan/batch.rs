@@ -9,7 +9,7 @@ use super::decision::{Decision, Undecided, decide, scan_cost};
 use super::probe::{Probe, probe_all};
 use super::selectivity::{filter_selectivity, pattern_selectivity};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
-use crate::storage::TableView;
+use crate::storage::{TableStatistics, TableView};
 use crate::transaction::Parameters;
 use crate::types::{ChunkId, ColumnId, DataType, Error, Location, Result, Slot, Value};
 
@@ -90,8 +90,8 @@ impl TableBatch {
             }
         }
         batch.decide(undecided, &mut riders);
-        if !riders.is_empty() {
-            batch.board(riders);
+        if let (Some(request), false) = (requests.first(), riders.is_empty()) {
+            batch.board(riders, &request.access.statistics);
         }
         batch
     }
@@ -145,7 +145,7 @@ impl TableBatch {
         if undecided.is_empty() {
             return;
         }
-        let table_rows = self.view.table().statistics().rows as f64;
+        let table_rows = undecided[0].1.statistics.rows as f64;
         let costs: Vec<Undecided> =
             undecided.iter().map(|(bound, access)| self.estimate(bound, access)).collect();
         let rides = decide(&costs, riders.len(), table_rows);
@@ -173,7 +173,7 @@ impl TableBatch {
 
     /// What an activation costs with its parameters known.
     fn estimate(&self, bound: &Bound, access: &TableAccess) -> Undecided {
-        let statistics = self.view.table().statistics();
+        let statistics = &access.statistics;
         let unknown = Default::default();
         let of = |column: usize| statistics.columns.get(column).unwrap_or(&unknown);
         let path = access.path.as_ref().expect("only activations with an index are undecided");
@@ -196,7 +196,7 @@ impl TableBatch {
     }
 
     /// Builds the scan of those who ride.
-    fn board(&mut self, riders: Vec<Bound>) {
+    fn board(&mut self, riders: Vec<Bound>, statistics: &TableStatistics) {
         self.decision.riding = riders.len();
         let (mut slots, mut queries) = (Vec::new(), Vec::new());
         for Bound { slot, conjunction, parameters } in riders {
@@ -217,7 +217,7 @@ impl TableBatch {
             && slots.iter().enumerate().all(|(number, slot)| slot.index() == number);
         let sets = if own { self.sets.clone() } else { Arc::new(SetTable::new(slots.len())) };
         let renumbering = (!own).then(|| Renumbering::onto(slots.iter().copied()));
-        let batch = ScanBatch::new(self.view.clone(), sets, queries);
+        let batch = ScanBatch::new(self.view.clone(), sets, queries, statistics);
         let errors = batch.errors().iter();
         self.errors.extend(errors.map(|(number, error)| (slots[number.index()], error.clone())));
         let chunks = self.view.chunks().iter();

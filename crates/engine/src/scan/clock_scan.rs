@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use super::conjunction::{BoundParameters, Conjunction};
 use super::expression::evaluate_for_many;
 use super::filter::{ColumnFilter, ColumnTest};
@@ -16,7 +18,7 @@ use super::optimizer::{self, Attribute, Pick};
 use super::row_test::{ChunkReader, RowTest, select_all};
 use super::rows::Rows;
 use crate::query_set::{QuerySets, SetId, SetTable, words};
-use crate::storage::{Chunk, ColumnSlice, TableView};
+use crate::storage::{Chunk, ColumnSlice, TableStatistics, TableView};
 use crate::types::{
     ChunkId, ColumnId, DataType, Error, Expression, Location, Predicate, Result, Slot,
 };
@@ -76,7 +78,12 @@ pub struct ChunkRows {
 
 impl ScanBatch {
     /// Chooses indexes and builds them.
-    pub fn new(view: Arc<TableView>, sets: Arc<SetTable>, queries: Vec<Query>) -> ScanBatch {
+    pub fn new(
+        view: Arc<TableView>,
+        sets: Arc<SetTable>,
+        queries: Vec<Query>,
+        statistics: &TableStatistics,
+    ) -> ScanBatch {
         assert_eq!(sets.slots(), queries.len(), "slots are the positions of queries");
         let types: Arc<[DataType]> = view.schema().columns.iter().map(|c| c.data_type).collect();
         let rows: usize = view.chunks().iter().map(|(_, chunk)| chunk.rows()).sum();
@@ -91,17 +98,16 @@ impl ScanBatch {
             view,
         };
         if queries.len() > 1 {
-            batch.build_indexes(&queries, rows);
+            batch.build_indexes(&queries, rows, statistics);
         }
         batch.build_residuals(queries, rows);
         batch
     }
 
-    fn build_indexes(&mut self, queries: &[Query], rows: usize) {
+    fn build_indexes(&mut self, queries: &[Query], rows: usize, statistics: &TableStatistics) {
         let conjunctions: Vec<&Conjunction> = queries.iter().map(|q| &q.conjunction).collect();
-        let statistics = self.view.table().statistics();
         let dictionary = |column| self.is_dictionary(ColumnId(column as u32));
-        let candidates = optimizer::candidates(&conjunctions, &statistics, dictionary);
+        let candidates = optimizer::candidates(&conjunctions, statistics, dictionary);
         self.picks = optimizer::pick(candidates, queries.len());
         for pick in &self.picks {
             let index = build_index(pick, &conjunctions, rows, &self.sets);
@@ -354,13 +360,15 @@ impl ScanBatch {
         let expressions = |slot: Slot| &self.residuals[slot.index()].expressions;
         let deepest = passed.iter().map(|(slot, _)| expressions(*slot).len()).max().unwrap_or(0);
         for depth in 0..deepest {
-            let mut order: Vec<usize> =
-                (0..passed.len()).filter(|&at| expressions(passed[at].0).len() > depth).collect();
-            let text = |at: usize| expressions(passed[at].0)[depth].text();
-            order.sort_by(|&a, &b| text(a).cmp(text(b)));
-            let groups: Vec<Vec<usize>> =
-                order.chunk_by(|&a, &b| text(a) == text(b)).map(<[usize]>::to_vec).collect();
-            for group in groups {
+            let mut groups: HashMap<(&str, Vec<DataType>), Vec<usize>> = HashMap::new();
+            for (at, (slot, _)) in passed.iter().enumerate() {
+                if let Some(expression) = expressions(*slot).get(depth) {
+                    let types = &self.residuals[slot.index()].parameters().types;
+                    let read = expression.parameters().iter().map(|&parameter| types[parameter]);
+                    groups.entry((expression.text(), read.collect())).or_default().push(at);
+                }
+            }
+            for group in groups.into_values() {
                 let pairs: Vec<(Slot, Vec<Location>)> = group
                     .iter()
                     .map(|&at| {

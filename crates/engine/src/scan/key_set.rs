@@ -12,6 +12,11 @@ pub trait Key: Ord + Clone + Hash + Debug {
     fn minimum() -> Self;
     /// The next larger key; `None` after the largest.
     fn successor(&self) -> Option<Self>;
+    /// The key whose successor this is, where keys are so dense that most have none. A string's successor is the
+    /// string with a zero byte, which no stored text has: such a bound is better said by the string itself.
+    fn predecessor(&self) -> Option<Self> {
+        None
+    }
 }
 
 impl Key for i64 {
@@ -41,6 +46,10 @@ impl Key for Box<[u8]> {
 
     fn successor(&self) -> Option<Box<[u8]>> {
         Some(self.iter().copied().chain([0]).collect())
+    }
+
+    fn predecessor(&self) -> Option<Box<[u8]>> {
+        self.strip_suffix(&[0]).map(Into::into)
     }
 }
 

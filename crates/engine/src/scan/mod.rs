@@ -24,6 +24,9 @@ mod row_test;
 mod rows;
 mod selectivity;
 
+#[cfg(test)]
+mod reference;
+
 pub use access::{Estimate, TableAccess};
 pub use batch::{Request, ScanOutput, TableBatch};
 pub use decision::Decision;

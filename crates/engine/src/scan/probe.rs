@@ -33,10 +33,18 @@ pub struct Probe {
 #[derive(Clone, Debug, PartialEq)]
 struct KeyRange {
     equal: Vec<Value>,
-    lower: Option<Value>,
-    upper: Option<Value>,
+    lower: Option<End>,
+    upper: Option<End>,
     /// `equal` is the whole key.
     whole: bool,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug, PartialEq)]
+struct End {
+    value: Value,
+    /// The value itself is in the range.
+    included: bool,
 }
 
 /// What the keys do not say already.
@@ -124,7 +132,9 @@ fn ranges(
         }
         exact.push(column);
         let extended = |key: &Vec<Value>| {
-            let with = |span: &Span| key.iter().chain(&span.lower).cloned().collect();
+            let with = |span: &Span| {
+                key.iter().chain(span.lower.as_ref().map(|end| &end.value)).cloned().collect()
+            };
             found.iter().map(with).collect::<Vec<Vec<Value>>>()
         };
         keys = keys.iter().flat_map(extended).collect();
@@ -148,11 +158,11 @@ fn ranges(
     Some((ranges.collect(), exact))
 }
 
-/// Keys from `lower` (in) to `upper` (out).
+/// Keys between two ends; of a point the lower end is the key.
 #[derive(Clone, Debug)]
 struct Span {
-    lower: Option<Value>,
-    upper: Option<Value>,
+    lower: Option<End>,
+    upper: Option<End>,
     point: bool,
 }
 
@@ -164,7 +174,7 @@ fn spans_of(filter: &ColumnFilter, data_type: DataType) -> Option<Vec<Span>> {
             DataType::Numeric { scale, .. } => Some(Value::Numeric(*key, scale)),
             _ => unreachable!("wide keys are numerics"),
         }),
-        ColumnFilter::Bytes(keys) => spans(keys, |key| bytes_value(key, data_type)),
+        ColumnFilter::Bytes(keys) => spans(keys, |key| Some(bytes_value(key, data_type))),
     }
 }
 
@@ -172,20 +182,21 @@ fn spans<K: Key>(keys: &KeySet<K>, value: impl Fn(&K) -> Option<Value>) -> Optio
     if keys.nulls() {
         return None;
     }
-    let minimum = K::minimum();
+    // A cut is the first key in, or the first key out.
+    let end = |cut: &K, lower: bool| match cut.predecessor() {
+        Some(before) => Some(End { value: value(&before)?, included: !lower }),
+        None => Some(End { value: value(cut)?, included: lower }),
+    };
     let span = |cuts: &[K]| {
         let point = cuts[0].successor().as_ref() == cuts.get(1);
-        let lower = (cuts[0] != minimum || point).then(|| value(&cuts[0]));
-        Some(Span {
-            lower: match lower {
-                Some(value) => Some(value?),
-                None => None,
-            },
-            upper: cuts.get(1).and_then(&value),
-            point,
-        })
+        let lower = match point {
+            true => Some(End { value: value(&cuts[0])?, included: true }),
+            false if cuts[0] == K::minimum() => None,
+            // A span whose lower end is no value of the type has no rows.
+            false => Some(end(&cuts[0], true)?),
+        };
+        Some(Span { lower, upper: cuts.get(1).and_then(|cut| end(cut, false)), point })
     };
-    // A span whose lower end is no value of the type has no rows.
     Some(keys.cuts().chunks(2).filter_map(span).collect())
 }
 
@@ -208,10 +219,10 @@ fn narrow_value(key: i64, data_type: DataType) -> Option<Value> {
     })
 }
 
-fn bytes_value(key: &[u8], data_type: DataType) -> Option<Value> {
+fn bytes_value(key: &[u8], data_type: DataType) -> Value {
     match data_type {
-        DataType::Bytea => Some(Value::Bytea(key.into())),
-        _ => Some(Value::Text(std::str::from_utf8(key).expect("keys of strings are text").into())),
+        DataType::Bytea => Value::Bytea(key.into()),
+        _ => Value::Text(std::str::from_utf8(key).expect("keys of strings are text").into()),
     }
 }
 
@@ -265,8 +276,8 @@ pub fn probe_all(view: &TableView, sets: &SetTable, types: &[DataType], probes: 
 
 fn compare_ranges(a: &KeyRange, b: &KeyRange) -> Ordering {
     let value = |a: &Value, b: &Value| a.borrow().compare(b.borrow());
-    let bound = |a: &Option<Value>, b: &Option<Value>| match (a, b) {
-        (Some(a), Some(b)) => value(a, b),
+    let bound = |a: &Option<End>, b: &Option<End>| match (a, b) {
+        (Some(a), Some(b)) => value(&a.value, &b.value).then(a.included.cmp(&b.included)),
         (a, b) => a.is_some().cmp(&b.is_some()),
     };
     let equal = a.equal.iter().zip(&b.equal).map(|(a, b)| value(a, b)).find(|order| order.is_ne());
@@ -333,16 +344,11 @@ impl Prober<'_> {
             let key: Vec<ValueRef<'_>> = range.equal.iter().map(Value::borrow).collect();
             return self.view.probe(&index, &key, &mut self.fetched);
         }
-        let with = |bound: &Option<Value>| -> Vec<Value> {
-            range.equal.iter().chain(bound).cloned().collect()
+        let with = |end: &Option<End>| -> Vec<Value> {
+            range.equal.iter().chain(end.as_ref().map(|end| &end.value)).cloned().collect()
         };
         let (lower, upper) = (with(&range.lower), with(&range.upper));
-        let lower = if lower.is_empty() { Bound::Unbounded } else { Bound::Included(&lower) };
-        let upper = match (&range.upper, upper.is_empty()) {
-            (_, true) => Bound::Unbounded,
-            (Some(_), false) => Bound::Excluded(&upper),
-            (None, false) => Bound::Included(&upper),
-        };
+        let (lower, upper) = (bound(&lower, &range.lower), bound(&upper, &range.upper));
         self.view.range(&index, lower, upper, false, usize::MAX, &mut self.fetched);
     }
 
@@ -367,6 +373,15 @@ impl Prober<'_> {
             }
         }
         Ok(passes)
+    }
+}
+
+/// The bound that a key prefix with or without an end makes.
+fn bound<'a>(key: &'a [Value], end: &Option<End>) -> Bound<'a> {
+    match end {
+        _ if key.is_empty() => Bound::Unbounded,
+        Some(End { included: false, .. }) => Bound::Excluded(key),
+        _ => Bound::Included(key),
     }
 }
 

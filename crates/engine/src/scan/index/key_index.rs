@@ -38,7 +38,12 @@ impl<K: Key> KeyIndex<K> {
             for (_, slot) in toggled {
                 current[slot.index() / 64] ^= 1 << (slot.0 % 64);
             }
-            index.bounds.push(toggled[0].0.clone());
+            // Below the smallest key there is nothing.
+            if *toggled[0].0 == K::minimum() {
+                index.sets.clear();
+            } else {
+                index.bounds.push(toggled[0].0.clone());
+            }
             index.sets.push(table.intern(&current));
         }
         index
