@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::append_buffer::Appended;
 use super::column_store::Column;
@@ -48,6 +48,8 @@ pub(super) struct Lives {
     /// Rows that have an end, and the greatest of those ends.
     pub ended: AtomicU32,
     pub max_end: AtomicU64,
+    /// The writer remembers this chunk for reclaiming.
+    pub is_candidate: AtomicBool,
     /// Packed locations of the versions replaced, [`packed_none`] where a row was new.
     pub previous: OnceLock<Appended<u64>>,
 }
@@ -81,6 +83,7 @@ impl Lives {
             end_all: AtomicU64::new(u64::MAX),
             ended: AtomicU32::new(0),
             max_end: AtomicU64::new(0),
+            is_candidate: AtomicBool::new(false),
             previous: OnceLock::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 
@@ -16,6 +17,8 @@ pub struct Store {
     snapshots: Arc<SnapshotRegistry>,
     tables: ArcSwap<BTreeMap<TableId, Arc<Table>>>,
     sequences: ArcSwap<BTreeMap<SequenceId, Arc<Sequence>>>,
+    /// Counts calls of [`Store::reclaim`].
+    turn: AtomicUsize,
 }
 
 impl Store {
@@ -27,6 +30,7 @@ impl Store {
             snapshots: Arc::new(SnapshotRegistry::new()),
             tables: ArcSwap::default(),
             sequences: ArcSwap::default(),
+            turn: AtomicUsize::new(0),
         })
     }
 
@@ -126,16 +130,127 @@ impl Store {
         assert!(version > self.published(), "rows are moved as versions that nobody sees yet");
         let oldest = self.oldest_snapshot();
         let mut budget = budget_rows;
-        for table in self.tables.load().values() {
+        // Another table is first each time, so that one busy table does not take every budget.
+        let tables = self.tables.load();
+        let first = self.turn.fetch_add(1, Ordering::Relaxed) % tables.len().max(1);
+        for table in tables.values().cycle().skip(first).take(tables.len()) {
             table.reclaim(oldest, version, &mut budget);
-            if budget == 0 {
-                return;
-            }
         }
     }
 
     /// Bytes held by tables, dictionaries and indexes.
     pub fn memory(&self) -> usize {
         self.tables.load().values().map(|table| table.memory()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::twin::{index_schema, table_schema};
+    use super::*;
+    use crate::types::{ColumnId, DataType, IndexId, IndexKind, RowId, Value, ValueRef};
+
+    const ACCOUNTS: i64 = 600;
+    const BALANCE: i64 = 1_000;
+
+    fn account(id: i64, balance: i64) -> Vec<Value> {
+        let name = format!("account number {id} with {balance}");
+        vec![Value::Integer(id as i32), Value::BigInt(balance), Value::Text(name.into())]
+    }
+
+    /// Sum, count and spot checks by key of what a fresh snapshot sees.
+    fn read(store: &Arc<Store>, table: &Arc<Table>, probe: i64) {
+        let snapshot = store.snapshot();
+        let view = table.view(snapshot.version());
+        let (mut sum, mut count, mut offsets) = (0, 0, Vec::new());
+        for (_, chunk) in view.chunks() {
+            let rows = chunk.rows() as u32;
+            offsets.clear();
+            chunk.visible(view.version(), 0..rows, &mut offsets);
+            for offset in &offsets {
+                let ValueRef::BigInt(balance) = chunk.cell(ColumnId(1), *offset) else {
+                    panic!("a balance is a bigint")
+                };
+                sum += balance;
+                count += 1;
+            }
+        }
+        assert_eq!((count, sum), (ACCOUNTS, ACCOUNTS * BALANCE), "at {}", view.version());
+        let (index, mut out) = (table.index(IndexId(0)).expect("the key"), Vec::new());
+        view.probe(&index, &[ValueRef::Integer(probe as i32)], &mut out);
+        let [location] = out[..] else { panic!("{} accounts {probe}", out.len()) };
+        let row = view.row(location);
+        let Value::BigInt(balance) = row[1] else { panic!("a balance is a bigint") };
+        assert_eq!(row, account(probe, balance));
+        let (index, mut out) = (table.index(IndexId(1)).expect("by balance"), Vec::new());
+        view.probe(&index, &[ValueRef::BigInt(balance)], &mut out);
+        assert!(out.contains(&location));
+    }
+
+    #[test]
+    fn readers_see_whole_transactions_while_a_writer_works() {
+        let store = Store::new(2);
+        let types = [DataType::Integer, DataType::BigInt, DataType::Text];
+        let indexes = vec![
+            index_schema(0, &[0], IndexKind::Ordered, true),
+            index_schema(1, &[1], IndexKind::Ordered, false),
+        ];
+        let table = store.create_table(table_schema(&types, indexes));
+        let rows: Vec<_> = (0..ACCOUNTS).map(|id| account(id, BALANCE)).collect();
+        table.insert_rows(&rows, Version(1));
+        store.publish(Version(1));
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for reader in 1..3 {
+                let (store, table, done) = (&store, &table, &done);
+                scope.spawn(move || {
+                    let mut probe = 0;
+                    while !done.load(Ordering::Relaxed) {
+                        probe = (probe + 37 * reader) % ACCOUNTS;
+                        read(store, table, probe);
+                    }
+                });
+            }
+            transfer(&store, &table);
+            done.store(true, Ordering::Relaxed);
+        });
+        assert!(table.memory() < 1 << 22, "{}", table.memory());
+    }
+
+    /// Moves money between accounts, deletes and inserts some, reclaims.
+    fn transfer(store: &Arc<Store>, table: &Arc<Table>) {
+        let mut rows: Vec<(RowId, i64)> =
+            (0..ACCOUNTS).map(|id| (RowId(id as u64), BALANCE)).collect();
+        for version in 2..4_000u64 {
+            let (from, to) =
+                (version as usize * 7 % rows.len(), version as usize * 13 % rows.len());
+            if from != to {
+                rows[from].1 -= version as i64 % 10;
+                rows[to].1 += version as i64 % 10;
+                for at in [from, to] {
+                    let (id, balance) = rows[at];
+                    table.update(id, &account(at as i64, balance), Version(version));
+                }
+            }
+            let again = version as usize * 17 % rows.len();
+            table.delete(rows[again].0, Version(version));
+            rows[again].0 = table.insert(&account(again as i64, rows[again].1), Version(version));
+            store.publish(Version(version));
+            store.reclaim(Version(version + 1), 50);
+        }
+    }
+
+    #[test]
+    fn tables_and_sequences_are_found_until_they_are_dropped() {
+        let store = Store::new(2);
+        let table = store.create_table(table_schema(&[DataType::Integer], Vec::new()));
+        table.insert(&[Value::Integer(1)], Version(1));
+        assert_eq!(store.tables().len(), 1);
+        assert!(store.memory() > 0);
+        store.drop_table(TableId(1));
+        assert!(store.table(TableId(1)).is_none());
+        assert_eq!(table.statistics().rows, 1);
     }
 }

@@ -318,7 +318,7 @@ impl Table {
         writer.seal(self);
         for (_, chunk) in self.chunks.load().chunks() {
             chunk.lives.end_all.fetch_min(version.0, Ordering::Relaxed);
-            writer.reclaimable(chunk.id);
+            writer.reclaimable(chunk);
         }
         self.live_rows.store(0, Ordering::Relaxed);
     }
@@ -410,5 +410,206 @@ fn display(value: ValueRef<'_>) -> String {
         ValueRef::Double(v) => v.to_string(),
         ValueRef::Text(v) => v.into(),
         other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::twin::{index_schema, table_schema};
+    use super::super::{Bound, ColumnSlice, Store};
+    use super::*;
+    use crate::types::{ColumnDefault, ColumnSchema, DataType, IndexKind, array_cell};
+
+    fn table(types: &[DataType]) -> (Arc<Store>, Arc<Table>) {
+        let store = Store::new(1);
+        let table = store.create_table(table_schema(types, Vec::new()));
+        (store, table)
+    }
+
+    fn integers(values: impl IntoIterator<Item = i32>) -> Vec<Vec<Value>> {
+        values.into_iter().map(|value| vec![Value::Integer(value)]).collect()
+    }
+
+    #[test]
+    fn an_index_over_existing_rows_finds_them_and_refuses_duplicates() {
+        let (store, table) = table(&[DataType::Integer]);
+        let first = table.insert_rows(&integers(0..1_000), Version(1));
+        table.update(first, &[Value::Integer(-5)], Version(2));
+        store.publish(Version(2));
+        let unique = index_schema(7, &[0], IndexKind::Ordered, true);
+        table.create_index(unique.clone()).expect("all keys differ");
+        let index = table.index(IndexId(7)).expect("just created");
+        let probe = |version, key| {
+            let mut out = Vec::new();
+            table.view(Version(version)).probe(&index, &[ValueRef::Integer(key)], &mut out);
+            out.len()
+        };
+        assert_eq!((probe(1, 0), probe(1, -5), probe(2, 0), probe(2, -5)), (1, 0, 0, 1));
+        assert_eq!(table.newest_holder(&index, &[ValueRef::BigInt(-5)]), Some(first));
+        assert_eq!(table.newest_holder(&index, &[ValueRef::Integer(0)]), None);
+        table.drop_index(IndexId(7));
+        table.insert(&[Value::Integer(17)], Version(3));
+        let error = table.create_index(unique).expect_err("17 occurs twice");
+        assert_eq!(error.state.code(), "23505");
+        assert_eq!(error.message, "could not create unique index \"i7\"");
+        assert_eq!(error.detail.as_deref(), Some("Key (c0)=(17) is duplicated."));
+        assert!(table.index(IndexId(7)).is_none() && table.schema().indexes.is_empty());
+    }
+
+    #[test]
+    fn unpublished_rows_have_holders_and_ended_rows_have_not() {
+        let (_store, table) = table(&[DataType::Integer]);
+        table.create_index(index_schema(1, &[0], IndexKind::Ordered, true)).expect("no rows");
+        let index = table.index(IndexId(1)).expect("just created");
+        let row = table.insert(&[Value::Integer(4)], Version(1));
+        let null = table.insert(&[Value::Null], Version(1));
+        assert_eq!(table.newest_holder(&index, &[ValueRef::Integer(4)]), Some(row));
+        assert_eq!(table.newest_holder(&index, &[ValueRef::Null]), None);
+        table.delete(row, Version(1));
+        assert_eq!(table.newest_holder(&index, &[ValueRef::Integer(4)]), None);
+        let again = table.insert(&[Value::Integer(4)], Version(1));
+        assert_eq!(table.newest_holder(&index, &[ValueRef::Integer(4)]), Some(again));
+        let mut out = Vec::new();
+        let view = table.view(Version(1));
+        view.range(&index, Bound::Unbounded, Bound::Unbounded, true, 9, &mut out);
+        let ids: Vec<RowId> = out.iter().map(|location| view.row_id(*location)).collect();
+        assert_eq!(ids, [null, again]);
+    }
+
+    fn added(name: &str, data_type: DataType, missing: Value) -> ColumnSchema {
+        ColumnSchema {
+            name: name.into(),
+            data_type,
+            not_null: false,
+            default: ColumnDefault::None,
+            dropped: false,
+            missing,
+        }
+    }
+
+    #[test]
+    fn columns_come_and_go() {
+        let (store, table) = table(&[DataType::Integer, DataType::Text]);
+        let old = table.insert(&[Value::Integer(1), Value::Text("one".into())], Version(1));
+        let before = table.view(Version(1));
+        let mut schema = TableSchema::clone(&table.schema());
+        schema.columns.push(added("n", DataType::Integer, Value::Integer(42)));
+        schema.columns[1].dropped = true;
+        table.alter(schema);
+        let mut schema = TableSchema::clone(&table.schema());
+        schema.columns.push(added("s", DataType::Text, Value::Text("a missing string".into())));
+        schema.columns.push(added("d", DataType::Date, Value::Null));
+        table.alter(schema);
+        let row = [
+            Value::Integer(2),
+            Value::Null,
+            Value::Integer(3),
+            Value::Text("new".into()),
+            Value::Date(9),
+        ];
+        let new = table.insert(&row, Version(2));
+        store.publish(Version(2));
+        let view = table.view(Version(2));
+        let at = [old, new].map(|row| view.resolve(row).expect("visible"));
+        let cells = |column| at.map(|location| view.cell(ColumnId(column), location).to_owned());
+        let missing = Value::Text("a missing string".into());
+        assert_eq!(cells(2), [Value::Integer(42), Value::Integer(3)]);
+        assert_eq!(cells(3), [missing.clone(), Value::Text("new".into())]);
+        assert_eq!(cells(4), [Value::Null, Value::Date(9)]);
+        for column in 2..5 {
+            let array = view.gather(ColumnId(column), &at);
+            let whole = view.array(ColumnId(column), at[0].chunk, 0..1);
+            assert_eq!(array_cell(&array, 0).to_owned(), cells(column)[0]);
+            assert_eq!(array_cell(&array, 1).to_owned(), cells(column)[1]);
+            assert_eq!(array_cell(&whole, 0).to_owned(), cells(column)[0]);
+        }
+        let chunk = view.chunk(at[0].chunk);
+        assert!(matches!(chunk.column(ColumnId(2)), ColumnSlice::Constant(Value::Integer(42), 1)));
+        assert_eq!(before.row(at[0]), [Value::Integer(1), Value::Text("one".into())]);
+        // An update brings the old row into the new shape.
+        table.update(old, &view.row(at[0]), Version(3));
+        let view = table.view(Version(3));
+        let location = view.resolve(old).expect("visible");
+        assert_eq!(view.cell(ColumnId(3), location).to_owned(), missing);
+        assert_eq!(view.cell(ColumnId(1), location), ValueRef::Null);
+    }
+
+    #[test]
+    fn truncated_rows_stay_for_older_snapshots() {
+        let (store, table) = table(&[DataType::Integer]);
+        table.create_index(index_schema(1, &[0], IndexKind::Ordered, true)).expect("no rows");
+        table.insert_rows(&integers(0..5_000), Version(1));
+        store.publish(Version(1));
+        let old = store.snapshot();
+        table.truncate(Version(2));
+        table.insert_rows(&integers(0..10), Version(2));
+        store.publish(Version(2));
+        store.reclaim(Version(3), usize::MAX);
+        let index = table.index(IndexId(1)).expect("an index");
+        let count = |version: Version| {
+            let (view, mut out) = (table.view(version), Vec::new());
+            view.range(&index, Bound::Unbounded, Bound::Unbounded, false, usize::MAX, &mut out);
+            out.len()
+        };
+        assert_eq!((count(old.version()), count(Version(2))), (5_000, 10));
+        assert_eq!(table.newest(RowId(0)).map(|newest| newest.2), Some(Version(2)));
+        let before = table.memory();
+        drop(old);
+        store.reclaim(Version(3), usize::MAX);
+        assert_eq!(count(Version(2)), 10);
+        assert_eq!(table.newest(RowId(0)), None);
+        assert!(table.memory() * 2 < before, "{} of {before}", table.memory());
+    }
+
+    #[test]
+    fn statistics_follow_the_rows() {
+        let (_store, table) = table(&[DataType::Integer, DataType::Text, DataType::Text]);
+        let row = |i: i32| {
+            let name = if i % 4 == 0 {
+                Value::Null
+            } else {
+                Value::Text(["a", "bcd"][i as usize % 2].into())
+            };
+            vec![Value::Integer(i - 10), name, Value::Text(format!("string number {i}").into())]
+        };
+        let rows: Vec<_> = (0..20_000).map(row).collect();
+        let first = table.insert_rows(&rows, Version(1));
+        table.delete(first, Version(2));
+        let statistics = table.statistics();
+        assert_eq!(statistics.rows, 19_999);
+        let [number, name, unique] = &statistics.columns[..] else { panic!("three columns") };
+        assert!((number.distinct - 20_000.0).abs() < 2_000.0, "{}", number.distinct);
+        assert_eq!(
+            (&number.min, &number.max),
+            (&Some(Value::Integer(-10)), &Some(Value::Integer(19_989)))
+        );
+        assert_eq!((name.null_share, name.distinct.round()), (0.25, 2.0));
+        assert!((unique.width - 18.5).abs() < 1.0, "{}", unique.width);
+    }
+
+    #[test]
+    fn repeated_strings_are_coded_and_unique_ones_plain() {
+        let (_store, table) = table(&[DataType::Varchar(40), DataType::Varchar(40)]);
+        let text = |text: String| Value::Text(text.into());
+        let row = |i| vec![text(format!("subject {}", i % 24)), text(format!("title {i}"))];
+        let rows: Vec<_> = (0..40_000).map(row).collect();
+        rows.chunks(100).for_each(|rows| drop(table.insert_rows(rows, Version(1))));
+        let view = table.view(Version(1));
+        for (_, chunk) in &view.chunks()[1..] {
+            assert!(matches!(chunk.column(ColumnId(0)), ColumnSlice::Codes(..)));
+            assert!(matches!(chunk.column(ColumnId(1)), ColumnSlice::Strings(..)));
+        }
+        assert!(view.chunks().len() < 12, "{}", view.chunks().len());
+        assert_eq!(
+            view.chunk(view.chunks()[3].0).cell(ColumnId(0), 5).data_type(),
+            Some(DataType::Text)
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "is no integer")]
+    fn a_value_of_another_type_is_refused() {
+        let (_store, table) = table(&[DataType::Integer]);
+        table.insert(&[Value::Date(1)], Version(1));
     }
 }

@@ -1,10 +1,12 @@
 //! What only the writer of a table needs: the growing chunk, the next ids, what can be reclaimed.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::chunk_writer::{ChunkWriter, RowSource};
 use super::column_store::{Encoding, heap_size};
+use super::reclaim::Candidate;
 use super::statistics::{ColumnCounter, count_chunk};
 use super::{CHUNK_ROWS, Chunk, Dictionary, Table};
 use crate::types::{
@@ -27,8 +29,8 @@ pub(super) struct TableWriter {
     next_row: u64,
     /// By column.
     dictionaries: Vec<Option<Arc<Dictionary>>>,
-    /// Chunks that are mostly or wholly dead, or soon will be.
-    pub candidates: Vec<ChunkId>,
+    /// Sealed chunks that are mostly or wholly dead, each once.
+    pub candidates: VecDeque<Candidate>,
 }
 
 /// Rows of a source from `done` on.
@@ -58,7 +60,7 @@ impl TableWriter {
             next_chunk: 0,
             next_row: 0,
             dictionaries: Vec::new(),
-            candidates: Vec::new(),
+            candidates: VecDeque::new(),
         }
     }
 
@@ -177,18 +179,18 @@ impl TableWriter {
         }
     }
 
-    /// Remembers a sealed chunk that has just become mostly dead.
+    /// Remembers a sealed chunk once it is mostly dead.
     fn note_dead(&mut self, chunk: &Chunk) {
         let ended = chunk.lives.ended.load(Ordering::Relaxed) as usize;
         if ended * 4 >= chunk.rows() * 3 {
-            self.reclaimable(chunk.id);
+            self.reclaimable(chunk);
         }
     }
 
-    /// Remembers a chunk to be reclaimed.
-    pub fn reclaimable(&mut self, chunk: ChunkId) {
-        if let Err(at) = self.candidates.binary_search(&chunk) {
-            self.candidates.insert(at, chunk);
+    /// Remembers a sealed chunk to be reclaimed.
+    pub fn reclaimable(&mut self, chunk: &Chunk) {
+        if !chunk.lives.is_candidate.swap(true, Ordering::Relaxed) {
+            self.candidates.push_back(Candidate { chunk: chunk.id, forgotten: 0 });
         }
     }
 

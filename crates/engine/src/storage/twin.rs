@@ -142,7 +142,7 @@ impl Run {
                 self.twin.end(id, self.writing);
             }
             (75..86, _) => self.publish(),
-            (86..90, _) => self.snapshots.push(self.store.snapshot()),
+            (86..90, _) if self.snapshots.len() < 4 => self.snapshots.push(self.store.snapshot()),
             (90..94, _) if !self.snapshots.is_empty() => {
                 self.snapshots.swap_remove(a as usize % self.snapshots.len());
             }
@@ -234,7 +234,8 @@ impl Run {
             let key_of = |v: &TwinVersion| -> Vec<Value> {
                 columns.iter().map(|column| v.row[column.index()].clone()).collect()
             };
-            for version in self.twin.versions.iter().step_by(7) {
+            let step = self.twin.versions.len() / 60 + 1;
+            for version in self.twin.versions.iter().step_by(step) {
                 let key = key_of(version);
                 let has_null = key.iter().any(Value::is_null);
                 let borrowed: Vec<ValueRef<'_>> = key.iter().map(Value::borrow).collect();
