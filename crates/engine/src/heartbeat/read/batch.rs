@@ -1,0 +1,160 @@
+//! From waiting activations to a batch: cancelled ones answered, snapshots pinned, equal ones collapsed.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+use crate::heartbeat::{Activation, Template};
+use crate::storage::{Snapshot, Store};
+use crate::types::{Error, SqlState, Value, ValueRef, Version};
+
+/// Activations of one snapshot, equal ones as one.
+pub struct Batch {
+    /// What all of them read.
+    pub snapshot: Snapshot,
+    /// Distinct requests; slot `i` is `requests[i]`.
+    pub requests: Vec<Request>,
+}
+
+/// One distinct request and everybody who waits for its answer.
+pub struct Request {
+    /// What to run.
+    pub template: Arc<Template>,
+    /// As the activations brought them.
+    pub parameters: Box<[Value]>,
+    /// Who waits.
+    pub waiting: Vec<Waiting>,
+}
+
+/// One activation of a request.
+pub struct Waiting {
+    /// Set when it is cancelled.
+    pub cancelled: Arc<std::sync::atomic::AtomicBool>,
+    /// Where the heartbeat's figures go.
+    pub figures: Option<Arc<std::sync::OnceLock<super::Figures>>>,
+    /// Where the answer goes.
+    pub receiver: Box<dyn crate::heartbeat::Receiver>,
+}
+
+/// The error of a cancelled activation.
+pub fn cancelled() -> Error {
+    Error::new(SqlState::QueryCanceled, "canceling statement due to user request")
+}
+
+impl Waiting {
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+impl Request {
+    /// Whether nobody waits for it any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.waiting.iter().all(Waiting::is_cancelled)
+    }
+
+    /// Gives the answer to everybody who waits: 57014 to those who were cancelled meanwhile.
+    pub fn answer(self, answer: crate::types::Result<crate::heartbeat::Answer>) {
+        let mut waiting = self.waiting.into_iter();
+        let last = waiting.next_back();
+        for one in waiting {
+            one.answer(answer.clone());
+        }
+        if let Some(last) = last {
+            last.answer(answer);
+        }
+    }
+}
+
+impl Waiting {
+    fn answer(self, answer: crate::types::Result<crate::heartbeat::Answer>) {
+        match self.is_cancelled() {
+            true => self.receiver.receive(Err(cancelled())),
+            false => self.receiver.receive(answer),
+        }
+    }
+}
+
+/// Sorts activations into batches, one per snapshot; those without one of their own read the newest version.
+pub fn form(activations: Vec<Activation>, store: &Arc<Store>) -> Vec<Batch> {
+    let newest = store.snapshot();
+    let mut groups: Vec<(Snapshot, Vec<Activation>)> = vec![(newest.clone(), Vec::new())];
+    for mut activation in activations {
+        if activation.cancelled.load(std::sync::atomic::Ordering::Relaxed) {
+            activation.receiver.receive(Err(cancelled()));
+            continue;
+        }
+        let snapshot = activation.snapshot.take();
+        let version = snapshot.as_ref().map_or(newest.version(), Snapshot::version);
+        match position(&groups, version) {
+            Some(position) => groups[position].1.push(activation),
+            None => groups.push((snapshot.unwrap_or_else(|| newest.clone()), vec![activation])),
+        }
+    }
+    let filled = groups.into_iter().filter(|(_, activations)| !activations.is_empty());
+    filled.map(|(snapshot, all)| Batch { snapshot, requests: collapse(all) }).collect()
+}
+
+/// Activations of many different snapshots are rare (blocks that read an old one): a linear search serves.
+fn position(groups: &[(Snapshot, Vec<Activation>)], version: Version) -> Option<usize> {
+    groups.iter().position(|(snapshot, _)| snapshot.version() == version)
+}
+
+/// Equal activations become one request with many receivers. Requests come out ordered by template.
+fn collapse(activations: Vec<Activation>) -> Vec<Request> {
+    let mut requests: Vec<Request> = Vec::with_capacity(activations.len());
+    let mut known: HashTable<usize> = HashTable::new();
+    for activation in activations {
+        let Activation { template, parameters, cancelled, receiver, figures, .. } = activation;
+        let waiting = Waiting { cancelled, figures, receiver };
+        let hash = hash(&template, &parameters);
+        let same = |i: &usize| {
+            let other = &requests[*i];
+            other.template.id == template.id && equal(&other.parameters, &parameters)
+        };
+        if let Some(found) = known.find(hash, same) {
+            requests[*found].waiting.push(waiting);
+            continue;
+        }
+        let rehash = |i: &usize| self::hash(&requests[*i].template, &requests[*i].parameters);
+        known.insert_unique(hash, requests.len(), rehash);
+        requests.push(Request { template, parameters, waiting: vec![waiting] });
+    }
+    requests.sort_by_key(|request| request.template.id);
+    requests
+}
+
+/// Bit for bit: 0.0 and -0.0 are equal in SQL but may print differently.
+fn equal(a: &[Value], b: &[Value]) -> bool {
+    let same = |(a, b): (&Value, &Value)| match (a.borrow(), b.borrow()) {
+        (ValueRef::Real(a), ValueRef::Real(b)) => a.to_bits() == b.to_bits(),
+        (ValueRef::Double(a), ValueRef::Double(b)) => a.to_bits() == b.to_bits(),
+        (a, b) => a == b,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+fn hash(template: &Template, parameters: &[Value]) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    template.id.hash(&mut hasher);
+    parameters.iter().for_each(|value| hash_value(value.borrow(), &mut hasher));
+    hasher.finish()
+}
+
+fn hash_value(value: ValueRef<'_>, hasher: &mut impl Hasher) {
+    match value {
+        ValueRef::Null => hasher.write_u8(0),
+        ValueRef::Boolean(v) => v.hash(hasher),
+        ValueRef::SmallInt(v) => v.hash(hasher),
+        ValueRef::Integer(v) | ValueRef::Date(v) => v.hash(hasher),
+        ValueRef::BigInt(v) | ValueRef::Timestamp(v) | ValueRef::TimestampTz(v) => v.hash(hasher),
+        ValueRef::Real(v) => v.to_bits().hash(hasher),
+        ValueRef::Double(v) => v.to_bits().hash(hasher),
+        ValueRef::Numeric(v, scale) => (v, scale).hash(hasher),
+        ValueRef::Text(v) => v.hash(hasher),
+        ValueRef::Bytea(v) => v.hash(hasher),
+    }
+}
