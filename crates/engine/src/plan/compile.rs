@@ -55,8 +55,10 @@ pub fn compile(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplat
     }
     let (root, weight) = tree(&lift.node(&plan.root), catalog)?;
     let heavy = weight == Weight::Heavy || subqueries.iter().any(|s| s.weight == Weight::Heavy);
+    let derived = lift.derived.iter().map(|d| d.expression.data_type());
     Ok(CompiledTemplate {
         root,
+        parameter_types: plan.parameters.iter().copied().chain(derived).collect(),
         derived: lift.derived,
         subqueries,
         weight: if heavy { Weight::Heavy } else { Weight::Light },

@@ -19,6 +19,8 @@ pub struct CompiledTemplate {
     pub weight: Weight,
     /// Parameters that an activation brings, those of subqueries included; derived ones follow.
     pub parameters: usize,
+    /// Types of all parameters, derived ones at the end.
+    pub parameter_types: Vec<DataType>,
 }
 
 /// A scalar subquery after planning.

@@ -149,6 +149,19 @@ pub struct LanePlan {
 }
 
 impl LanePlan {
+    /// What the cost model says for a batch of `activations`, spread over all templates.
+    pub fn predict(&self, activations: usize) -> std::time::Duration {
+        let shared = |node: &LaneNode| {
+            let operator = node.estimates.first()?;
+            let decision = super::cost::decide(operator, activations);
+            Some(decision.shared.min(decision.alone))
+        };
+        let rows = self.members.iter().map(|m| m.compiled.root.estimate.rows);
+        let routed = rows.fold(0.0, f64::max) * activations as f64 * super::cost::ROUTE_ROW;
+        let work: f64 = self.nodes.iter().filter_map(shared).sum();
+        std::time::Duration::from_nanos((work + routed) as u64)
+    }
+
     /// The position of a template among the members.
     pub fn member(&self, template: TemplateId) -> Option<usize> {
         self.by_template.get(&template).copied()

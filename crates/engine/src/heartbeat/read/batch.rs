@@ -158,3 +158,36 @@ fn hash_value(value: ValueRef<'_>, hasher: &mut impl Hasher) {
         ValueRef::Bytea(v) => v.hash(hasher),
     }
 }
+
+/// Values as bytes: equal bytes, equal values, bit for bit.
+pub fn key<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<u8> {
+    let mut bytes = Bytes(Vec::new());
+    for value in values {
+        bytes.write_u8(match value.borrow() {
+            ValueRef::Text(text) => {
+                bytes.write_usize(text.len());
+                1
+            }
+            ValueRef::Bytea(data) => {
+                bytes.write_usize(data.len());
+                2
+            }
+            _ => 0,
+        });
+        hash_value(value.borrow(), &mut bytes);
+    }
+    bytes.0
+}
+
+/// Keeps what is hashed.
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.len() as u64
+    }
+}

@@ -1,0 +1,428 @@
+//! Leading a lane: batch after batch until nothing waits.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::batch::{self, Batch, Request, Waiting, cancelled};
+use super::figures::{Figures, OperatorFigures};
+use super::lane::Lane;
+use super::prepared::PreparedLane;
+use super::program::{Point, Program, Subquery};
+use super::run::{self, Outcome, Slotted, TableViews};
+use super::{Reads, Sharing};
+use crate::heartbeat::{Activation, Answer, AnswerPart};
+use crate::operators::Faults;
+use crate::plan::Weight;
+use crate::plan::cost::{self, Choice};
+use crate::query_set::SetTable;
+use crate::types::{Error, Result, Slot, SqlState, Value};
+
+/// A heavy batch that takes less than this is led by whoever submitted it: waking a worker takes about 50 µs.
+const HAND_OVER: Duration = Duration::from_micros(200);
+
+/// Batches that a submitter runs for others before it hands the lane to a worker and goes on with its own work.
+const ROUNDS: usize = 32;
+
+/// A lane asks once in so many heartbeats whether its tables have grown.
+const REPLAN_EVERY: u64 = 256;
+
+impl Reads {
+    /// Leads the lane if nobody does. Heavy batches go to a worker.
+    pub(super) fn lead_lane(&self, lane: &Arc<Lane>) {
+        let Some(waiting) = lane.take_lead() else { return };
+        if self.belongs_to_worker(lane, waiting) {
+            return self.pool.enqueue(lane.clone());
+        }
+        for _ in 0..ROUNDS {
+            let Some(activations) = lane.next() else { return };
+            if activations.len() > waiting && self.belongs_to_worker(lane, activations.len()) {
+                self.heartbeat(lane, activations);
+                break;
+            }
+            self.heartbeat(lane, activations);
+        }
+        self.hand_over(lane);
+    }
+
+    fn belongs_to_worker(&self, lane: &Lane, waiting: usize) -> bool {
+        lane.weight == Weight::Heavy
+            && self.pool.workers() > 0
+            && lane.predict(waiting) > HAND_OVER
+    }
+
+    /// Gives the lead to a worker, or back where nothing waits.
+    fn hand_over(&self, lane: &Arc<Lane>) {
+        if self.pool.workers() > 0 {
+            return self.pool.enqueue(lane.clone());
+        }
+        while let Some(activations) = lane.next() {
+            self.heartbeat(lane, activations);
+        }
+    }
+
+    /// A worker's turn: one batch, then the lane stands in line again.
+    pub(super) fn serve(&self, lane: &Arc<Lane>) {
+        let Some(activations) = lane.next() else { return };
+        self.heartbeat(lane, activations);
+        self.pool.enqueue(lane.clone());
+    }
+
+    /// One heartbeat: everything that waited.
+    fn heartbeat(&self, lane: &Arc<Lane>, activations: Vec<Activation>) {
+        let began = self.environment.clock.now();
+        let count = activations.len();
+        let [only] = &activations[..] else {
+            return self.batches(lane, activations, began);
+        };
+        let program = only.template.program();
+        match (&program.point, lane.weight) {
+            (Some(point), Weight::Light) if only.figures.is_none() => {
+                let only = activations.into_iter().next().expect("there is one");
+                self.point(lane, &program, point, only);
+                let took = self.environment.clock.now().saturating_sub(began);
+                lane.count(count, took, Duration::ZERO);
+                self.maintain(lane);
+            }
+            _ => self.batches(lane, activations, began),
+        }
+    }
+
+    /// The shortest way: one activation that is index probes and nothing else.
+    fn point(&self, lane: &Lane, program: &Program, point: &Point, activation: Activation) {
+        let Activation { template, parameters, snapshot, cancelled: flag, receiver, .. } =
+            activation;
+        if flag.load(Ordering::Relaxed) {
+            return receiver.receive(Err(cancelled()));
+        }
+        let snapshot = snapshot.unwrap_or_else(|| self.store.snapshot());
+        let run = AssertUnwindSafe(|| {
+            let values = program.parameters(&parameters)?;
+            let mut views = TableViews::new(&self.store, snapshot.version());
+            let mut faults = Faults::default();
+            let sets = SetTable::new(1);
+            let slots = std::iter::once(Slot(0));
+            let values = [&values[..]];
+            let mut tuples = point.chain.run(slots, &values, &sets, &mut views, &mut faults)?;
+            if let Some((_, error)) = faults.iter().next() {
+                return Err(error.clone());
+            }
+            tuples.columns = point.columns.clone();
+            let rows = (0..tuples.rows as u32).collect();
+            let part = AnswerPart::Shared { tuples: Arc::new(tuples), rows };
+            Ok(Answer { output: template.plan.output.clone(), parts: vec![part] })
+        });
+        let answer = catch_unwind(run).unwrap_or_else(|_| Err(panicked(lane)));
+        receiver.receive(answer);
+    }
+
+    fn batches(&self, lane: &Arc<Lane>, activations: Vec<Activation>, began: Duration) {
+        let count = activations.len();
+        let predicted = lane.plan.load().plan.predict(count);
+        for batch in batch::form(activations, &self.store) {
+            self.batch(lane, batch);
+        }
+        let took = self.environment.clock.now().saturating_sub(began);
+        lane.count(count, took, predicted);
+        self.maintain(lane);
+    }
+
+    fn maintain(&self, lane: &Lane) {
+        let heartbeats = lane.totals.heartbeats.load(Ordering::Relaxed);
+        if heartbeats.is_multiple_of(REPLAN_EVERY) {
+            self.replan_stale();
+        }
+    }
+
+    /// One snapshot's requests; a panic is traced to the request that causes it.
+    fn batch(&self, lane: &Arc<Lane>, batch: Batch) {
+        let Batch { snapshot, requests } = batch;
+        let alone = self.sharing == Sharing::Never && requests.len() > 1;
+        if alone || self.is_cheaper_alone(lane, &requests) {
+            for request in requests {
+                self.batch(lane, Batch { snapshot: snapshot.clone(), requests: vec![request] });
+            }
+            return;
+        }
+        let run = AssertUnwindSafe(|| self.answers(lane, &snapshot, &requests));
+        match catch_unwind(run) {
+            Ok(answers) => {
+                let pairs = requests.into_iter().zip(answers);
+                pairs.for_each(|(request, answer)| request.answer(answer));
+            }
+            Err(_) if requests.len() > 1 => {
+                for request in requests {
+                    let requests = vec![request];
+                    self.batch(lane, Batch { snapshot: snapshot.clone(), requests });
+                }
+            }
+            Err(_) => {
+                requests.into_iter().for_each(|request| request.answer(Err(panicked(lane))));
+            }
+        }
+    }
+
+    /// Whether the sum of the requests' costs is below the cost of their union.
+    fn is_cheaper_alone(&self, lane: &Lane, requests: &[Request]) -> bool {
+        if self.sharing != Sharing::Automatic || requests.len() < 2 || lane.weight == Weight::Light
+        {
+            return false;
+        }
+        let plan = lane.plan.load();
+        let decisions = decisions(&plan, requests);
+        let (mut shared, mut alone) = (0.0, 0.0);
+        for decision in decisions.into_iter().flatten() {
+            shared += decision.shared;
+            alone += decision.alone;
+        }
+        alone < shared
+    }
+
+    /// By request: parameters completed, subqueries run, then everything in one run per plan.
+    fn answers(
+        &self,
+        lane: &Arc<Lane>,
+        snapshot: &crate::storage::Snapshot,
+        requests: &[Request],
+    ) -> Vec<Result<Answer>> {
+        let programs: Vec<Arc<Program>> = requests.iter().map(|r| r.template.program()).collect();
+        let mut values: Vec<Result<Vec<Value>>> = requests
+            .iter()
+            .zip(&programs)
+            .map(|(request, program)| program.parameters(&request.parameters))
+            .collect();
+        let stop = || requests.iter().all(Request::is_cancelled);
+        self.subqueries(snapshot, &programs, &mut values, &stop);
+        let shared = lane.plan.load_full();
+        let mut answers: Vec<Option<Result<Answer>>> = Vec::new();
+        let mut joined: Vec<(usize, Slotted)> = Vec::new();
+        for (i, value) in values.into_iter().enumerate() {
+            let request = &requests[i];
+            let placed = match value {
+                _ if request.is_cancelled() => Err(cancelled()),
+                value => value,
+            };
+            let (answer, slot) = match (placed, shared.plan.member(request.template.id)) {
+                (Err(error), _) => (Some(Err(error)), None),
+                (Ok(values), Some(member)) if requests.len() > 1 || lane.weight == Weight::Heavy => {
+                    (None, Some(Slotted { member, parameters: values.into() }))
+                }
+                // Alone, or meanwhile moved to another lane or taken out of the plan.
+                (Ok(values), _) => {
+                    let slots = vec![Slotted { member: 0, parameters: values.into() }];
+                    let plan = programs[i].alone.clone();
+                    let ran = self.run(lane, plan, snapshot, slots, &requests[i..=i], &stop);
+                    (ran.into_iter().next(), None)
+                }
+            };
+            answers.push(answer);
+            joined.extend(slot.map(|slot| (i, slot)));
+        }
+        joined.sort_by_key(|(_, slot)| slot.member);
+        let (places, slots): (Vec<usize>, Vec<Slotted>) = joined.into_iter().unzip();
+        if !slots.is_empty() {
+            let ordered: Vec<&Request> = places.iter().map(|i| &requests[*i]).collect();
+            let ran = self.run_shared(lane, shared, snapshot, slots, &ordered, &stop);
+            for (place, answer) in places.into_iter().zip(ran) {
+                answers[place] = Some(answer);
+            }
+        }
+        let missing = || Err(Error::new(SqlState::InternalError, "an activation was lost"));
+        answers.into_iter().map(|answer| answer.unwrap_or_else(missing)).collect()
+    }
+
+    fn run(
+        &self,
+        lane: &Lane,
+        plan: Arc<PreparedLane>,
+        snapshot: &crate::storage::Snapshot,
+        slots: Vec<Slotted>,
+        requests: &[Request],
+        stop: &dyn Fn() -> bool,
+    ) -> Vec<Result<Answer>> {
+        let requests: Vec<&Request> = requests.iter().collect();
+        self.run_shared(lane, plan, snapshot, slots, &requests, stop)
+    }
+
+    /// Runs slots through a plan and notes the figures.
+    fn run_shared(
+        &self,
+        lane: &Lane,
+        plan: Arc<PreparedLane>,
+        snapshot: &crate::storage::Snapshot,
+        slots: Vec<Slotted>,
+        requests: &[&Request],
+        stop: &dyn Fn() -> bool,
+    ) -> Vec<Result<Answer>> {
+        let began = self.environment.clock.now();
+        let members: Vec<usize> = slots.iter().map(|slot| slot.member).collect();
+        let views = TableViews::new(&self.store, snapshot.version());
+        let outcome =
+            run::run(plan.clone(), slots, views, &self.pool, self.memory_limit, stop);
+        let took = self.environment.clock.now().saturating_sub(began);
+        let wanted = requests.iter().any(|r| r.waiting.iter().any(|w| w.figures.is_some()));
+        if wanted || lane.weight == Weight::Heavy {
+            let number = self.heartbeats.fetch_add(1, Ordering::Relaxed);
+            let operators = operators(&plan, &members, &outcome);
+            let predicted: Duration = operators.iter().map(|o| o.predicted).sum();
+            let figures = Figures {
+                number,
+                lane: lane.id,
+                activations: requests.iter().map(|r| r.waiting.len()).sum(),
+                requests: requests.len(),
+                version: snapshot.version(),
+                began,
+                took,
+                predicted,
+                sets: outcome.sets,
+                operators: operators.into(),
+            };
+            let waiting = requests.iter().flat_map(|r| &r.waiting);
+            waiting.for_each(|w: &Waiting| {
+                if let Some(place) = &w.figures {
+                    // Set once: a second run of the same activation (after a panic) keeps the first figures.
+                    let _ = place.set(figures.clone());
+                }
+            });
+            self.history.add(figures);
+        }
+        let answer = |(parts, request): (Result<Vec<AnswerPart>>, &&Request)| {
+            let output = request.template.plan.output.clone();
+            parts.map(|parts| Answer { output, parts })
+        };
+        outcome.answers.into_iter().zip(requests).map(answer).collect()
+    }
+
+    /// Runs the scalar subqueries of all requests, stage by stage; their values become parameters.
+    fn subqueries(
+        &self,
+        snapshot: &crate::storage::Snapshot,
+        programs: &[Arc<Program>],
+        values: &mut [Result<Vec<Value>>],
+        stop: &dyn Fn() -> bool,
+    ) {
+        let mut first = 0;
+        for run in programs.chunk_by(Arc::ptr_eq) {
+            let own = &mut values[first..first + run.len()];
+            for (stage, subquery) in run[0].subqueries.iter().enumerate() {
+                self.subquery(snapshot, subquery, own, stop);
+                for value in own.iter_mut() {
+                    let derived = match value {
+                        Ok(values) => run[0].derive(values, stage + 1),
+                        Err(_) => Ok(()),
+                    };
+                    if let Err(error) = derived {
+                        *value = Err(error);
+                    }
+                }
+            }
+            first += run.len();
+        }
+    }
+
+    /// One subquery for the requests of one template: those that agree on what it reads share one run.
+    fn subquery(
+        &self,
+        snapshot: &crate::storage::Snapshot,
+        subquery: &Subquery,
+        values: &mut [Result<Vec<Value>>],
+        stop: &dyn Fn() -> bool,
+    ) {
+        let mut slots: Vec<Slotted> = Vec::new();
+        let mut place: Vec<Option<usize>> = Vec::with_capacity(values.len());
+        let mut known = hashbrown::HashMap::<Vec<u8>, usize>::new();
+        for value in values.iter() {
+            place.push(value.as_ref().ok().map(|values| {
+                let key = batch::key(subquery.reads.iter().map(|p| &values[*p]));
+                *known.entry(key).or_insert_with(|| {
+                    slots.push(Slotted { member: 0, parameters: values[..].into() });
+                    slots.len() - 1
+                })
+            }));
+        }
+        if slots.is_empty() {
+            return;
+        }
+        let views = TableViews::new(&self.store, snapshot.version());
+        let lane = subquery.lane.clone();
+        let outcome = run::run(lane, slots, views, &self.pool, self.memory_limit, stop);
+        let results: Vec<Result<Value>> = outcome.answers.into_iter().map(scalar).collect();
+        for (value, place) in values.iter_mut().zip(place) {
+            let Some(place) = place else { continue };
+            match (&results[place], &mut *value) {
+                (Ok(result), Ok(values)) => values[subquery.parameter] = result.clone(),
+                (Err(error), _) => *value = Err(error.clone()),
+                (Ok(_), Err(_)) => {}
+            }
+        }
+    }
+}
+
+/// The value of a scalar subquery: NULL without a row, 21000 with several.
+fn scalar(parts: Result<Vec<AnswerPart>>) -> Result<Value> {
+    let parts = parts?;
+    match parts.iter().map(AnswerPart::rows).sum::<usize>() {
+        0 => Ok(Value::Null),
+        1 => {
+            let part = parts.iter().find(|part| part.rows() == 1);
+            Ok(part.map_or(Value::Null, |part| part.cell(0, 0).to_owned()))
+        }
+        _ => Err(Error::new(
+            SqlState::CardinalityViolation,
+            "more than one row returned by a subquery used as an expression",
+        )),
+    }
+}
+
+fn panicked(lane: &Lane) -> Error {
+    tracing::error!(lane = %lane.id, "a statement panicked; it is answered with XX000");
+    Error::new(SqlState::InternalError, "internal error while running the statement")
+        .hint("Please report the statement and the server's log.")
+}
+
+/// Per node of the plan: shared or alone, for the requests that use it.
+fn decisions(plan: &PreparedLane, requests: &[Request]) -> Vec<Option<cost::Decision>> {
+    let mut users = vec![0; plan.nodes.len()];
+    for request in requests {
+        let Some(member) = plan.plan.member(request.template.id) else { continue };
+        plan.plan.members[member].uses.iter().for_each(|used| users[used.node] += 1);
+    }
+    decide(plan, &users)
+}
+
+fn decide(plan: &PreparedLane, users: &[usize]) -> Vec<Option<cost::Decision>> {
+    let decision = |(node, users): (&crate::plan::LaneNode, &usize)| {
+        let operator = node.estimates.first().filter(|_| *users > 0)?;
+        Some(cost::decide(operator, *users))
+    };
+    plan.plan.nodes.iter().zip(users).map(decision).collect()
+}
+
+/// The figures of each operator that ran.
+fn operators(plan: &PreparedLane, members: &[usize], outcome: &Outcome) -> Vec<OperatorFigures> {
+    let mut users = vec![0; plan.nodes.len()];
+    for member in members {
+        plan.plan.members[*member].uses.iter().for_each(|used| users[used.node] += 1);
+    }
+    let decisions = decide(plan, &users);
+    let nodes = plan.plan.nodes.iter().zip(&outcome.spent).zip(decisions).zip(users);
+    let ran = nodes.filter_map(|(((node, spent), decision), activations)| {
+        let decision = decision?;
+        let predicted = match decision.choice {
+            Choice::Shared => decision.shared,
+            Choice::Alone => decision.alone,
+        };
+        Some(OperatorFigures {
+            node: node.id,
+            signature: node.signature.clone(),
+            activations,
+            rows: spent.rows,
+            took: spent.took,
+            choice: decision.choice,
+            predicted: Duration::from_nanos(predicted as u64),
+            access: spent.access.clone(),
+        })
+    });
+    ran.collect()
+}

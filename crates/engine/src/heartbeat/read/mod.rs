@@ -1,0 +1,251 @@
+//! The read side of the heartbeat: activations in, answers out.
+//!
+//! [`Reads::submit`] lets an activation wait in its template's lane; [`Reads::lead`] runs what waits. Whoever
+//! leads a light lane runs its batches on its own thread (flat combining); a heavy lane is handed to a worker
+//! unless its batch is so small that handing it over would cost more than running it. A batch becomes slots
+//! ([`batch`]), goes through the lane's operators ([`run`], [`pipeline`]) or, where it is nothing but index
+//! probes, straight through them ([`probe_chain`]), and each slot's rows go to whoever waits for them.
+//! Absent here: what a template's plan is (`plan`), how an operator works (`operators`), writes.
+
+mod batch;
+mod figures;
+mod lane;
+mod lead;
+mod pipeline;
+mod pool;
+mod prepared;
+mod probe_chain;
+mod program;
+mod run;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+
+pub use figures::{Figures, OperatorFigures};
+pub(crate) use lane::Lane;
+pub(crate) use program::Program;
+
+use self::figures::History;
+use self::pool::Pool;
+use self::prepared::PreparedLane;
+use super::{Activation, EngineOptions, Sharing, Template};
+use crate::env::Environment;
+use crate::plan::{Catalog, GlobalPlan, Merged, TemplatePlan, Weight};
+use crate::storage::Store;
+use crate::types::{Error, LaneId, Result, SqlState, TemplateId};
+
+/// Everything that reads.
+pub struct Reads {
+    store: Arc<Store>,
+    environment: Environment,
+    sharing: Sharing,
+    queue_limit: usize,
+    memory_limit: usize,
+    registry: Mutex<Registry>,
+    /// By [`LaneId`]; replaced under the registry's lock, read without.
+    lanes: ArcSwap<Vec<Option<Arc<Lane>>>>,
+    pool: Arc<Pool>,
+    history: History,
+    heartbeats: AtomicU64,
+}
+
+#[derive(Default)]
+struct Registry {
+    global: GlobalPlan,
+    templates: HashMap<TemplateId, Arc<Template>>,
+}
+
+impl std::fmt::Debug for Reads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reads").field("sharing", &self.sharing).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Reads {
+    fn drop(&mut self) {
+        self.pool.stop();
+    }
+}
+
+impl Reads {
+    /// Starts the workers.
+    pub fn start(
+        store: Arc<Store>,
+        environment: &Environment,
+        options: &EngineOptions,
+    ) -> Result<Arc<Reads>> {
+        let mut failed = None;
+        let reads = Arc::new_cyclic(|weak: &std::sync::Weak<Reads>| {
+            let weak = weak.clone();
+            let lead = Arc::new(move |lane: &Arc<Lane>| {
+                if let Some(reads) = weak.upgrade() {
+                    reads.serve(lane);
+                }
+            });
+            let pool = Pool::start(options.workers, &*environment.threads, lead);
+            let pool = pool.unwrap_or_else(|error| {
+                failed = Some(error);
+                Arc::default()
+            });
+            Reads {
+                store,
+                environment: environment.clone(),
+                sharing: options.sharing,
+                queue_limit: options.queue_limit,
+                memory_limit: options.memory_limit,
+                registry: Mutex::default(),
+                lanes: ArcSwap::default(),
+                pool,
+                history: History::default(),
+                heartbeats: AtomicU64::new(0),
+            }
+        });
+        match failed {
+            None => Ok(reads),
+            Some(error) => {
+                let message = format!("could not start worker threads: {error}");
+                Err(Error::new(SqlState::InternalError, message))
+            }
+        }
+    }
+
+    /// Merges a template into the global plan.
+    pub fn register(&self, plan: TemplatePlan) -> Result<Arc<Template>> {
+        let catalog = Catalog::of(&self.store);
+        let plan = Arc::new(plan);
+        let mut registry = self.registry.lock();
+        let merged = registry.global.merge(plan.clone(), &catalog)?;
+        let made = self.prepare(&registry.global, &merged, &catalog);
+        let (program, lane) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                registry.global.unmerge(merged.template, &catalog);
+                return Err(error);
+            }
+        };
+        let template = Arc::new(Template::new(merged.template, plan, program, lane));
+        registry.templates.insert(merged.template, template.clone());
+        Ok(template)
+    }
+
+    /// Makes a merged template and its lane ready.
+    fn prepare(
+        &self,
+        global: &GlobalPlan,
+        merged: &Merged,
+        catalog: &Catalog,
+    ) -> Result<(Arc<Program>, Arc<Lane>)> {
+        let (template, compiled) = (merged.template, merged.compiled.clone());
+        let weight = compiled.weight;
+        let program = Arc::new(Program::new(template, compiled, catalog, &self.store)?);
+        let lane = self.refresh_lane(global, merged.lane, weight)?;
+        Ok((program, lane))
+    }
+
+    /// Gives a lane its newest plan; makes the lane where it is new.
+    fn refresh_lane(
+        &self,
+        global: &GlobalPlan,
+        id: LaneId,
+        weight: Weight,
+    ) -> Result<Arc<Lane>> {
+        let plan = global.lane_plan(id).unwrap_or_default();
+        let probes = weight == Weight::Light;
+        let prepared = Arc::new(PreparedLane::new(plan, &self.store, probes)?);
+        if let Some(lane) = self.lane(id)
+            && lane.weight == weight
+        {
+            lane.plan.store(prepared);
+            return Ok(lane);
+        }
+        let lane = Arc::new(Lane::new(id, weight, prepared));
+        self.put_lane(id, Some(lane.clone()));
+        Ok(lane)
+    }
+
+    fn put_lane(&self, id: LaneId, lane: Option<Arc<Lane>>) {
+        let mut lanes = self.lanes.load().to_vec();
+        if lanes.len() <= id.index() {
+            lanes.resize(id.index() + 1, None);
+        }
+        lanes[id.index()] = lane;
+        self.lanes.store(Arc::new(lanes));
+    }
+
+    fn lane(&self, id: LaneId) -> Option<Arc<Lane>> {
+        self.lanes.load().get(id.index()).cloned().flatten()
+    }
+
+    /// Takes a template out. Activations that wait still run, alone.
+    pub fn unregister(&self, template: TemplateId) {
+        let catalog = Catalog::of(&self.store);
+        let mut registry = self.registry.lock();
+        registry.templates.remove(&template);
+        let Some((lane, gone)) = registry.global.unmerge(template, &catalog) else { return };
+        match gone {
+            true => self.retire(lane),
+            false => {
+                let weight = self.lane(lane).map_or(Weight::Heavy, |lane| lane.weight);
+                // It was prepared before with one template more; should a table be gone, the templates over it
+                // run alone and say so themselves.
+                let _ = self.refresh_lane(&registry.global, lane, weight);
+            }
+        }
+    }
+
+    /// Empties a lane that nobody is registered in; a late submitter still holds it and leads it.
+    fn retire(&self, id: LaneId) {
+        if let Some(lane) = self.lane(id) {
+            lane.plan.store(Arc::default());
+            self.put_lane(id, None);
+            self.lead_lane(&lane);
+        }
+    }
+
+    /// Plans templates anew whose tables have changed much in size. Called when templates change and now and
+    /// then by a lane's leader, never per query.
+    pub fn replan_stale(&self) {
+        let catalog = Catalog::of(&self.store);
+        let mut registry = self.registry.lock();
+        let stale: Vec<Arc<Template>> = registry
+            .templates
+            .values()
+            .filter(|t| t.program().is_stale(&self.store))
+            .cloned()
+            .collect();
+        for template in stale {
+            let Some(Ok(merged)) = registry.global.replan(template.id, &catalog) else { continue };
+            let old = template.lane();
+            let Ok((program, lane)) = self.prepare(&registry.global, &merged, &catalog) else {
+                continue;
+            };
+            template.replace(program, lane);
+            if old != template.lane() {
+                match registry.global.lane_plan(old) {
+                    None => self.retire(old),
+                    Some(_) => {
+                        let weight = self.lane(old).map_or(Weight::Heavy, |lane| lane.weight);
+                        let _ = self.refresh_lane(&registry.global, old, weight);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets an activation wait in its lane.
+    pub fn submit(&self, activation: Activation) {
+        let lane = activation.template.lane_handle();
+        lane.submit(activation, self.queue_limit);
+    }
+
+    /// Runs what waits in a lane, or has a worker run it.
+    pub fn lead(&self, lane: LaneId) {
+        if let Some(lane) = self.lanes.load().get(lane.index()).and_then(Option::as_ref) {
+            self.lead_lane(lane);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Streaming operators from a source to a breaker, run morsel by morsel on all free workers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::pool::Loop;
+use super::prepared::PreparedNode;
+use super::run::Shared;
+use crate::operators::{
+    self, Batch, Faults, GroupBuild, IndexJoinScratch, IndexJoinState, JoinBuild, JoinProbe,
+    JoinTable, SortBuild,
+};
+use crate::query_set::{SetId, Tuples};
+use crate::scan::{ScanScratch, TableBatch};
+use crate::types::Value;
+
+/// Rows of a morsel where they are already there: about a millisecond's work for a few operators.
+const MORSEL_ROWS: usize = 8192;
+
+/// A source and the operators that its rows stream through.
+pub struct Pipe {
+    /// Where the rows come from.
+    pub source: PipeSource,
+    /// What they stream through.
+    pub steps: Vec<Step>,
+}
+
+/// Where rows come from.
+pub enum PipeSource {
+    /// They are there.
+    Chunks(Vec<Tuples>),
+    /// From a table; the position is that of the scan's node.
+    Table(usize, Arc<TableBatch>),
+}
+
+/// A streaming operator; the position is that of its node.
+#[derive(Clone)]
+pub enum Step {
+    /// Keeps these slots.
+    Restrict(SetId),
+    /// Predicates.
+    Filter(usize),
+    /// New columns.
+    Project(usize),
+    /// Partners by index.
+    IndexJoin(usize, Arc<IndexJoinState>),
+    /// Partners by hash table.
+    Probe(usize, Arc<JoinTable>),
+}
+
+/// What becomes of the rows at the end; the position is that of the breaker's node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sink {
+    /// They are kept.
+    Collect,
+    /// A join's right side.
+    Join(usize),
+    /// A grouping's input.
+    Group(usize),
+    /// A sort's input.
+    Sort(usize),
+}
+
+/// One worker's part of a sink.
+pub enum Part {
+    /// Chunks with the number of their morsel.
+    Collect(Vec<(usize, Tuples)>),
+    /// A join's.
+    Join(JoinBuild),
+    /// A grouping's.
+    Group(GroupBuild),
+    /// A sort's.
+    Sort(SortBuild),
+}
+
+/// What one worker did.
+pub struct Work {
+    /// Its part of the sink.
+    pub part: Part,
+    /// Its faults.
+    pub faults: Faults,
+    /// Memory of outer joins, by step.
+    pub probes: Vec<(usize, JoinProbe)>,
+    /// Rows put out and time spent, by node.
+    pub spent: Vec<(usize, usize, Duration)>,
+}
+
+/// Pipes that run into one sink.
+pub struct Pipeline {
+    shared: Arc<Shared>,
+    pipes: Vec<Pipe>,
+    /// First morsel of each pipe, and the number of all.
+    starts: Vec<usize>,
+    sink: Sink,
+    next: AtomicUsize,
+    done: Mutex<Vec<Work>>,
+}
+
+impl Pipe {
+    /// Cuts large chunks, so that several workers can take part; small tables and chunks stay whole.
+    fn divide(&mut self) {
+        let PipeSource::Chunks(chunks) = &mut self.source else { return };
+        if self.steps.is_empty() || chunks.iter().all(|chunk| chunk.rows <= 2 * MORSEL_ROWS) {
+            return;
+        }
+        let whole = std::mem::take(chunks);
+        for chunk in whole {
+            for start in (0..chunk.rows).step_by(MORSEL_ROWS) {
+                let end = (start + MORSEL_ROWS).min(chunk.rows) as u32;
+                chunks.push(chunk.take(&(start as u32..end).collect::<Vec<_>>()));
+            }
+        }
+    }
+
+    fn morsels(&self) -> usize {
+        match &self.source {
+            PipeSource::Chunks(chunks) => chunks.len(),
+            // The first morsel is all index probes of the batch.
+            PipeSource::Table(_, table) => table.chunks().len() + 1,
+        }
+    }
+}
+
+impl Pipeline {
+    /// Ready to run.
+    pub fn new(shared: Arc<Shared>, mut pipes: Vec<Pipe>, sink: Sink) -> Pipeline {
+        pipes.iter_mut().for_each(Pipe::divide);
+        let mut starts = vec![0];
+        for pipe in &pipes {
+            starts.push(starts.last().copied().unwrap_or_default() + pipe.morsels());
+        }
+        let (next, done) = (AtomicUsize::new(0), Mutex::default());
+        Pipeline { shared, pipes, starts, sink, next, done }
+    }
+
+    /// Morsels in all.
+    pub fn morsels(&self) -> usize {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
+    /// What the workers did; call it when all are done.
+    pub fn finish(&self) -> Vec<Work> {
+        std::mem::take(&mut self.done.lock())
+    }
+
+    fn part(&self) -> Part {
+        match self.sink {
+            Sink::Collect => Part::Collect(Vec::new()),
+            Sink::Join(_) => Part::Join(JoinBuild::default()),
+            Sink::Group(_) => Part::Group(GroupBuild::default()),
+            Sink::Sort(_) => Part::Sort(SortBuild::default()),
+        }
+    }
+}
+
+impl Loop for Pipeline {
+    fn has_work(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.morsels()
+    }
+
+    fn help(&self, leave: &dyn Fn() -> bool) {
+        let parameters = self.shared.parameters();
+        let mut worker = Worker::new(self, &parameters);
+        while !leave() {
+            let morsel = self.next.fetch_add(1, Ordering::Relaxed);
+            if morsel >= self.morsels() {
+                break;
+            }
+            worker.morsel(morsel);
+        }
+        self.done.lock().push(worker.work);
+    }
+}
+
+/// One worker in a pipeline.
+struct Worker<'a> {
+    pipeline: &'a Pipeline,
+    batch: Batch<'a>,
+    scan: ScanScratch,
+    index_joins: Vec<(usize, IndexJoinScratch)>,
+    work: Work,
+}
+
+impl<'a> Worker<'a> {
+    fn new(pipeline: &'a Pipeline, parameters: &'a [&'a [Value]]) -> Worker<'a> {
+        let work = Work {
+            part: pipeline.part(),
+            faults: Faults::default(),
+            probes: Vec::new(),
+            spent: Vec::new(),
+        };
+        Worker {
+            pipeline,
+            batch: pipeline.shared.batch(parameters),
+            scan: ScanScratch::default(),
+            index_joins: Vec::new(),
+            work,
+        }
+    }
+
+    fn morsel(&mut self, morsel: usize) {
+        let pipe = self.pipeline.starts.partition_point(|start| *start <= morsel) - 1;
+        let within = morsel - self.pipeline.starts[pipe];
+        let pipe = &self.pipeline.pipes[pipe];
+        let Some(mut tuples) = self.source(&pipe.source, within) else { return };
+        for step in &pipe.steps {
+            if tuples.rows == 0 {
+                // Operators pass zero rows through; a chunk that nobody wants need not visit them.
+                return;
+            }
+            tuples = self.step(step, tuples);
+        }
+        if tuples.rows > 0 {
+            self.sink(morsel, tuples);
+        }
+    }
+
+    fn source(&mut self, source: &PipeSource, within: usize) -> Option<Tuples> {
+        match source {
+            PipeSource::Chunks(chunks) => Some(chunks[within].clone()),
+            PipeSource::Table(node, table) => {
+                let began = Instant::now();
+                let output = match within {
+                    0 => table.probe()?,
+                    _ => table.scan(table.chunks()[within - 1], &mut self.scan),
+                };
+                for (slot, error) in output.errors {
+                    self.work.faults.add(slot, error);
+                }
+                self.spent(*node, output.tuples.rows, began);
+                Some(output.tuples)
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step, tuples: Tuples) -> Tuples {
+        let shared = &self.pipeline.shared;
+        let (batch, faults) = (&self.batch, &mut self.work.faults);
+        let began = Instant::now();
+        let (node, tuples) = match step {
+            Step::Restrict(set) => return operators::restrict(batch, *set, tuples),
+            Step::Filter(n) => {
+                let PreparedNode::Filter(node) = &shared.lane.nodes[*n] else { unreachable!() };
+                (*n, operators::filter(node, batch, &shared.users[*n], tuples, faults))
+            }
+            Step::Project(n) => {
+                let PreparedNode::Project(node) = &shared.lane.nodes[*n] else { unreachable!() };
+                (*n, operators::project(node, batch, tuples, faults))
+            }
+            Step::IndexJoin(n, state) => {
+                let PreparedNode::IndexJoin { node, .. } = &shared.lane.nodes[*n] else {
+                    unreachable!()
+                };
+                let scratch = entry(&mut self.index_joins, *n);
+                (*n, state.join(node, batch, scratch, tuples, faults))
+            }
+            Step::Probe(n, table) => {
+                let PreparedNode::HashJoin(node) = &shared.lane.nodes[*n] else { unreachable!() };
+                let probe = entry(&mut self.work.probes, *n);
+                (*n, table.probe(node, batch, &shared.users[*n], probe, tuples, faults))
+            }
+        };
+        self.spent(node, tuples.rows, began);
+        tuples
+    }
+
+    fn sink(&mut self, morsel: usize, tuples: Tuples) {
+        let nodes = &self.pipeline.shared.lane.nodes;
+        let (batch, faults) = (&self.batch, &mut self.work.faults);
+        let began = Instant::now();
+        match (&mut self.work.part, self.pipeline.sink) {
+            (Part::Collect(chunks), Sink::Collect) => return chunks.push((morsel, tuples)),
+            (Part::Join(build), Sink::Join(n)) => {
+                let PreparedNode::HashJoin(node) = &nodes[n] else { unreachable!() };
+                build.add(node, batch, tuples, faults);
+                self.spent(n, 0, began);
+            }
+            (Part::Group(build), Sink::Group(n)) => {
+                let PreparedNode::Group(node) = &nodes[n] else { unreachable!() };
+                build.add(node, batch, tuples, faults);
+                self.spent(n, 0, began);
+            }
+            (Part::Sort(build), Sink::Sort(n)) => {
+                let PreparedNode::Sort(node, _) = &nodes[n] else { unreachable!() };
+                build.add(node, batch, tuples, faults);
+                self.spent(n, 0, began);
+            }
+            _ => unreachable!("a part belongs to its sink"),
+        }
+    }
+
+    fn spent(&mut self, node: usize, rows: usize, began: Instant) {
+        let took = began.elapsed();
+        match self.work.spent.iter_mut().find(|spent| spent.0 == node) {
+            Some(spent) => {
+                spent.1 += rows;
+                spent.2 += took;
+            }
+            None => self.work.spent.push((node, rows, took)),
+        }
+    }
+}
+
+/// The value for `key` in a short list, made when missing.
+fn entry<T: Default>(list: &mut Vec<(usize, T)>, key: usize) -> &mut T {
+    let position = match list.iter().position(|(k, _)| *k == key) {
+        Some(position) => position,
+        None => {
+            list.push((key, T::default()));
+            list.len() - 1
+        }
+    };
+    &mut list[position].1
+}

@@ -1,0 +1,179 @@
+//! Worker threads for heavy lanes.
+//!
+//! Two kinds of work: a lane that waits to be led, and a parallel loop of a batch that runs. A free worker takes
+//! the lane that has had the least service, else it helps with a loop, morsel by morsel, and leaves it when a
+//! lane becomes ready. Workers park when there is nothing to do; there is no timer.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::lane::Lane;
+use crate::env::Threads;
+use crate::types::LaneId;
+
+/// Workers give way to the threads that serve light lanes and connections.
+const NICE: i32 = 10;
+
+/// A parallel loop: `help` works on it until nothing is left or `leave` says so.
+pub trait Loop: Send + Sync {
+    /// Whether morsels are left to be taken.
+    fn has_work(&self) -> bool;
+    /// Takes morsels.
+    fn help(&self, leave: &dyn Fn() -> bool);
+}
+
+struct Entry {
+    work: Arc<dyn Loop>,
+    /// Workers inside `help`.
+    helpers: AtomicUsize,
+    panicked: AtomicBool,
+    /// Signalled when the last helper leaves.
+    left: (Mutex<()>, Condvar),
+}
+
+#[derive(Default)]
+struct State {
+    ready: Vec<Arc<Lane>>,
+    loops: Vec<Arc<Entry>>,
+    /// Time that each lane was served.
+    served: BTreeMap<LaneId, Duration>,
+    stopped: bool,
+}
+
+/// The workers' common ground.
+#[derive(Default)]
+pub struct Pool {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// Lanes in line, readable without the lock.
+    in_line: AtomicUsize,
+    workers: AtomicUsize,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} workers", self.workers.load(Ordering::Relaxed))
+    }
+}
+
+impl Pool {
+    /// Starts `count` workers that call `lead` for lanes.
+    pub fn start(
+        count: usize,
+        threads: &dyn Threads,
+        lead: Arc<dyn Fn(&Arc<Lane>) + Send + Sync>,
+    ) -> std::io::Result<Arc<Pool>> {
+        let pool = Arc::new(Pool::default());
+        let cores = core_affinity::get_core_ids().unwrap_or_default();
+        for worker in 0..count {
+            let (pool, lead) = (pool.clone(), lead.clone());
+            let core = cores.get(worker % cores.len().max(1)).copied();
+            let body = move || {
+                if let Some(core) = core {
+                    core_affinity::set_for_current(core);
+                }
+                // On Linux this concerns the calling thread only. Refused, it costs latency, not answers.
+                let _ = rustix::process::setpriority_process(None, NICE);
+                pool.work(&*lead);
+            };
+            threads.spawn(&format!("heavy-{worker}"), Box::new(body))?;
+            pool.workers.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(pool)
+    }
+
+    /// Number of workers.
+    pub fn workers(&self) -> usize {
+        self.workers.load(Ordering::Relaxed)
+    }
+
+    /// Puts a lane in line for a worker. The caller has its lead and hands it over.
+    pub fn enqueue(&self, lane: Arc<Lane>) {
+        let mut state = self.state.lock();
+        state.ready.push(lane);
+        self.in_line.store(state.ready.len(), Ordering::Relaxed);
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Runs a loop with the help of free workers; returns when all of it is done. Panics if a helper did.
+    pub fn run(&self, work: Arc<dyn Loop>) {
+        let entry = Arc::new(Entry {
+            work: work.clone(),
+            helpers: AtomicUsize::new(0),
+            panicked: AtomicBool::new(false),
+            left: Default::default(),
+        });
+        self.state.lock().loops.push(entry.clone());
+        self.wake.notify_all();
+        let own = catch_unwind(AssertUnwindSafe(|| work.help(&|| false)));
+        self.state.lock().loops.retain(|other| !Arc::ptr_eq(other, &entry));
+        let mut guard = entry.left.0.lock();
+        while entry.helpers.load(Ordering::Acquire) > 0 {
+            entry.left.1.wait(&mut guard);
+        }
+        drop(guard);
+        if let Err(panic) = own {
+            std::panic::resume_unwind(panic);
+        }
+        assert!(!entry.panicked.load(Ordering::Relaxed), "a worker panicked in a shared operator");
+    }
+
+    /// Ends the workers when they are done with what they do.
+    pub fn stop(&self) {
+        self.state.lock().stopped = true;
+        self.wake.notify_all();
+    }
+
+    fn work(&self, lead: &dyn Fn(&Arc<Lane>)) {
+        let mut state = self.state.lock();
+        while !state.stopped {
+            if let Some(lane) = self.take_lane(&mut state) {
+                drop(state);
+                let began = std::time::Instant::now();
+                lead(&lane);
+                let took = began.elapsed();
+                state = self.state.lock();
+                *state.served.entry(lane.id).or_default() += took;
+            } else if let Some(entry) = state.loops.iter().find(|e| e.work.has_work()).cloned() {
+                entry.helpers.fetch_add(1, Ordering::AcqRel);
+                drop(state);
+                self.help(&entry);
+                state = self.state.lock();
+            } else {
+                self.wake.wait(&mut state);
+            }
+        }
+    }
+
+    fn help(&self, entry: &Entry) {
+        let leave = || self.in_line.load(Ordering::Relaxed) > 0;
+        if catch_unwind(AssertUnwindSafe(|| entry.work.help(&leave))).is_err() {
+            entry.panicked.store(true, Ordering::Relaxed);
+        }
+        let guard = entry.left.0.lock();
+        entry.helpers.fetch_sub(1, Ordering::AcqRel);
+        entry.left.1.notify_all();
+        drop(guard);
+    }
+
+    /// The ready lane with the least service. A lane that comes back after a pause starts level with the least
+    /// served one in line: rest earns no credit.
+    fn take_lane(&self, state: &mut State) -> Option<Arc<Lane>> {
+        let State { ready, served, .. } = state;
+        let service = |lane: &Arc<Lane>| served.get(&lane.id).copied().unwrap_or_default();
+        let position = (0..ready.len()).min_by_key(|i| service(&ready[*i]))?;
+        let lane = ready.swap_remove(position);
+        self.in_line.store(ready.len(), Ordering::Relaxed);
+        let least = service(&lane);
+        for other in served.values_mut() {
+            *other = (*other).max(least);
+        }
+        Some(lane)
+    }
+}

@@ -1,0 +1,154 @@
+//! A lane's plan with everything made ready that batches can share: operators' nodes, index handles.
+
+use std::sync::Arc;
+
+use super::probe_chain::ProbeChain;
+use crate::operators::{
+    FilterNode, GroupNode, HashJoinNode, IndexJoinNode, ProjectNode, SortNode, ValuesNode,
+};
+use crate::plan::{LaneNode, LanePlan, SharedOperation};
+use crate::scan::TableAccess;
+use crate::storage::Store;
+use crate::types::{DataType, Error, Result, Scalar, SqlState, TableId};
+
+/// A lane's plan, ready to run.
+#[derive(Debug, Default)]
+pub struct PreparedLane {
+    /// The plan.
+    pub plan: Arc<LanePlan>,
+    /// One per node of the plan.
+    pub nodes: Vec<PreparedNode>,
+}
+
+/// OFFSET and LIMIT per variant.
+pub type Cuts = Vec<(Option<Scalar>, Option<Scalar>)>;
+
+/// A node, ready to run.
+#[derive(Debug)]
+pub enum PreparedNode {
+    /// Index probes, from here down to the scan.
+    Chain(ProbeChain),
+    /// A table, with one access per variant.
+    Scan { table: TableId, variants: Vec<TableAccess> },
+    /// Given rows.
+    Values(ValuesNode),
+    /// Predicates.
+    Filter(FilterNode),
+    /// New columns.
+    Project(ProjectNode),
+    /// Partners by index.
+    IndexJoin { table: TableId, node: IndexJoinNode },
+    /// Partners by hash table.
+    HashJoin(HashJoinNode),
+    /// Groups, and DISTINCT.
+    Group(GroupNode),
+    /// An order.
+    Sort(SortNode, Cuts),
+    /// A cut.
+    Limit(Cuts),
+    /// All rows of all inputs.
+    Union,
+}
+
+impl PreparedLane {
+    /// Prepares a plan. Where `probes` is set, index accesses and index joins run as probe chains: what light
+    /// templates are made of.
+    pub fn new(plan: Arc<LanePlan>, store: &Store, probes: bool) -> Result<PreparedLane> {
+        let nodes = (0..plan.nodes.len()).map(|n| prepare(&plan, n, store, probes));
+        Ok(PreparedLane { nodes: nodes.collect::<Result<_>>()?, plan })
+    }
+}
+
+fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<PreparedNode> {
+    let node = &plan.nodes[n];
+    let walk = matches!(node.operation, SharedOperation::Walk { .. });
+    if (probes || walk)
+        && let Some(chain) = chain(plan, node, store)
+    {
+        return Ok(PreparedNode::Chain(chain));
+    }
+    Ok(match &node.operation {
+        SharedOperation::Scan { table, variants } => {
+            let missing = || Error::new(SqlState::UndefinedTable, "relation does not exist");
+            let stored = store.table(*table).ok_or_else(missing)?;
+            let (schema, statistics) = (stored.schema(), stored.statistics());
+            let access = |predicates: &Vec<_>| {
+                TableAccess::new(&schema, &statistics, predicates.clone().into())
+            };
+            PreparedNode::Scan { table: *table, variants: variants.iter().map(access).collect() }
+        }
+        SharedOperation::Walk { .. } => {
+            return Err(Error::new(SqlState::UndefinedObject, "index does not exist"));
+        }
+        SharedOperation::Values { rows } => {
+            PreparedNode::Values(ValuesNode { rows: rows.clone(), types: node.types.clone() })
+        }
+        SharedOperation::Filter { variants } => {
+            PreparedNode::Filter(FilterNode { variants: variants.clone() })
+        }
+        SharedOperation::Project { expressions } => PreparedNode::Project(ProjectNode {
+            expressions: expressions.clone(),
+            types: node.types.clone(),
+        }),
+        SharedOperation::IndexJoin { kind, table, index, keys, inner, residuals } => {
+            PreparedNode::IndexJoin {
+                table: *table,
+                node: IndexJoinNode {
+                    kind: *kind,
+                    index: *index,
+                    keys: keys.clone(),
+                    inner: inner.clone(),
+                    residuals: residuals.clone(),
+                },
+            }
+        }
+        SharedOperation::HashJoin { kind, keys, residuals } => {
+            let types = |i: usize| -> Vec<DataType> { plan.nodes[node.inputs[i]].types.clone() };
+            PreparedNode::HashJoin(HashJoinNode {
+                kind: *kind,
+                keys: keys.clone(),
+                residuals: residuals.clone(),
+                left_types: types(0),
+                right_types: types(1),
+            })
+        }
+        SharedOperation::Aggregate { keys, determinants, aggregates } => {
+            PreparedNode::Group(GroupNode {
+                keys: keys.clone(),
+                determinants: determinants.clone(),
+                aggregates: aggregates.clone(),
+            })
+        }
+        SharedOperation::Sort { keys, cuts } => {
+            PreparedNode::Sort(SortNode { keys: keys.clone() }, cuts.clone())
+        }
+        SharedOperation::Limit { cuts } => PreparedNode::Limit(cuts.clone()),
+        SharedOperation::Distinct => PreparedNode::Group(GroupNode::distinct(node.types.len())),
+        SharedOperation::Union => PreparedNode::Union,
+    })
+}
+
+/// The node's own part of its only template's tree as a probe chain, if it is one.
+fn chain(plan: &LanePlan, node: &LaneNode, store: &Store) -> Option<ProbeChain> {
+    let [member] = node.members[..] else {
+        // A walk has no predicates: the first member's serves all.
+        let first = *node.members.first()?;
+        let walk = matches!(node.operation, SharedOperation::Walk { .. });
+        return walk.then(|| operator_chain(plan, node, first, store)).flatten();
+    };
+    operator_chain(plan, node, member, store)
+}
+
+fn operator_chain(
+    plan: &LanePlan,
+    node: &LaneNode,
+    member: usize,
+    store: &Store,
+) -> Option<ProbeChain> {
+    let member = &plan.members[member];
+    let position = member.uses.iter().position(|u| std::ptr::eq(&plan.nodes[u.node], node))?;
+    let mut operators = Vec::new();
+    // Uses were noted in the order in which the tree is visited: inputs first.
+    member.compiled.root.visit(&mut |operator| operators.push(operator));
+    ProbeChain::of(operators[position], store, &member.compiled.parameter_types)
+}

@@ -1,0 +1,245 @@
+//! A template, ready to run: by itself, and with what it computes before it runs.
+
+use std::sync::Arc;
+
+use super::prepared::PreparedLane;
+use super::probe_chain::ProbeChain;
+use crate::plan::{
+    Catalog, CompiledTemplate, LanePlan, Operation, Operator, Weight,
+};
+use crate::query_set::ColumnOrigin;
+use crate::storage::Store;
+use crate::types::{
+    Error, NodeId, Predicate, Result, Scalar, SqlState, TemplateId, Value, array_cell,
+    array_from_values,
+};
+
+/// A template, ready to run.
+#[derive(Debug)]
+pub struct Program {
+    /// Its plan.
+    pub compiled: Arc<CompiledTemplate>,
+    /// The template as the only one of a lane: for light lanes and for running alone.
+    pub alone: Arc<PreparedLane>,
+    /// Where the whole statement is index probes: the chain, and which of its columns are put out.
+    pub point: Option<Point>,
+    /// Its scalar subqueries, in order.
+    pub subqueries: Vec<Subquery>,
+    /// Rows of its tables when it was planned: it is planned again when they have changed much.
+    pub planned_for: Vec<(crate::types::TableId, u64)>,
+}
+
+/// A statement that is index probes and nothing else.
+#[derive(Debug)]
+pub struct Point {
+    /// The probes.
+    pub chain: ProbeChain,
+    /// Output columns.
+    pub columns: Arc<[ColumnOrigin]>,
+}
+
+/// A scalar subquery, ready to run.
+#[derive(Debug)]
+pub struct Subquery {
+    /// The parameter that receives its value.
+    pub parameter: usize,
+    /// The subquery as the only template of a lane.
+    pub lane: Arc<PreparedLane>,
+    /// Parameters that it reads: activations that agree on them share one run.
+    pub reads: Vec<usize>,
+}
+
+impl Program {
+    /// Makes a plan ready.
+    pub fn new(
+        template: TemplateId,
+        compiled: Arc<CompiledTemplate>,
+        catalog: &Catalog,
+        store: &Store,
+    ) -> Result<Program> {
+        let alone = alone(template, compiled.clone(), catalog, store)?;
+        let subqueries = compiled.subqueries.iter().map(|subquery| {
+            let own = CompiledTemplate {
+                root: subquery.root.clone(),
+                weight: subquery.weight,
+                subqueries: Vec::new(),
+                ..(*compiled).clone()
+            };
+            Ok(Subquery {
+                parameter: subquery.parameter,
+                reads: parameters_read(&subquery.root),
+                lane: alone(template, Arc::new(own), catalog, store)?,
+            })
+        });
+        let subqueries = subqueries.collect::<Result<Vec<_>>>()?;
+        let point = point(&compiled, store);
+        let planned_for = tables(&compiled, catalog);
+        Ok(Program { point, subqueries, alone, planned_for, compiled })
+    }
+
+    /// Whether a table has grown or shrunk so much that another plan may be better.
+    pub fn is_stale(&self, store: &Store) -> bool {
+        self.planned_for.iter().any(|(table, planned)| {
+            let now = store.table(*table).map_or(*planned, |t| t.statistics().rows);
+            // Small tables are all alike; beyond that a factor of four changes what is cheap.
+            let (least, most) = ((*planned).min(now).max(100), (*planned).max(now).max(100));
+            most > 4 * least
+        })
+    }
+
+    /// The activation's parameters followed by places for the derived ones.
+    pub fn parameters(&self, given: &[Value]) -> Result<Vec<Value>> {
+        if given.len() != self.compiled.parameters && !self.accepts(given.len()) {
+            let message = format!(
+                "bind message supplies {} parameters, but the statement requires {}",
+                given.len(),
+                self.compiled.parameters - self.subqueries.len()
+            );
+            return Err(Error::new(SqlState::ProtocolViolation, message));
+        }
+        let mut values = Vec::with_capacity(self.compiled.parameter_types.len());
+        values.extend_from_slice(given);
+        values.resize(self.compiled.parameter_types.len(), Value::Null);
+        self.derive(&mut values, 0)?;
+        Ok(values)
+    }
+
+    /// The parameters of subqueries come last and may be left out.
+    fn accepts(&self, given: usize) -> bool {
+        given + self.subqueries.len() == self.compiled.parameters
+    }
+
+    /// Computes the derived parameters that `stage` subqueries make computable.
+    pub fn derive(&self, values: &mut [Value], stage: usize) -> Result<()> {
+        let derived = self.compiled.derived.iter().enumerate();
+        for (i, parameter) in derived.filter(|(_, d)| d.stage == stage) {
+            let expression = &parameter.expression;
+            let types = &self.compiled.parameter_types;
+            let array = |p: &usize| {
+                array_from_values(types[*p], std::iter::once(values[*p].borrow()))
+            };
+            let arrays: Vec<_> = expression.parameters().iter().map(array).collect();
+            let result = expression.evaluate(&[], &arrays, 1)?;
+            values[self.compiled.parameters + i] = array_cell(&result, 0).to_owned();
+        }
+        Ok(())
+    }
+}
+
+fn alone(
+    template: TemplateId,
+    compiled: Arc<CompiledTemplate>,
+    catalog: &Catalog,
+    store: &Store,
+) -> Result<Arc<PreparedLane>> {
+    let probes = compiled.weight == Weight::Light || compiled.root.only_probes();
+    let mut plan = LanePlan::default();
+    let mut next = 0;
+    let mut number = |_: &str| {
+        next += 1;
+        NodeId(next - 1)
+    };
+    plan.add(template, compiled, catalog, &mut number);
+    Ok(Arc::new(PreparedLane::new(Arc::new(plan), store, probes)?))
+}
+
+/// The chain of a statement that is index probes under nothing but a choice of columns.
+fn point(compiled: &CompiledTemplate, store: &Store) -> Option<Point> {
+    if compiled.weight != Weight::Light || !compiled.subqueries.is_empty() {
+        return None;
+    }
+    let (input, columns) = match &compiled.root.operation {
+        Operation::Project { expressions, .. } => {
+            let column = |scalar: &Scalar| match scalar {
+                Scalar::Column(column) => Some(*column),
+                _ => None,
+            };
+            let columns: Option<Vec<usize>> = expressions.iter().map(column).collect();
+            (&compiled.root.inputs[0], columns?)
+        }
+        _ => (&compiled.root, (0..compiled.root.types.len()).collect()),
+    };
+    let chain = ProbeChain::of(input, store, &compiled.parameter_types)?;
+    let columns = columns.into_iter().map(|c| chain.origins()[c]).collect();
+    Some(Point { chain, columns })
+}
+
+fn tables(compiled: &CompiledTemplate, catalog: &Catalog) -> Vec<(crate::types::TableId, u64)> {
+    let mut found = Vec::new();
+    let roots = compiled.subqueries.iter().map(|s| &s.root).chain([&compiled.root]);
+    for root in roots {
+        root.visit(&mut |operator| {
+            let (Operation::Scan { table, .. } | Operation::IndexJoin { table, .. }) =
+                &operator.operation
+            else {
+                return;
+            };
+            if let Ok(planned) = catalog.table(*table)
+                && !found.iter().any(|(known, _)| known == table)
+            {
+                found.push((*table, planned.statistics.rows));
+            }
+        });
+    }
+    found
+}
+
+/// The parameters that a tree reads, ascending.
+fn parameters_read(root: &Operator) -> Vec<usize> {
+    let mut found = Vec::new();
+    root.visit(&mut |operator| operation_parameters(&operator.operation, &mut found));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn operation_parameters(operation: &Operation, found: &mut Vec<usize>) {
+    match operation {
+        Operation::Scan { predicates, .. } | Operation::Filter { predicates } => {
+            predicates.iter().for_each(|p| predicate_parameters(p, found));
+        }
+        Operation::Values { rows, .. } => {
+            rows.iter().flatten().for_each(|s| scalar_parameters(s, found));
+        }
+        Operation::Project { expressions, .. } => {
+            expressions.iter().for_each(|s| scalar_parameters(s, found));
+        }
+        Operation::IndexJoin { predicates, residual, .. } => {
+            predicates.iter().chain(residual).for_each(|p| predicate_parameters(p, found));
+        }
+        Operation::HashJoin { residual, .. } => {
+            residual.iter().for_each(|p| predicate_parameters(p, found));
+        }
+        Operation::Aggregate { aggregates, .. } => {
+            for aggregate in aggregates {
+                aggregate.argument.iter().for_each(|s| scalar_parameters(s, found));
+                aggregate.filter.iter().for_each(|f| found.extend(f.parameters()));
+            }
+        }
+        Operation::Sort { skip, fetch, .. } | Operation::Limit { skip, fetch } => {
+            skip.iter().chain(fetch).for_each(|s| scalar_parameters(s, found));
+        }
+        Operation::Distinct | Operation::Union => {}
+    }
+}
+
+fn scalar_parameters(scalar: &Scalar, found: &mut Vec<usize>) {
+    match scalar {
+        Scalar::Parameter(parameter) => found.push(*parameter),
+        Scalar::Expression(expression) => found.extend(expression.parameters()),
+        Scalar::Column(_) | Scalar::Literal(_) => {}
+    }
+}
+
+fn predicate_parameters(predicate: &Predicate, found: &mut Vec<usize>) {
+    match predicate {
+        Predicate::Compare { value, .. } => scalar_parameters(value, found),
+        Predicate::In { values, .. } => values.iter().for_each(|s| scalar_parameters(s, found)),
+        Predicate::Like { pattern, .. } => scalar_parameters(pattern, found),
+        Predicate::Or(arms) => {
+            arms.iter().flatten().for_each(|p| predicate_parameters(p, found));
+        }
+        Predicate::Expression(expression) => found.extend(expression.parameters()),
+        Predicate::IsNull { .. } => {}
+    }
+}

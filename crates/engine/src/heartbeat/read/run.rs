@@ -1,0 +1,487 @@
+//! One batch through a lane's shared operators: from slots with parameters to answers.
+//!
+//! Nodes are opened from the answers down. A node that several consumers of the batch read is run once and kept;
+//! each consumer restricts it to its own slots. Breakers end a pipeline, everything else streams.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, Step, Work};
+use super::pool::{Loop, Pool};
+use super::prepared::{Cuts, PreparedLane, PreparedNode};
+use super::probe_chain::Views;
+use crate::heartbeat::AnswerPart;
+use crate::operators::{
+    self, Batch, Budget, Cut, Faults, Groups, IndexJoinState, JoinProbe, JoinTable, LimitState,
+    Users,
+};
+use crate::plan::JoinKind;
+use crate::query_set::{SetId, SetTable, Tuples};
+use crate::scan::{Request, TableBatch};
+use crate::storage::{Store, TableView};
+use crate::types::{Error, Result, Slot, SqlState, TableId, Value, Version};
+
+/// Pipelines of fewer morsels than this run on the thread that opened them.
+const PARALLEL: usize = 3;
+
+/// One distinct request in a batch.
+pub struct Slotted {
+    /// Position of its template among the lane's members.
+    pub member: usize,
+    /// Its parameters, derived ones included.
+    pub parameters: Arc<[Value]>,
+}
+
+/// What all workers of a batch share.
+pub struct Shared {
+    /// The lane's operators.
+    pub lane: Arc<PreparedLane>,
+    /// The batch's query sets.
+    pub sets: Arc<SetTable>,
+    /// Per node: which slots use which variant.
+    pub users: Vec<Vec<Users>>,
+    /// Per node: the slots that use it.
+    pub wanted: Vec<SetId>,
+    slots: Vec<Slotted>,
+    budget: Budget,
+}
+
+impl Shared {
+    /// The parameters, by slot.
+    pub fn parameters(&self) -> Vec<&[Value]> {
+        self.slots.iter().map(|slot| &*slot.parameters).collect()
+    }
+
+    /// The batch as operators see it.
+    pub fn batch<'a>(&'a self, parameters: &'a [&'a [Value]]) -> Batch<'a> {
+        Batch { sets: &self.sets, parameters, budget: &self.budget }
+    }
+
+    fn new(lane: Arc<PreparedLane>, slots: Vec<Slotted>, memory: usize) -> Shared {
+        let sets = Arc::new(SetTable::new(slots.len()));
+        let mut users = vec![Vec::new(); lane.nodes.len()];
+        let mut wanted = vec![SetId::EMPTY; lane.nodes.len()];
+        let slot = |i: usize| Slot(i as u32);
+        for run in slots.chunk_by(|a, b| a.member == b.member) {
+            let first = run.as_ptr_range().start;
+            // Runs lie one after another in `slots`: their distance in elements is the first slot.
+            let start = slots.iter().position(|s| std::ptr::eq(s, first)).unwrap_or_default();
+            let set = sets.intern_slots((start..start + run.len()).map(slot));
+            for used in &lane.plan.members[run[0].member].uses {
+                users[used.node].push(Users { variant: used.variant, set });
+                wanted[used.node] = sets.union(wanted[used.node], set);
+            }
+        }
+        Shared { lane, sets, users, wanted, slots, budget: Budget::new(memory) }
+    }
+}
+
+/// Time and rows of one node in a batch.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    /// Rows put out.
+    pub rows: usize,
+    /// Time over all workers.
+    pub took: Duration,
+    /// How a table was read.
+    pub access: Option<Arc<str>>,
+}
+
+/// What a batch gave.
+pub struct Outcome {
+    /// By slot.
+    pub answers: Vec<Result<Vec<AnswerPart>>>,
+    /// By node.
+    pub spent: Vec<Spent>,
+    /// Distinct query sets.
+    pub sets: usize,
+}
+
+/// The tables of a batch at its snapshot.
+pub struct TableViews<'a> {
+    store: &'a Store,
+    version: Version,
+    views: Vec<(TableId, Arc<TableView>)>,
+}
+
+impl<'a> TableViews<'a> {
+    /// None taken yet. The caller keeps the snapshot of `version`.
+    pub fn new(store: &'a Store, version: Version) -> TableViews<'a> {
+        TableViews { store, version, views: Vec::new() }
+    }
+}
+
+impl Views for TableViews<'_> {
+    fn view(&mut self, table: TableId) -> Result<Arc<TableView>> {
+        if let Some((_, view)) = self.views.iter().find(|(id, _)| *id == table) {
+            return Ok(view.clone());
+        }
+        let missing = || Error::new(SqlState::UndefinedTable, "relation does not exist");
+        let view = self.store.table(table).ok_or_else(missing)?.view(self.version);
+        self.views.push((table, view.clone()));
+        Ok(view)
+    }
+}
+
+/// Runs a batch. `slots` are ordered by member; `cancelled` says whether nobody waits for any of them.
+pub fn run(
+    lane: Arc<PreparedLane>,
+    slots: Vec<Slotted>,
+    views: TableViews<'_>,
+    pool: &Pool,
+    memory: usize,
+    cancelled: &dyn Fn() -> bool,
+) -> Outcome {
+    let shared = Arc::new(Shared::new(lane, slots, memory));
+    let nodes = shared.lane.nodes.len();
+    let mut run = Run {
+        views,
+        pool,
+        cancelled,
+        faults: Faults::default(),
+        kept: vec![None; nodes],
+        spent: vec![Spent::default(); nodes],
+        shared,
+    };
+    let answers = run.answers();
+    let sets = run.shared.sets.interned();
+    Outcome { answers, spent: run.spent, sets }
+}
+
+struct Run<'a> {
+    shared: Arc<Shared>,
+    views: TableViews<'a>,
+    pool: &'a Pool,
+    cancelled: &'a dyn Fn() -> bool,
+    faults: Faults,
+    /// Output of nodes that several consumers read.
+    kept: Vec<Option<Vec<Tuples>>>,
+    spent: Vec<Spent>,
+}
+
+impl Run<'_> {
+    fn answers(&mut self) -> Vec<Result<Vec<AnswerPart>>> {
+        let shared = self.shared.clone();
+        let slots = shared.slots.len();
+        let mut answers: Vec<Result<Vec<AnswerPart>>> = (0..slots).map(|_| Ok(vec![])).collect();
+        let mut first = 0;
+        for run in shared.slots.chunk_by(|a, b| a.member == b.member) {
+            let last = first + run.len();
+            let uses = &shared.lane.plan.members[run[0].member].uses;
+            let root = uses.last().map_or(0, |used| used.node);
+            let own = first as u32..last as u32;
+            if let Err(error) = self.route(root, own, &mut answers) {
+                answers[first..last].iter_mut().for_each(|answer| *answer = Err(error.clone()));
+            }
+            first = last;
+        }
+        for (slot, error) in self.faults.iter() {
+            answers[slot.index()] = Err(error.clone());
+        }
+        answers
+    }
+
+    /// Hands the rows of a member's root to its slots.
+    fn route(
+        &mut self,
+        root: usize,
+        own: std::ops::Range<u32>,
+        answers: &mut [Result<Vec<AnswerPart>>],
+    ) -> Result<()> {
+        let shared = self.shared.clone();
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let set = shared.sets.intern_slots(own.map(Slot));
+        let pipes = self.stream(root)?;
+        let pipes = restricted(pipes, set, shared.wanted[root]);
+        for tuples in self.collect(pipes) {
+            let routed = operators::route(&batch, &tuples);
+            let tuples = Arc::new(tuples);
+            for (slot, rows) in routed {
+                if let Ok(parts) = &mut answers[slot.index()] {
+                    parts.push(AnswerPart::Shared { tuples: tuples.clone(), rows });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The node's output; run once where several consumers of this batch read it.
+    fn stream(&mut self, n: usize) -> Result<Vec<Pipe>> {
+        if (self.cancelled)() {
+            return Err(super::batch::cancelled());
+        }
+        if self.kept[n].is_none() && self.readers(n) > 1 {
+            let pipes = self.open(n)?;
+            self.kept[n] = Some(self.collect(pipes));
+        }
+        match &self.kept[n] {
+            Some(chunks) => Ok(vec![chunks_pipe(chunks.clone())]),
+            None => self.open(n),
+        }
+    }
+
+    /// Consumers of this batch, answers included.
+    fn readers(&self, n: usize) -> usize {
+        let plan = &self.shared.lane.plan;
+        let active = |c: &&usize| self.shared.wanted[**c] != SetId::EMPTY;
+        let consumers = plan.nodes[n].consumers.iter().filter(active).count();
+        let is_root = |member: &usize| {
+            plan.members[*member].uses.last().is_some_and(|used| used.node == n)
+        };
+        consumers + plan.nodes[n].members.iter().filter(|m| is_root(m)).count()
+    }
+
+    /// Input `i` of node `n`, restricted to the slots of `n`.
+    fn input(&mut self, n: usize, i: usize) -> Result<Vec<Pipe>> {
+        let below = self.shared.lane.plan.nodes[n].inputs[i];
+        let pipes = self.stream(below)?;
+        Ok(restricted(pipes, self.shared.wanted[n], self.shared.wanted[below]))
+    }
+
+    fn open(&mut self, n: usize) -> Result<Vec<Pipe>> {
+        let lane = self.shared.lane.clone();
+        match &lane.nodes[n] {
+            PreparedNode::Chain(chain) => {
+                let shared = self.shared.clone();
+                let began = Instant::now();
+                let slots = shared.sets.members(shared.wanted[n]).collect::<Vec<_>>();
+                let parameters = shared.parameters();
+                let (views, faults) = (&mut self.views, &mut self.faults);
+                let slots = slots.into_iter();
+                let tuples = chain.run(slots, &parameters, &shared.sets, views, faults)?;
+                self.note(n, tuples.rows, began);
+                Ok(vec![chunks_pipe(vec![tuples])])
+            }
+            PreparedNode::Scan { table, variants } => self.scan(n, *table, variants),
+            PreparedNode::Values(node) => {
+                let shared = self.shared.clone();
+                let parameters = shared.parameters();
+                let (batch, set) = (shared.batch(&parameters), shared.wanted[n]);
+                let tuples = operators::values(node, &batch, set, &mut self.faults);
+                Ok(vec![chunks_pipe(vec![tuples])])
+            }
+            PreparedNode::Filter(_) => Ok(then(self.input(n, 0)?, Step::Filter(n))),
+            PreparedNode::Project(_) => Ok(then(self.input(n, 0)?, Step::Project(n))),
+            PreparedNode::IndexJoin { table, node } => {
+                let shared = self.shared.clone();
+                let parameters = shared.parameters();
+                let (batch, users) = (shared.batch(&parameters), &shared.users[n]);
+                let view = self.views.view(*table)?;
+                let state = Arc::new(IndexJoinState::new(node, &batch, users, view));
+                Ok(then(self.input(n, 0)?, Step::IndexJoin(n, state)))
+            }
+            PreparedNode::HashJoin(node) => self.hash_join(n, node.kind == JoinKind::Full),
+            PreparedNode::Group(_) => self.group(n),
+            PreparedNode::Sort(_, cuts) => self.sort(n, cuts),
+            PreparedNode::Limit(cuts) => self.limit(n, cuts),
+            PreparedNode::Union => {
+                let inputs = 0..lane.plan.nodes[n].inputs.len();
+                let pipes = inputs.map(|i| self.input(n, i)).collect::<Result<Vec<_>>>()?;
+                Ok(pipes.into_iter().flatten().collect())
+            }
+        }
+    }
+
+    fn scan(
+        &mut self,
+        n: usize,
+        table: TableId,
+        variants: &[crate::scan::TableAccess],
+    ) -> Result<Vec<Pipe>> {
+        let shared = self.shared.clone();
+        let view = self.views.view(table)?;
+        let began = Instant::now();
+        let mut requests = Vec::with_capacity(shared.slots.len());
+        for users in &shared.users[n] {
+            for slot in shared.sets.members(users.set) {
+                let parameters = &shared.slots[slot.index()].parameters;
+                requests.push(Request { slot, access: &variants[users.variant], parameters });
+            }
+        }
+        requests.sort_by_key(|request| request.slot);
+        let batch = TableBatch::new(view, &shared.sets, &requests);
+        for (slot, error) in batch.errors() {
+            self.faults.add(*slot, error.clone());
+        }
+        self.spent[n].access = Some(batch.decision().to_string().into());
+        self.note(n, 0, began);
+        Ok(vec![Pipe { source: PipeSource::Table(n, Arc::new(batch)), steps: Vec::new() }])
+    }
+
+    fn hash_join(&mut self, n: usize, full: bool) -> Result<Vec<Pipe>> {
+        let shared = self.shared.clone();
+        let PreparedNode::HashJoin(node) = &shared.lane.nodes[n] else { unreachable!() };
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let right = self.input(n, 1)?;
+        let builds = self.drain(right, Sink::Join(n)).into_iter().filter_map(|part| match part {
+            Part::Join(build) => Some(build),
+            _ => None,
+        });
+        let builds = builds.collect();
+        let began = Instant::now();
+        let table = Arc::new(JoinTable::merge(node, &batch, builds, &mut self.faults));
+        self.note(n, 0, began);
+        let pipes = then(self.input(n, 0)?, Step::Probe(n, table.clone()));
+        if !full {
+            return Ok(pipes);
+        }
+        let (mut chunks, mut probes) = self.collect_with_probes(pipes);
+        let own: Vec<JoinProbe> = match probes.is_empty() {
+            true => vec![JoinProbe::default()],
+            false => probes.drain(..).filter(|p| p.0 == n).map(|p| p.1).collect(),
+        };
+        chunks.extend(table.unmatched(node, &batch, own));
+        Ok(vec![chunks_pipe(chunks)])
+    }
+
+    fn group(&mut self, n: usize) -> Result<Vec<Pipe>> {
+        let shared = self.shared.clone();
+        let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let input = self.input(n, 0)?;
+        let builds = self.drain(input, Sink::Group(n)).into_iter().filter_map(|part| match part {
+            Part::Group(build) => Some(build),
+            _ => None,
+        });
+        let builds = builds.collect();
+        let began = Instant::now();
+        let groups = Groups::merge(node, &batch, builds, &mut self.faults);
+        let set = shared.wanted[n];
+        let tuples = groups.finish(node, &batch, set, (0, 1), &mut self.faults);
+        self.note(n, tuples.rows, began);
+        Ok(vec![chunks_pipe(vec![tuples])])
+    }
+
+    fn sort(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {
+        let shared = self.shared.clone();
+        let PreparedNode::Sort(node, _) = &shared.lane.nodes[n] else { unreachable!() };
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let cuts = self.cuts(n, cuts);
+        let input = self.input(n, 0)?;
+        let builds = self.drain(input, Sink::Sort(n)).into_iter().filter_map(|part| match part {
+            Part::Sort(build) => Some(build),
+            _ => None,
+        });
+        let builds = builds.collect();
+        let began = Instant::now();
+        let tuples = operators::sort(node, &batch, &cuts, builds, &mut self.faults);
+        self.note(n, tuples.rows, began);
+        Ok(vec![chunks_pipe(vec![tuples])])
+    }
+
+    fn limit(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {
+        let shared = self.shared.clone();
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let mut state = LimitState::new(self.cuts(n, cuts));
+        let input = self.input(n, 0)?;
+        let pipeline = Pipeline::new(shared.clone(), input, Sink::Collect);
+        let mut chunks = Vec::new();
+        // Morsel after morsel: the input stops as soon as everybody has enough.
+        while pipeline.has_work() && !state.done() {
+            let once = std::cell::Cell::new(false);
+            pipeline.help(&|| once.replace(true));
+            for tuples in self.take(&pipeline).into_iter().flat_map(|work| collected(work.part)) {
+                let began = Instant::now();
+                let tuples = state.limit(&batch, tuples.1);
+                self.note(n, tuples.rows, began);
+                chunks.push(tuples);
+            }
+        }
+        Ok(vec![chunks_pipe(chunks)])
+    }
+
+    /// The cut of each slot; nothing for those that do not use the node.
+    fn cuts(&mut self, n: usize, cuts: &Cuts) -> Vec<Cut> {
+        let shared = self.shared.clone();
+        let mut bound = vec![Cut::NONE; shared.slots.len()];
+        for users in &shared.users[n] {
+            let (skip, fetch) = &cuts[users.variant];
+            for slot in shared.sets.members(users.set) {
+                let parameters = &shared.slots[slot.index()].parameters;
+                match Cut::bind(skip.as_ref(), fetch.as_ref(), parameters) {
+                    Ok(cut) => bound[slot.index()] = cut,
+                    Err(error) => self.faults.add(slot, error),
+                }
+            }
+        }
+        bound
+    }
+
+    fn collect(&mut self, pipes: Vec<Pipe>) -> Vec<Tuples> {
+        self.collect_with_probes(pipes).0
+    }
+
+    /// The rows of the pipes, in the order of their morsels.
+    fn collect_with_probes(
+        &mut self,
+        pipes: Vec<Pipe>,
+    ) -> (Vec<Tuples>, Vec<(usize, JoinProbe)>) {
+        let mut ordered = Vec::new();
+        let mut probes = Vec::new();
+        for work in self.execute(pipes, Sink::Collect) {
+            let Work { part, probes: own, .. } = work;
+            probes.extend(own);
+            ordered.extend(collected(part));
+        }
+        ordered.sort_by_key(|(morsel, _)| *morsel);
+        (ordered.into_iter().map(|(_, tuples)| tuples).collect(), probes)
+    }
+
+    fn drain(&mut self, pipes: Vec<Pipe>, sink: Sink) -> Vec<Part> {
+        self.execute(pipes, sink).into_iter().map(|work| work.part).collect()
+    }
+
+    /// Runs a pipeline, alone where it is short.
+    fn execute(&mut self, pipes: Vec<Pipe>, sink: Sink) -> Vec<Work> {
+        let pipeline = Arc::new(Pipeline::new(self.shared.clone(), pipes, sink));
+        match pipeline.morsels() < PARALLEL || self.pool.workers() == 0 {
+            true => pipeline.help(&|| false),
+            false => self.pool.run(pipeline.clone()),
+        }
+        self.take(&pipeline)
+    }
+
+    /// What a pipeline's workers did so far; takes over its faults and times.
+    fn take(&mut self, pipeline: &Pipeline) -> Vec<Work> {
+        let mut done = pipeline.finish();
+        for work in &mut done {
+            self.faults.merge(std::mem::take(&mut work.faults));
+            for (node, rows, took) in work.spent.drain(..) {
+                self.spent[node].rows += rows;
+                self.spent[node].took += took;
+            }
+        }
+        done
+    }
+
+    fn note(&mut self, n: usize, rows: usize, began: Instant) {
+        self.spent[n].rows += rows;
+        self.spent[n].took += began.elapsed();
+    }
+}
+
+fn collected(part: Part) -> Vec<(usize, Tuples)> {
+    match part {
+        Part::Collect(chunks) => chunks,
+        _ => Vec::new(),
+    }
+}
+
+fn chunks_pipe(chunks: Vec<Tuples>) -> Pipe {
+    Pipe { source: PipeSource::Chunks(chunks), steps: Vec::new() }
+}
+
+fn then(mut pipes: Vec<Pipe>, step: Step) -> Vec<Pipe> {
+    pipes.iter_mut().for_each(|pipe| pipe.steps.push(step.clone()));
+    pipes
+}
+
+/// Only the slots of `set`, where more than those want the rows.
+fn restricted(pipes: Vec<Pipe>, set: SetId, wanted: SetId) -> Vec<Pipe> {
+    if set == wanted { pipes } else { then(pipes, Step::Restrict(set)) }
+}
