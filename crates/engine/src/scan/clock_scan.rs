@@ -15,12 +15,12 @@ use super::expression::evaluate_for_many;
 use super::filter::{ColumnFilter, ColumnTest};
 use super::index::{ColumnIndex, PatternIndex};
 use super::optimizer::{self, Attribute, Pick};
-use super::row_test::{ChunkReader, RowTest, select_all};
+use super::row_test::{ChunkReader, RowTest, expression_holds, select_all};
 use super::rows::Rows;
 use crate::query_set::{QuerySets, SetId, SetTable, words};
 use crate::storage::{Chunk, ColumnSlice, TableStatistics, TableView};
 use crate::types::{
-    ChunkId, ColumnId, DataType, Error, Expression, Location, Predicate, Result, Slot,
+    ChunkId, ColumnId, DataType, Error, Expression, Location, Predicate, Result, Slot, Value,
 };
 
 /// One slot's part of a scan.
@@ -387,8 +387,28 @@ impl ScanBatch {
         }
     }
 
+    /// Whether a slot wants a row given by its values.
+    pub fn matches(&self, slot: Slot, row: &[Value]) -> Result<bool> {
+        if !self.sets.contains(self.probe_row(row), slot) {
+            return Ok(false);
+        }
+        let residual = &self.residuals[slot.index()];
+        let Some(parameters) = &residual.parameters else { return Ok(true) };
+        for test in &residual.tests {
+            if !test.accepts(row, &self.types, parameters)? {
+                return Ok(false);
+            }
+        }
+        for expression in &residual.expressions {
+            if !expression_holds(&**expression, row, &self.types, parameters)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// The slots that a row given by its values does not miss by an index: candidates for whatever else they ask.
-    pub fn probe_row(&self, row: &[crate::types::Value]) -> SetId {
+    pub fn probe_row(&self, row: &[Value]) -> SetId {
         let mut set = self.sets.all();
         for (column, index) in &self.indexes {
             let value = row[column.index()].borrow();

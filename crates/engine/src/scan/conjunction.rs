@@ -99,6 +99,11 @@ pub struct BoundParameters {
 }
 
 impl BoundParameters {
+    /// Of a statement without any.
+    pub fn none() -> BoundParameters {
+        BoundParameters { values: Arc::default(), types: Arc::default() }
+    }
+
     /// Borrowed.
     pub fn borrow(&self) -> Parameters<'_> {
         Parameters { values: &self.values, types: &self.types }

@@ -4,7 +4,8 @@
 //! [`TableBatch`] binds the activations' parameters and decides who probes an index (point statements always do)
 //! and who rides the one Clock Scan of the batch; `heartbeat` runs both in morsels on its workers. The scan joins
 //! rows with queries (Crescando, sections 4 and 5): predicates become indexes over *constants*, probed with
-//! values, chosen by a greedy optimizer. Called by `heartbeat` and `plan` (for decisions).
+//! values, chosen by a greedy optimizer. [`update_join`] does the same for updates and deletes in arrival order.
+//! Called by `heartbeat` and `plan` (for decisions).
 //! Absent here: joins, grouping, sorting (`operators`); applying writes (`heartbeat`).
 
 mod access;
@@ -23,6 +24,7 @@ mod probe;
 mod row_test;
 mod rows;
 mod selectivity;
+mod update_join;
 
 #[cfg(test)]
 mod reference;
@@ -30,3 +32,6 @@ mod reference;
 pub use access::{Estimate, TableAccess};
 pub use batch::{Request, ScanOutput, TableBatch};
 pub use decision::Decision;
+pub use update_join::{
+    Change, RowUpdates, Statement, UpdateJoinOutput, matching_rows, update_join,
+};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, BooleanArray};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -112,6 +112,36 @@ impl Expression for NotDivisible {
     }
 }
 
+#[derive(Debug)]
+struct NotDivisibleBy {
+    divisor: i32,
+    text: String,
+}
+
+impl Expression for NotDivisibleBy {
+    fn columns(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &[]
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Boolean
+    }
+
+    fn evaluate(&self, columns: &[ArrayRef], _: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        let divisors = Int32Array::from(vec![self.divisor; rows]);
+        let inner = NotDivisible { parameter: [0], text: String::new() };
+        inner.evaluate(columns, &[Arc::new(divisors)], rows)
+    }
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+}
+
 /// A value for a column, from few, so that predicates meet rows; sometimes NULL.
 pub fn value(data_type: DataType) -> BoxedStrategy<Value> {
     let words = ["", "a", "ab", "abc", "bcd", "the cat", "the dog", "Cat", "é", "x_y", "50%"];
@@ -148,8 +178,21 @@ pub fn value(data_type: DataType) -> BoxedStrategy<Value> {
     prop_oneof![9 => common, 1 => Just(Value::Null)].boxed()
 }
 
+/// `c0 % divisor <> 0`, with the divisor in place of the parameter.
+pub fn not_divisible(divisor: i32) -> Predicate {
+    let text = format!("c0 % {divisor} <> 0");
+    Predicate::Expression(Arc::new(NotDivisibleBy { divisor, text }))
+}
+
+/// The same predicates, expressions last: the order in which a scan asks them.
+pub fn expressions_last(predicates: &[Predicate]) -> Vec<Predicate> {
+    let mut sorted = predicates.to_vec();
+    sorted.sort_by_key(|predicate| matches!(predicate, Predicate::Expression(_)));
+    sorted
+}
+
 /// A row; its key is given by its place.
-fn row() -> impl Strategy<Value = Vec<Value>> {
+pub fn row() -> impl Strategy<Value = Vec<Value>> {
     TYPES.iter().map(|data_type| value(*data_type)).collect::<Vec<_>>()
 }
 
@@ -324,7 +367,8 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-fn keyed(row: &[Value], key: usize) -> Vec<Value> {
+/// The row with another key.
+pub fn keyed(row: &[Value], key: usize) -> Vec<Value> {
     let key = Value::Integer(key as i32);
     std::iter::once(key).chain(row[1..].iter().cloned()).collect()
 }
@@ -369,14 +413,8 @@ fn expected(view: &TableView, template: &Template) -> Result<Vec<RowId>> {
             }
             let location = crate::types::Location { chunk: *id, offset };
             let row = ViewRow { view, location };
-            // Plain predicates first, as the scan does: an expression is asked only where they hold.
-            let (expressions, plain): (Vec<_>, Vec<_>) = template
-                .predicates
-                .iter()
-                .cloned()
-                .partition(|predicate| matches!(predicate, Predicate::Expression(_)));
             let evaluation = Evaluation { row: &row, types: &TYPES, parameters };
-            if evaluation.all(&plain)? && evaluation.all(&expressions)? {
+            if evaluation.all(&expressions_last(&template.predicates))? {
                 rows.push(view.row_id(location));
             }
         }

@@ -9,7 +9,7 @@ use super::filter::{ColumnTest, column_test};
 use super::rows::Rows;
 use crate::storage::{Chunk, TableView};
 use crate::transaction::{Evaluation, ViewRow};
-use crate::types::{ChunkId, ColumnId, DataType, Expression, Location, Predicate, Result};
+use crate::types::{ChunkId, ColumnId, DataType, Expression, Location, Predicate, Result, Value};
 
 /// One predicate over the rows of a chunk.
 #[derive(Debug)]
@@ -106,6 +106,60 @@ impl RowTest {
             }
         }
     }
+}
+
+impl RowTest {
+    /// Whether a row given by its values qualifies.
+    pub fn accepts(
+        &self,
+        row: &[Value],
+        types: &[DataType],
+        parameters: &BoundParameters,
+    ) -> Result<bool> {
+        match self {
+            RowTest::Column(kernel) => Ok(kernel.accepts(row[kernel.column().index()].borrow())),
+            RowTest::Any(arms) => {
+                for arm in arms {
+                    if all_accept(arm, row, types, parameters)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            RowTest::Expression(expression) => {
+                expression_holds(&**expression, row, types, parameters)
+            }
+            RowTest::Other(predicate) => {
+                let evaluation = Evaluation { row, types, parameters: parameters.borrow() };
+                Ok(evaluation.predicate(predicate)? == Some(true))
+            }
+        }
+    }
+}
+
+fn all_accept(
+    tests: &[RowTest],
+    row: &[Value],
+    types: &[DataType],
+    parameters: &BoundParameters,
+) -> Result<bool> {
+    for test in tests {
+        if !test.accepts(row, types, parameters)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether an expression is true for a row given by its values.
+pub fn expression_holds(
+    expression: &dyn Expression,
+    row: &[Value],
+    types: &[DataType],
+    parameters: &BoundParameters,
+) -> Result<bool> {
+    let evaluation = Evaluation { row, types, parameters: parameters.borrow() };
+    Ok(evaluation.condition(expression)? == Some(true))
 }
 
 fn holds(
