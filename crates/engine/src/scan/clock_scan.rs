@@ -173,11 +173,6 @@ impl ScanBatch {
         &self.sets
     }
 
-    /// The table.
-    pub fn view(&self) -> &Arc<TableView> {
-        &self.view
-    }
-
     /// The indexes that were chosen, and what each is.
     pub fn picks(&self) -> impl Iterator<Item = (&Pick, &'static str)> {
         self.picks.iter().zip(self.indexes.iter().map(|(_, index)| index.kind()))

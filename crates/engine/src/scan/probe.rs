@@ -92,11 +92,6 @@ impl Probe {
         let residual = (!asked).then(|| Box::new(Residual { filters, conjunction, parameters }));
         Ok(Probe { slot, index: path.index, ranges, residual })
     }
-
-    /// Keys and ranges to look up.
-    pub fn ranges(&self) -> usize {
-        self.ranges.len()
-    }
 }
 
 fn plain_value<'a>(predicate: &'a Predicate, parameters: &'a [Value]) -> &'a Value {
