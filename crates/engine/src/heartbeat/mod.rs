@@ -1,17 +1,19 @@
 //! Waiting activations in, answers out: lanes, batches, morsels on workers, and the write heartbeat.
 //!
 //! [`Engine`] is the door through which `sql` and `server` reach everything below.
-//! Reads: [`Engine::submit`] puts an activation into its template's lane. Light lanes (index probes only) have no
-//! thread of their own: whoever calls [`Engine::lead`] and finds nobody leading takes all that waits as one batch
-//! and runs it at once. Heavy lanes run on pinned workers in morsels. Writes go to the write heartbeat: arrival
-//! order, one log record, one sync, publish, answer.
+//! Reads: [`Engine::submit`] puts an activation into its template's lane, [`Engine::lead`] sees to it that it
+//! runs. Light lanes (index probes only) have no thread of their own: whoever leads and finds nobody leading takes
+//! all that waits as one batch and runs it at once. Heavy lanes run on pinned workers in morsels.
+//! Writes go to the write heartbeat: arrival order, one log record, one sync, publish, answer.
 
 mod answer;
 mod engine;
+mod read;
+mod template;
 mod write;
 
 pub use answer::{Answer, AnswerPart, Receiver};
-pub use engine::{
-    Activation, Engine, EngineOptions, Sharing, Template, WriteOutcome, WriteReceiver,
-};
+pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};
+pub use read::{Figures, OperatorFigures};
+pub use template::Template;
 pub use write::Exposure;

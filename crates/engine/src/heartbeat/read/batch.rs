@@ -163,7 +163,8 @@ fn hash_value(value: ValueRef<'_>, hasher: &mut impl Hasher) {
 pub fn key<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<u8> {
     let mut bytes = Bytes(Vec::new());
     for value in values {
-        bytes.write_u8(match value.borrow() {
+        let tag = match value.borrow() {
+            ValueRef::Null => 3,
             ValueRef::Text(text) => {
                 bytes.write_usize(text.len());
                 1
@@ -173,7 +174,8 @@ pub fn key<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<u8> {
                 2
             }
             _ => 0,
-        });
+        };
+        bytes.write_u8(tag);
         hash_value(value.borrow(), &mut bytes);
     }
     bytes.0

@@ -47,9 +47,7 @@ impl Reads {
     }
 
     fn belongs_to_worker(&self, lane: &Lane, waiting: usize) -> bool {
-        lane.weight == Weight::Heavy
-            && self.pool.workers() > 0
-            && lane.predict(waiting) > HAND_OVER
+        lane.weight == Weight::Heavy && self.pool.workers() > 0 && lane.predict(waiting) > HAND_OVER
     }
 
     /// Gives the lead to a worker, or back where nothing waits.
@@ -205,7 +203,9 @@ impl Reads {
             };
             let (answer, slot) = match (placed, shared.plan.member(request.template.id)) {
                 (Err(error), _) => (Some(Err(error)), None),
-                (Ok(values), Some(member)) if requests.len() > 1 || lane.weight == Weight::Heavy => {
+                (Ok(values), Some(member))
+                    if requests.len() > 1 || lane.weight == Weight::Heavy =>
+                {
                     (None, Some(Slotted { member, parameters: values.into() }))
                 }
                 // Alone, or meanwhile moved to another lane or taken out of the plan.
@@ -258,8 +258,7 @@ impl Reads {
         let began = self.environment.clock.now();
         let members: Vec<usize> = slots.iter().map(|slot| slot.member).collect();
         let views = TableViews::new(&self.store, snapshot.version());
-        let outcome =
-            run::run(plan.clone(), slots, views, &self.pool, self.memory_limit, stop);
+        let outcome = run::run(plan.clone(), slots, views, &self.pool, self.memory_limit, stop);
         let took = self.environment.clock.now().saturating_sub(began);
         let wanted = requests.iter().any(|r| r.waiting.iter().any(|w| w.figures.is_some()));
         if wanted || lane.weight == Weight::Heavy {

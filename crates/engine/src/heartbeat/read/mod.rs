@@ -147,12 +147,7 @@ impl Reads {
     }
 
     /// Gives a lane its newest plan; makes the lane where it is new.
-    fn refresh_lane(
-        &self,
-        global: &GlobalPlan,
-        id: LaneId,
-        weight: Weight,
-    ) -> Result<Arc<Lane>> {
+    fn refresh_lane(&self, global: &GlobalPlan, id: LaneId, weight: Weight) -> Result<Arc<Lane>> {
         let plan = global.lane_plan(id).unwrap_or_default();
         let probes = weight == Weight::Light;
         let prepared = Arc::new(PreparedLane::new(plan, &self.store, probes)?);

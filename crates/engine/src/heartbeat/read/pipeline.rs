@@ -8,14 +8,13 @@ use parking_lot::Mutex;
 
 use super::pool::Loop;
 use super::prepared::PreparedNode;
-use super::run::Shared;
+use super::run::{Rows, Shared};
 use crate::operators::{
     self, Batch, Faults, GroupBuild, IndexJoinScratch, IndexJoinState, JoinBuild, JoinProbe,
     JoinTable, SortBuild,
 };
 use crate::query_set::{SetId, Tuples};
-use crate::scan::{ScanScratch, TableBatch};
-use crate::types::Value;
+use crate::scan::TableBatch;
 
 /// Rows of a morsel where they are already there: about a millisecond's work for a few operators.
 const MORSEL_ROWS: usize = 8192;
@@ -179,26 +178,19 @@ impl Loop for Pipeline {
 struct Worker<'a> {
     pipeline: &'a Pipeline,
     batch: Batch<'a>,
-    scan: ScanScratch,
     index_joins: Vec<(usize, IndexJoinScratch)>,
     work: Work,
 }
 
 impl<'a> Worker<'a> {
-    fn new(pipeline: &'a Pipeline, parameters: &'a [&'a [Value]]) -> Worker<'a> {
+    fn new(pipeline: &'a Pipeline, parameters: &'a Rows<'a>) -> Worker<'a> {
         let work = Work {
             part: pipeline.part(),
             faults: Faults::default(),
             probes: Vec::new(),
             spent: Vec::new(),
         };
-        Worker {
-            pipeline,
-            batch: pipeline.shared.batch(parameters),
-            scan: ScanScratch::default(),
-            index_joins: Vec::new(),
-            work,
-        }
+        Worker { pipeline, batch: pipeline.shared.batch(parameters), index_joins: Vec::new(), work }
     }
 
     fn morsel(&mut self, morsel: usize) {
@@ -225,7 +217,7 @@ impl<'a> Worker<'a> {
                 let began = Instant::now();
                 let output = match within {
                     0 => table.probe()?,
-                    _ => table.scan(table.chunks()[within - 1], &mut self.scan),
+                    _ => table.scan(table.chunks()[within - 1]),
                 };
                 for (slot, error) in output.errors {
                     self.work.faults.add(slot, error);

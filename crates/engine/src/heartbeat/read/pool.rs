@@ -71,7 +71,7 @@ impl Pool {
         let pool = Arc::new(Pool::default());
         let cores = core_affinity::get_core_ids().unwrap_or_default();
         for worker in 0..count {
-            let (pool, lead) = (pool.clone(), lead.clone());
+            let (own, lead) = (pool.clone(), lead.clone());
             let core = cores.get(worker % cores.len().max(1)).copied();
             let body = move || {
                 if let Some(core) = core {
@@ -79,7 +79,7 @@ impl Pool {
                 }
                 // On Linux this concerns the calling thread only. Refused, it costs latency, not answers.
                 let _ = rustix::process::setpriority_process(None, NICE);
-                pool.work(&*lead);
+                own.work(&*lead);
             };
             threads.spawn(&format!("heavy-{worker}"), Box::new(body))?;
             pool.workers.fetch_add(1, Ordering::Relaxed);

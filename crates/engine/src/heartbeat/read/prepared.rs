@@ -72,10 +72,12 @@ fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<Pre
             let missing = || Error::new(SqlState::UndefinedTable, "relation does not exist");
             let stored = store.table(*table).ok_or_else(missing)?;
             let (schema, statistics) = (stored.schema(), stored.statistics());
-            let access = |predicates: &Vec<_>| {
-                TableAccess::new(&schema, &statistics, predicates.clone().into())
+            let access = |(predicates, member): (&Vec<_>, &usize)| {
+                let types = plan.members[*member].compiled.parameter_types.as_slice().into();
+                TableAccess::new(&schema, &statistics, predicates.clone().into(), types)
             };
-            PreparedNode::Scan { table: *table, variants: variants.iter().map(access).collect() }
+            let variants = variants.iter().zip(&node.members).map(access).collect();
+            PreparedNode::Scan { table: *table, variants }
         }
         SharedOperation::Walk { .. } => {
             return Err(Error::new(SqlState::UndefinedObject, "index does not exist"));

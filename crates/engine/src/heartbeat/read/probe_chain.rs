@@ -70,11 +70,7 @@ struct Rows {
 
 impl ProbeChain {
     /// The chain at the bottom of `root`, as long as it goes; `None` where `root` is no chain.
-    pub fn of(
-        root: &Operator,
-        store: &Store,
-        parameter_types: &[DataType],
-    ) -> Option<ProbeChain> {
+    pub fn of(root: &Operator, store: &Store, parameter_types: &[DataType]) -> Option<ProbeChain> {
         match &root.operation {
             Operation::Scan { table, predicates, access: Access::Index(access) } => {
                 let index = store.table(*table)?.index(access.index)?;
@@ -203,9 +199,10 @@ impl ProbeChain {
     }
 
     fn types_of_first(&self) -> Vec<DataType> {
-        let width = self.joins.first().map_or(self.types.len(), |join| {
-            join.types.len() - join.inner_types.len()
-        });
+        let width = self
+            .joins
+            .first()
+            .map_or(self.types.len(), |join| join.types.len() - join.inner_types.len());
         self.types[..width].to_vec()
     }
 
@@ -298,10 +295,10 @@ fn constant<'a>(scalar: &'a Scalar, values: &'a [Value]) -> &'a Value {
 /// At most this many key columns are looked up without an allocation.
 const SHORT_KEY: usize = 4;
 
-fn probe(
+fn probe<'a>(
     view: &TableView,
     index: &Index,
-    key: impl ExactSizeIterator<Item = ValueRef<'_>>,
+    key: impl ExactSizeIterator<Item = ValueRef<'a>>,
     out: &mut Vec<Location>,
 ) {
     let length = key.len();

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use super::prepared::PreparedLane;
 use super::probe_chain::ProbeChain;
-use crate::plan::{
-    Catalog, CompiledTemplate, LanePlan, Operation, Operator, Weight,
-};
+use crate::plan::{Catalog, CompiledTemplate, LanePlan, Operation, Operator, Weight};
 use crate::query_set::ColumnOrigin;
 use crate::storage::Store;
 use crate::types::{
@@ -57,7 +55,7 @@ impl Program {
         catalog: &Catalog,
         store: &Store,
     ) -> Result<Program> {
-        let alone = alone(template, compiled.clone(), catalog, store)?;
+        let alone = only_template(template, compiled.clone(), catalog, store)?;
         let subqueries = compiled.subqueries.iter().map(|subquery| {
             let own = CompiledTemplate {
                 root: subquery.root.clone(),
@@ -68,7 +66,7 @@ impl Program {
             Ok(Subquery {
                 parameter: subquery.parameter,
                 reads: parameters_read(&subquery.root),
-                lane: alone(template, Arc::new(own), catalog, store)?,
+                lane: only_template(template, Arc::new(own), catalog, store)?,
             })
         });
         let subqueries = subqueries.collect::<Result<Vec<_>>>()?;
@@ -115,9 +113,8 @@ impl Program {
         for (i, parameter) in derived.filter(|(_, d)| d.stage == stage) {
             let expression = &parameter.expression;
             let types = &self.compiled.parameter_types;
-            let array = |p: &usize| {
-                array_from_values(types[*p], std::iter::once(values[*p].borrow()))
-            };
+            let array =
+                |p: &usize| array_from_values(types[*p], std::iter::once(values[*p].borrow()));
             let arrays: Vec<_> = expression.parameters().iter().map(array).collect();
             let result = expression.evaluate(&[], &arrays, 1)?;
             values[self.compiled.parameters + i] = array_cell(&result, 0).to_owned();
@@ -126,7 +123,7 @@ impl Program {
     }
 }
 
-fn alone(
+fn only_template(
     template: TemplateId,
     compiled: Arc<CompiledTemplate>,
     catalog: &Catalog,

@@ -19,7 +19,7 @@ use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
 use crate::scan::{Request, TableBatch};
 use crate::storage::{Store, TableView};
-use crate::types::{Error, Result, Slot, SqlState, TableId, Value, Version};
+use crate::types::{DataType, Error, Result, Slot, SqlState, TableId, Value, Version};
 
 /// Pipelines of fewer morsels than this run on the thread that opened them.
 const PARALLEL: usize = 3;
@@ -47,14 +47,20 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The parameters, by slot.
-    pub fn parameters(&self) -> Vec<&[Value]> {
-        self.slots.iter().map(|slot| &*slot.parameters).collect()
+    /// The parameters and their types, by slot.
+    pub fn parameters(&self) -> Rows<'_> {
+        let members = &self.lane.plan.members;
+        let types = |slot: &Slotted| &members[slot.member].compiled.parameter_types[..];
+        Rows {
+            values: self.slots.iter().map(|slot| &*slot.parameters).collect(),
+            types: self.slots.iter().map(types).collect(),
+        }
     }
 
     /// The batch as operators see it.
-    pub fn batch<'a>(&'a self, parameters: &'a [&'a [Value]]) -> Batch<'a> {
-        Batch { sets: &self.sets, parameters, budget: &self.budget }
+    pub fn batch<'a>(&'a self, rows: &'a Rows<'a>) -> Batch<'a> {
+        let (parameters, types) = (&rows.values[..], &rows.types[..]);
+        Batch { sets: &self.sets, parameters, types, budget: &self.budget }
     }
 
     fn new(lane: Arc<PreparedLane>, slots: Vec<Slotted>, memory: usize) -> Shared {
@@ -74,6 +80,12 @@ impl Shared {
         }
         Shared { lane, sets, users, wanted, slots, budget: Budget::new(memory) }
     }
+}
+
+/// Parameters by slot, borrowed.
+pub struct Rows<'a> {
+    values: Vec<&'a [Value]>,
+    types: Vec<&'a [DataType]>,
 }
 
 /// Time and rows of one node in a batch.
@@ -226,9 +238,8 @@ impl Run<'_> {
         let plan = &self.shared.lane.plan;
         let active = |c: &&usize| self.shared.wanted[**c] != SetId::EMPTY;
         let consumers = plan.nodes[n].consumers.iter().filter(active).count();
-        let is_root = |member: &usize| {
-            plan.members[*member].uses.last().is_some_and(|used| used.node == n)
-        };
+        let is_root =
+            |member: &usize| plan.members[*member].uses.last().is_some_and(|used| used.node == n);
         consumers + plan.nodes[n].members.iter().filter(|m| is_root(m)).count()
     }
 
@@ -249,7 +260,7 @@ impl Run<'_> {
                 let parameters = shared.parameters();
                 let (views, faults) = (&mut self.views, &mut self.faults);
                 let slots = slots.into_iter();
-                let tuples = chain.run(slots, &parameters, &shared.sets, views, faults)?;
+                let tuples = chain.run(slots, &parameters.values, &shared.sets, views, faults)?;
                 self.note(n, tuples.rows, began);
                 Ok(vec![chunks_pipe(vec![tuples])])
             }
@@ -417,10 +428,7 @@ impl Run<'_> {
     }
 
     /// The rows of the pipes, in the order of their morsels.
-    fn collect_with_probes(
-        &mut self,
-        pipes: Vec<Pipe>,
-    ) -> (Vec<Tuples>, Vec<(usize, JoinProbe)>) {
+    fn collect_with_probes(&mut self, pipes: Vec<Pipe>) -> (Vec<Tuples>, Vec<(usize, JoinProbe)>) {
         let mut ordered = Vec::new();
         let mut probes = Vec::new();
         for work in self.execute(pipes, Sink::Collect) {
