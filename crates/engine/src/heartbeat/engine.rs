@@ -6,3 +6,184 @@ use std::sync::{Arc, OnceLock};
 use super::read::{Figures, Reads};
 use super::write::{Tuning, WriteHeartbeat};
 use super::{Answer, Exposure, Receiver, Template};
+use crate::env::Environment;
+use crate::plan::{TemplatePlan, WritePlan};
+use crate::storage::{Snapshot, Store};
+use crate::transaction::{Definition, Isolation, WriteSet};
+use crate::types::{LaneId, Result, SequenceId, TableId, TemplateId, Value, Version};
+
+/// How the engine is set up.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Worker threads for heavy lanes; each is pinned to a core and owns a segment of every table.
+    pub workers: usize,
+    /// Where the log and the checkpoints lie; `None` keeps nothing.
+    pub data: Option<std::path::PathBuf>,
+    /// Shared or query at a time.
+    pub sharing: Sharing,
+    /// Activations that may wait in one lane; one more is refused with 53400.
+    pub queue_limit: usize,
+    /// Bytes that the intermediate results of one batch may take; beyond it queries fail with 53200.
+    pub memory_limit: usize,
+}
+
+/// Whether batches share operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// A cost decision per operator and batch.
+    Automatic,
+    /// Always share.
+    Always,
+    /// Every activation runs alone, through the same operators (`--no-sharing`).
+    Never,
+}
+
+/// Everything below the SQL.
+#[derive(Debug)]
+pub struct Engine {
+    writes: WriteHeartbeat,
+    reads: Arc<Reads>,
+}
+
+/// One request.
+pub struct Activation {
+    /// What to run.
+    pub template: Arc<Template>,
+    /// One value per parameter of the template, of its type or NULL.
+    pub parameters: Box<[Value]>,
+    /// What to read; `None`: the newest published version when the heartbeat starts.
+    pub snapshot: Option<Snapshot>,
+    /// Set by the client's cancel or time-out: the activation answers 57014 and leaves its batch.
+    pub cancelled: Arc<AtomicBool>,
+    /// Where the figures of its heartbeat go, before the answer (EXPLAIN ANALYZE); usually nowhere.
+    pub figures: Option<Arc<OnceLock<Figures>>>,
+    /// Where the answer goes.
+    pub receiver: Box<dyn Receiver>,
+}
+
+/// What a write did.
+#[derive(Debug)]
+pub struct WriteOutcome {
+    /// The version that made it visible.
+    pub version: Version,
+    /// Rows inserted, updated or deleted.
+    pub rows: u64,
+    /// RETURNING's rows.
+    pub returning: Option<Answer>,
+}
+
+/// Where a write's outcome goes: called once, after the write is durable and visible; must not block.
+pub type WriteReceiver = Box<dyn FnOnce(Result<WriteOutcome>) + Send>;
+
+impl Engine {
+    /// Opens the data directory (recovering what is there) and starts workers and the write heartbeat.
+    pub fn open(options: EngineOptions) -> Result<Arc<Engine>> {
+        let EngineOptions { workers, data, queue_limit, .. } = &options;
+        let (environment, tuning) = (Environment::system(), Tuning::default());
+        let data = data.as_deref();
+        let writes =
+            WriteHeartbeat::open(environment.clone(), data, *workers, *queue_limit, tuning)?;
+        let reads = Reads::start(writes.store().clone(), &environment, &options)?;
+        Ok(Arc::new(Engine { writes, reads }))
+    }
+
+    /// What is stored.
+    pub fn store(&self) -> &Arc<Store> {
+        self.writes.store()
+    }
+
+    /// What runs templates, for the tables about the engine.
+    pub(crate) fn reads(&self) -> &Arc<Reads> {
+        &self.reads
+    }
+
+    /// Merges a template into the global plan. `Err` with 0A000 where the global plan cannot run it: the message
+    /// is the reason that EXPLAIN gives, and the caller runs the statement alone.
+    pub fn register(&self, plan: TemplatePlan) -> Result<Arc<Template>> {
+        self.reads.register(plan)
+    }
+
+    /// Takes a template out of the global plan (after DDL, or evicted from the cache).
+    pub fn unregister(&self, template: TemplateId) {
+        self.reads.unregister(template);
+    }
+
+    /// Puts an activation into its lane; 53400 through the receiver when the lane is full. Whoever submits also
+    /// calls [`Self::lead`]: nothing runs before somebody does.
+    pub fn submit(&self, activation: Activation) {
+        self.reads.submit(activation);
+    }
+
+    /// If nobody leads the lane, sees to it that what waits is run: batches of a light lane on this thread until
+    /// nothing waits, heavy ones by a worker, unless handing over would take longer than running.
+    pub fn lead(&self, lane: LaneId) {
+        self.reads.lead(lane);
+    }
+
+    /// Runs an autocommit write in arrival order inside the next write heartbeat. Never fails for a conflict.
+    pub fn write(&self, plan: Arc<WritePlan>, parameters: Box<[Value]>, receiver: WriteReceiver) {
+        self.writes.write(plan, parameters, receiver);
+    }
+
+    /// Evaluates a write on a snapshot plus the transaction's own changes and adds what it does to the set.
+    pub fn write_in_transaction(
+        &self,
+        plan: &WritePlan,
+        parameters: &[Value],
+        snapshot: &Snapshot,
+        isolation: Isolation,
+        set: &mut WriteSet,
+    ) -> Result<WriteOutcome> {
+        self.writes.write_in_transaction(plan, parameters, snapshot, isolation, set)
+    }
+
+    /// Changes a definition inside the next write heartbeat, in arrival order with all other writes: logged,
+    /// synced, then answered.
+    pub fn define(&self, definition: Definition, receiver: WriteReceiver) {
+        self.writes.define(definition, receiver);
+    }
+
+    /// An entry of the catalog's key-value part (see [`Definition::PutEntry`]), also after recovery.
+    pub fn entry(&self, key: &str) -> Option<Arc<[u8]>> {
+        self.writes.entry(key)
+    }
+
+    /// All entries whose key begins with `prefix`, by key.
+    pub fn entries(&self, prefix: &str) -> Vec<(String, Arc<[u8]>)> {
+        self.writes.entries(prefix)
+    }
+
+    /// Prepares a READ COMMITTED block for a statement that reads a table that the block itself has changed: call
+    /// it before the statement's snapshot is taken, until it is ready (a quarter of a second at most). From then
+    /// on the pending values are what the commit will write.
+    pub fn expose(&self, set: &mut WriteSet, table: TableId) -> Exposure {
+        self.writes.expose(set, table)
+    }
+
+    /// Sets a sequence (`setval`, ALTER SEQUENCE RESTART): logged, synced, then answered.
+    pub fn set_sequence(
+        &self,
+        sequence: SequenceId,
+        last: i64,
+        called: bool,
+        receiver: WriteReceiver,
+    ) {
+        self.writes.set_sequence(sequence, last, called, receiver);
+    }
+
+    /// Makes durable that the values which sequences have handed out so far are used. Commits do this by themselves;
+    /// a client that is told a value outside any write (`SELECT nextval(...)`) is told after this.
+    pub fn reserve_sequences(&self, receiver: WriteReceiver) {
+        self.writes.reserve_sequences(receiver);
+    }
+
+    /// Writes a checkpoint; answered when it is durable. One is also written after every so many bytes of log.
+    pub fn checkpoint(&self, receiver: WriteReceiver) {
+        self.writes.checkpoint(receiver);
+    }
+
+    /// Commits a write set inside the next write heartbeat: validated, logged, synced, visible, then answered.
+    pub fn commit(&self, set: WriteSet, isolation: Isolation, receiver: WriteReceiver) {
+        self.writes.commit(set, isolation, receiver);
+    }
+}
