@@ -67,8 +67,10 @@ pub(super) fn read_log(
         let segment = Segment::read(directory, number, database)?;
         let end = segment.records(&mut next, after, &mut take)?;
         segment.refuse_records_behind(end, next)?;
-        let bytes = segment.bytes[..end].to_vec();
         let length = segment.bytes.len() as u64;
+        let mut bytes = segment.bytes;
+        // Padding behind the last record may be missing from a file that was cut.
+        bytes.resize(end, 0);
         tail = Some(Tail { header: segment.header, bytes, length, next_sequence: 0 });
     }
     let next_sequence = next.unwrap_or(after + 1);

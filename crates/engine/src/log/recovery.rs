@@ -23,8 +23,6 @@ pub(crate) struct Recovered {
     pub version: Version,
     /// The end of the log.
     pub writer: LogWriter,
-    /// The record up to which a checkpoint exists; 0 for none.
-    pub checkpoint: u64,
 }
 
 struct Loaded {
@@ -65,8 +63,8 @@ pub(crate) fn recover(
         )?,
     };
     loaded.store.publish(version);
-    let Loaded { store, entries, sequence: checkpoint, .. } = loaded;
-    Ok(Recovered { store, entries, version, writer, checkpoint })
+    let Loaded { store, entries, .. } = loaded;
+    Ok(Recovered { store, entries, version, writer })
 }
 
 /// The newest checkpoint that is wholly intact; an older one where the newest is damaged; an empty store where

@@ -104,7 +104,7 @@ impl LogWriter {
 
     /// Goes on behind the last record. The last segment is written and synced once more and its torn end
     /// zeroed: after a failed sync the page cache may show bytes that never reached the disk.
-    pub fn resume(
+    pub(super) fn resume(
         directory: Arc<dyn Directory>,
         randomness: Arc<dyn Randomness>,
         tail: Tail,

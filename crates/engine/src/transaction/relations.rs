@@ -67,11 +67,6 @@ impl Relations {
             Error::new(SqlState::UndefinedTable, format!("table with id {table} does not exist"))
         })
     }
-
-    /// All tables, in no order.
-    pub fn all(&self) -> impl Iterator<Item = &Arc<Relation>> {
-        self.tables.values()
-    }
 }
 
 impl Relation {

@@ -90,12 +90,6 @@ impl Reservations {
         }
     }
 
-    /// Whether the log covers a value that was handed out.
-    #[cfg(test)]
-    pub fn covers(&self, id: SequenceId, value: i64) -> bool {
-        self.sequences.iter().any(|r| r.sequence.schema().id == id && r.covers(value))
-    }
-
     /// Where recovery would go on: what a checkpoint must say.
     pub fn positions(&self) -> Vec<(Arc<Sequence>, i64, bool)> {
         let position = |reserved: &Reserved| {
