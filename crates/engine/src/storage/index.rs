@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
+use super::dense::DenseKeys;
 use super::key::{KeyBuffer, KeyEncoding, KeyWidth};
 use super::tree::{self, ByteKeys, Keys, Node, Root};
 use crate::types::{IndexSchema, TableSchema};
@@ -18,6 +19,9 @@ use crate::types::{IndexSchema, TableSchema};
 pub struct Index {
     schema: IndexSchema,
     pub(super) encoding: KeyEncoding,
+    /// Values of a unique integer column, as long as they lie close together, and their width in bytes; NULLs are
+    /// in the tree.
+    dense: Option<(DenseKeys, usize)>,
     entries: Entries,
     /// Whether an update ever changed a key: until then every entry of a row has its only key.
     key_changed: AtomicBool,
@@ -117,7 +121,9 @@ impl Index {
             KeyWidth::Wide => Entries::Wide(Versions::new()),
             KeyWidth::Bytes => Entries::Bytes(Versions::new()),
         };
-        Index { schema, encoding, entries, key_changed: AtomicBool::new(false) }
+        let width = encoding.integer_width().filter(|_| schema.unique);
+        let dense = width.map(|width| (DenseKeys::new(), width));
+        Index { schema, encoding, dense, entries, key_changed: AtomicBool::new(false) }
     }
 
     /// Its definition.
@@ -137,8 +143,25 @@ impl Index {
         self.key_changed.store(true, Ordering::Release);
     }
 
+    /// The array, if it holds the values, and the key there, if it is one.
+    #[inline]
+    fn dense_key(&self, key: &KeyBuffer) -> Option<(&DenseKeys, u64)> {
+        let (dense, width) = self.dense.as_ref()?;
+        Some((dense, KeyEncoding::integer(key, *width)?)).filter(|_| dense.is_active())
+    }
+
     /// Writer: adds an entry; readers see it after [`Self::publish`] at the latest.
     pub(super) fn insert(&self, key: &KeyBuffer, row: u64) {
+        if let Some((dense, number)) = self.dense_key(key) {
+            if dense.insert(number, row) {
+                return;
+            }
+            self.retire_dense();
+        }
+        self.insert_into_tree(key, row);
+    }
+
+    fn insert_into_tree(&self, key: &KeyBuffer, row: u64) {
         each!(self, key, |versions, convert| versions.change(|root| tree::insert(
             root,
             convert(key),
@@ -146,9 +169,19 @@ impl Index {
         )));
     }
 
+    /// Writer: everything moves from the array into the tree.
+    fn retire_dense(&self) {
+        let Some((dense, width)) = &self.dense else { return };
+        for (number, row) in dense.entries() {
+            self.insert_into_tree(&KeyEncoding::integer_key(number, *width), row);
+        }
+        self.publish();
+        dense.retire();
+    }
+
     /// Writer: adds many entries, in key order, which keeps the way down the tree in the cache.
     pub(super) fn insert_many(&self, entries: impl ExactSizeIterator<Item = (KeyBuffer, u64)>) {
-        if entries.len() == 1 {
+        if entries.len() == 1 || self.dense.as_ref().is_some_and(|(dense, _)| dense.is_active()) {
             return entries.for_each(|(key, row)| self.insert(&key, row));
         }
         match &self.entries {
@@ -173,11 +206,14 @@ impl Index {
 
     /// Writer: removes an entry.
     pub(super) fn remove(&self, key: &KeyBuffer, row: u64) {
-        each!(self, key, |versions, convert| versions.change(|root| tree::remove(
-            root,
-            convert(key),
-            row
-        )));
+        match self.dense_key(key) {
+            Some((dense, number)) => dense.remove(number, row),
+            None => each!(self, key, |versions, convert| versions.change(|root| tree::remove(
+                root,
+                convert(key),
+                row
+            ))),
+        }
     }
 
     /// Writer: readers see all entries from now on.
@@ -188,6 +224,11 @@ impl Index {
     /// Visits the rows of all entries of a key.
     #[inline]
     pub(super) fn equal(&self, key: &KeyBuffer, visit: &mut impl FnMut(u64) -> ControlFlow<()>) {
+        if let Some((dense, number)) = self.dense_key(key)
+            && dense.equal(number, visit).is_some()
+        {
+            return;
+        }
         let _ = each!(self, key, |versions, convert| versions
             .published
             .load()
@@ -200,6 +241,11 @@ impl Index {
         key: &KeyBuffer,
         visit: &mut impl FnMut(u64) -> ControlFlow<()>,
     ) {
+        if let Some((dense, number)) = self.dense_key(key)
+            && dense.equal(number, visit).is_some()
+        {
+            return;
+        }
         let _ =
             each!(self, key, |versions, convert| versions.newest.lock().equal(convert(key), visit));
     }
@@ -213,16 +259,66 @@ impl Index {
         visit: &mut impl FnMut(u64, HasKey<'_>) -> ControlFlow<()>,
     ) {
         assert!(self.encoding.width != KeyWidth::Hash, "a hash index has no order");
-        let _ = each!(self, key, |versions, convert| versions.published.load().range(
+        let _ = match &self.dense {
+            Some((dense, width)) if dense.is_active() => {
+                self.range_with_dense(dense, *width, (lower, upper), descending, visit)
+            }
+            _ => self.range_in_tree(lower, upper, descending, visit),
+        };
+    }
+
+    fn range_in_tree(
+        &self,
+        lower: Option<&KeyBuffer>,
+        upper: Option<&KeyBuffer>,
+        descending: bool,
+        visit: &mut impl FnMut(u64, HasKey<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        each!(self, key, |versions, convert| versions.published.load().range(
             lower.map(convert),
             upper.map(convert),
             descending,
             &mut |keys, at, row| visit(row, &|key| keys.compare(at, convert(key)).is_eq()),
-        ));
+        ))
+    }
+
+    /// Values from the array (from the tree, if they move there meanwhile), NULLs from the tree.
+    fn range_with_dense(
+        &self,
+        dense: &DenseKeys,
+        width: usize,
+        (lower, upper): (Option<&KeyBuffer>, Option<&KeyBuffer>),
+        descending: bool,
+        visit: &mut impl FnMut(u64, HasKey<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let null = KeyEncoding::null_prefix();
+        let is_above = |bound: &KeyBuffer| bound.bytes() >= null.bytes();
+        let first_null = Some(lower.filter(|bound| is_above(bound)).unwrap_or(&null));
+        if descending {
+            self.range_in_tree(first_null, upper, true, visit)?;
+        }
+        let number = |bound: &KeyBuffer| KeyEncoding::integer(bound, width).unwrap_or(u64::MAX);
+        let numbers = lower.map_or(0, number)..upper.map_or(u64::MAX, number);
+        let values = dense.range(numbers, descending, &mut |number, row| {
+            visit(row, &|key| KeyEncoding::integer(key, width) == Some(number))
+        });
+        match values {
+            Some(flow) => flow?,
+            None => {
+                let end = Some(upper.filter(|bound| !is_above(bound)).unwrap_or(&null));
+                self.range_in_tree(lower, end, descending, visit)?;
+            }
+        }
+        match descending {
+            true => ControlFlow::Continue(()),
+            false => self.range_in_tree(first_null, upper, false, visit),
+        }
     }
 
     /// Entries and bytes held.
     pub(super) fn weigh(&self) -> (usize, usize) {
-        each!(self, key, |versions, _convert| versions.newest.lock().weigh())
+        let tree = each!(self, key, |versions, _convert| versions.newest.lock().weigh());
+        let dense = self.dense.as_ref().map_or((0, 0), |(dense, _)| dense.weigh());
+        (tree.0 + dense.0, tree.1 + dense.1)
     }
 }

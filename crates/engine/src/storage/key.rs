@@ -143,8 +143,33 @@ impl KeyEncoding {
         Some(key)
     }
 
+    /// Bytes of the values, if the key is one integer column.
+    pub fn integer_width(&self) -> Option<usize> {
+        match &self.columns[..] {
+            [(_, DataType::SmallInt | DataType::Integer | DataType::BigInt)] => {
+                fixed_width(self.columns[0].1)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of a key, or of a bound on keys, of one integer column as an unsigned number; `None` for NULL.
+    #[inline]
+    pub fn integer(key: &KeyBuffer, width: usize) -> Option<u64> {
+        let digits = key.inline[1..].first_chunk().expect("64 bytes");
+        (key.inline[0] == VALUE).then(|| u64::from_be_bytes(*digits) >> (64 - 8 * width))
+    }
+
+    /// The key of [`Self::integer`].
+    pub fn integer_key(value: u64, width: usize) -> KeyBuffer {
+        let mut key = KeyBuffer::new();
+        key.extend(&[VALUE]);
+        key.extend(&value.to_be_bytes()[8 - width..]);
+        key
+    }
+
     /// The least key whose first column is NULL.
-    pub fn null_prefix(&self) -> KeyBuffer {
+    pub fn null_prefix() -> KeyBuffer {
         let mut key = KeyBuffer::new();
         key.extend(&[NULL]);
         key

@@ -19,6 +19,7 @@ mod chunk_writer;
 mod coerce;
 mod column;
 mod column_store;
+mod dense;
 mod dictionary;
 mod gather;
 mod index;

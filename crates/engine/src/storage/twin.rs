@@ -183,7 +183,12 @@ impl Run {
             row[4] = Value::Numeric(i128::from(b), 2);
             row
         } else {
-            let key = if b.is_multiple_of(4) { -key - 1 } else { key };
+            let key = match b % 8 {
+                0 => -key - 1,
+                // Far away, now and then: the array of dense keys gives up.
+                1 if b.is_multiple_of(25) => key.wrapping_mul(1_000_003),
+                _ => key,
+            };
             Self::row(key, a, b)
         };
         self.table.update(id, &row, self.writing);
@@ -257,7 +262,12 @@ impl Run {
         let (low, high, ab, abab) = (small(-2), small(1), text("ab"), text("abab"));
         let (ab1, abab2) = (both("ab", -1), both("abab", 2));
         use Bound::{Excluded, Included, Unbounded};
+        let (minus, ten) = ([Value::Integer(-3)], [Value::BigInt(10)]);
         let cases = [
+            (0, Unbounded, Unbounded),
+            (0, Included(&minus[..]), Excluded(&ten[..])),
+            (0, Excluded(&ten), Unbounded),
+            (0, Unbounded, Included(&minus)),
             (1, Included(&low[..]), Included(&high[..])),
             (1, Excluded(&low), Excluded(&high)),
             (1, Excluded(&low), Unbounded),

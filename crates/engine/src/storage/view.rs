@@ -9,7 +9,7 @@ use arrow_array::ArrayRef;
 use super::arrays;
 use super::chunk_list::ChunkList;
 use super::gather::{PositionRun, gather};
-use super::key::{KeyBuffer, Limit};
+use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
 use super::{Bound, Chunk, Index, Table};
 use crate::types::{
@@ -217,7 +217,7 @@ fn key_range(
         Bound::Included(values) if !values.is_empty() => encode(values, true)?.ok(),
         Bound::Excluded(values) if !values.is_empty() => encode(values, false)?.ok(),
         // NULLs of the first column come last, and are in no bounded range.
-        _ if is_bounded => Some(index.encoding.null_prefix()),
+        _ if is_bounded => Some(KeyEncoding::null_prefix()),
         _ => None,
     };
     Some((lower, upper))
