@@ -47,6 +47,8 @@ struct Window {
     /// Number of the first page: its keys divided by [`PAGE_KEYS`].
     first: u64,
     pages: Box<[OnceLock<Arc<Page>>]>,
+    /// Pages up to the highest that exists: there is room above it.
+    length: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -57,7 +59,14 @@ struct Page {
 
 impl Window {
     fn new(first: u64, pages: usize) -> Window {
-        Window { first, pages: (0..pages).map(|_| OnceLock::new()).collect() }
+        let pages = (0..pages).map(|_| OnceLock::new()).collect();
+        Window { first, pages, length: AtomicUsize::new(0) }
+    }
+
+    fn set(&self, number: u64, page: Arc<Page>) {
+        let at = (number - self.first) as usize;
+        let _ = self.pages[at].set(page);
+        self.length.fetch_max(at + 1, Ordering::Release);
     }
 
     #[inline]
@@ -77,11 +86,11 @@ impl Window {
     }
 
     /// The same pages, where `keep` says so, in a window from `first` on.
-    fn copied(&self, first: u64, pages: usize, keep: impl Fn(&Page) -> bool) -> Window {
+    fn copied(&self, first: u64, pages: usize, keep: impl Fn(u64) -> bool) -> Window {
         let window = Window::new(first, pages);
         for number in self.numbers() {
-            if let Some(page) = self.page(number).filter(|page| keep(page)) {
-                let _ = window.pages[(number - first) as usize].set(page.clone());
+            if let Some(page) = self.page(number).filter(|_| keep(number)) {
+                window.set(number, page.clone());
             }
         }
         window
@@ -183,7 +192,7 @@ impl DenseKeys {
         let window = if covered { window } else { Arc::new(window.grown(number)) };
         let rows = (0..PAGE_KEYS).map(|_| AtomicU64::new(VACANT)).collect();
         let page = Arc::new(Page { rows, used: AtomicUsize::new(0) });
-        let _ = window.pages[(number - window.first) as usize].set(page);
+        window.set(number, page);
         self.pages.fetch_add(1, Ordering::Relaxed);
         self.vacant_pages.fetch_add(1, Ordering::Relaxed);
         self.window.store(window);
@@ -227,15 +236,9 @@ impl DenseKeys {
         };
         let Some(last) = window.numbers().next_back() else { return };
         let first = window.numbers().find(is_used).unwrap_or(last);
-        let kept = Window::new(first, (last - first + 1) as usize);
-        let numbers = window.numbers().filter(|number| is_used(number) || *number == last);
-        let mut count = 0;
-        for number in numbers {
-            let page = window.page(number).expect("a page that exists");
-            let _ = kept.pages[(number - first) as usize].set(page.clone());
-            count += 1;
-        }
-        self.pages.store(count, Ordering::Relaxed);
+        let length = (last - first + 1) as usize;
+        let kept = window.copied(first, length, |number| is_used(&number) || number == last);
+        self.pages.store(kept.numbers().count(), Ordering::Relaxed);
         self.vacant_pages.store(usize::from(!is_used(&last)), Ordering::Relaxed);
         self.window.store(Arc::new(kept));
     }
@@ -289,7 +292,8 @@ impl DenseKeys {
             return None;
         }
         let first = (keys.start / PAGE_KEYS).max(window.first);
-        let end = keys.end.div_ceil(PAGE_KEYS).min(window.first + window.pages.len() as u64);
+        let length = window.length.load(Ordering::Acquire);
+        let end = keys.end.div_ceil(PAGE_KEYS).min(window.first + length as u64);
         let mut page = |number: u64| self.visit_page(&window, number, &keys, descending, visit);
         Some(match descending {
             false => (first..end).try_for_each(&mut page),

@@ -72,7 +72,8 @@ impl<K: Keys> Versions<K> {
     }
 
     fn publish(&self) {
-        if self.changed.swap(false, Ordering::Relaxed) {
+        if self.changed.load(Ordering::Relaxed) {
+            self.changed.store(false, Ordering::Relaxed);
             self.published.store(self.newest.lock().clone());
         }
     }

@@ -346,7 +346,12 @@ impl Table {
         self.indexes.load().iter().for_each(|index| index.publish());
     }
 
-    /// Estimates for the planner.
+    /// Rows alive in the newest version, published or not.
+    pub fn live_rows(&self) -> u64 {
+        self.live_rows.load(Ordering::Relaxed).max(0) as u64
+    }
+
+    /// Estimates for the planner. Looks at all rows of the growing chunk: not for every activation.
     pub fn statistics(&self) -> TableStatistics {
         let schema = self.schema.load();
         let mut counters = self.counters.lock().clone();
@@ -356,7 +361,7 @@ impl Table {
             count_chunk(&mut counters, growing);
         }
         TableStatistics {
-            rows: self.live_rows.load(Ordering::Relaxed).max(0) as u64,
+            rows: self.live_rows(),
             columns: summarise(&counters, schema.columns.iter().map(|c| c.data_type)),
         }
     }

@@ -78,7 +78,7 @@ impl Program {
     /// Whether a table has grown or shrunk so much that another plan may be better.
     pub fn is_stale(&self, store: &Store) -> bool {
         self.planned_for.iter().any(|(table, planned)| {
-            let now = store.table(*table).map_or(*planned, |t| t.statistics().rows);
+            let now = store.table(*table).map_or(*planned, |t| t.live_rows());
             // Small tables are all alike; beyond that a factor of four changes what is cheap.
             let (least, most) = ((*planned).min(now).max(100), (*planned).max(now).max(100));
             most > 4 * least

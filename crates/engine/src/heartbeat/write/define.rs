@@ -133,7 +133,7 @@ fn check_alter(shared: &Shared, schema: &TableSchema, present: Version) -> Resul
         }
     }
     for new in schema.columns.iter().skip(before.columns.len()) {
-        let has_rows = table.statistics().rows > 0;
+        let has_rows = table.live_rows() > 0;
         if new.not_null && new.missing.is_null() && has_rows {
             return Err(contains_nulls(schema, &new.name));
         }
