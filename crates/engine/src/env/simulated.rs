@@ -20,7 +20,7 @@ const SECTOR: usize = 512;
 pub enum FaultKind {
     /// EIO; a write leaves nothing, a sync leaves its writes pending.
     InputOutput,
-    /// ENOSPC; syncs, reads and removals are spared.
+    /// ENOSPC; syncs, reads, removals and writes into what a file has already are spared.
     NoSpace,
     /// ENOSPC after half of a write's bytes.
     ShortWrite,
@@ -349,8 +349,9 @@ impl SimulatedFile {
 impl File for SimulatedFile {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let half = &bytes[..bytes.len() / 2];
+        let in_place = offset + bytes.len() as u64 <= self.len()?;
         self.directory.operate(
-            false,
+            in_place,
             |image| self.write(image, offset, half),
             |image| {
                 self.write(image, offset, bytes);

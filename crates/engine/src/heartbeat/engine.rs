@@ -10,7 +10,7 @@ use crate::env::Environment;
 use crate::plan::{TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
-use crate::types::{LaneId, Result, SequenceId, TableId, TemplateId, Value, Version};
+use crate::types::{LaneId, Result, RowId, SequenceId, TableId, TemplateId, Value, Version};
 
 /// How the engine is set up.
 #[derive(Clone, Debug)]
@@ -158,6 +158,13 @@ impl Engine {
     /// on the pending values are what the commit will write.
     pub fn expose(&self, set: &mut WriteSet, table: TableId) -> Exposure {
         self.writes.expose(set, table)
+    }
+
+    /// SELECT FOR UPDATE in a READ COMMITTED block: lets the block go first with these rows for a moment. When it is
+    /// ready, take a fresh snapshot, read the rows again, [`WriteSet::expect`] them as of that snapshot, and only
+    /// then show them.
+    pub fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
+        self.writes.hold(set, rows)
     }
 
     /// Sets a sequence (`setval`, ALTER SEQUENCE RESTART): logged, synced, then answered.

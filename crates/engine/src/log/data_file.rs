@@ -102,11 +102,11 @@ impl DataFileWriter {
     }
 }
 
-/// Hands all rows of a data file to `take`, in file order.
+/// Hands all rows of a data file to `take`, block by block, in file order.
 pub(super) fn read_data_file(
     directory: &dyn Directory,
     described: &DataFile,
-    mut take: impl FnMut(RowId, &[Value]) -> Result<()>,
+    mut take: impl FnMut(&[RowId], &[Vec<Value>]),
 ) -> Result<()> {
     let name = &described.name;
     let file = directory.open(name).map_err(cannot(name, "open"))?;
@@ -117,8 +117,9 @@ pub(super) fn read_data_file(
         read_block(&*file, at, &mut bytes).map_err(|_| damaged("unreadable block"))?;
         let count =
             check_block(&bytes, described.file, block).ok_or_else(|| damaged("damaged block"))?;
-        decode_rows(&bytes[BLOCK_HEADER..], count, &mut take)
-            .ok_or_else(|| damaged("malformed block"))??;
+        let (ids, values) =
+            decode_rows(&bytes[BLOCK_HEADER..], count).ok_or_else(|| damaged("malformed block"))?;
+        take(&ids, &values);
         rows += u64::from(count);
         at += bytes.len() as u64;
     }
@@ -150,22 +151,15 @@ fn check_block(bytes: &[u8], file: u64, block: u64) -> Option<u32> {
     intact.then(|| half(12))
 }
 
-fn decode_rows(
-    bytes: &[u8],
-    count: u32,
-    take: &mut impl FnMut(RowId, &[Value]) -> Result<()>,
-) -> Option<Result<()>> {
+fn decode_rows(bytes: &[u8], count: u32) -> Option<(Vec<RowId>, Vec<Vec<Value>>)> {
     let mut from = Decoder::new(bytes);
-    let (mut previous, mut row) = (0u64, Vec::new());
+    let mut previous = 0u64;
+    let (mut ids, mut rows) = (Vec::new(), Vec::new());
     for _ in 0..count {
         previous = previous.wrapping_add(from.signed().ok()? as u64);
-        row.clear();
-        for _ in 0..from.unsigned().ok()? {
-            row.push(from.value().ok()?);
-        }
-        if let Err(error) = take(RowId(previous), &row) {
-            return Some(Err(error));
-        }
+        ids.push(RowId(previous));
+        let columns = from.unsigned().ok()?;
+        rows.push((0..columns).map(|_| from.value().ok()).collect::<Option<_>>()?);
     }
-    from.is_empty().then_some(Ok(()))
+    from.is_empty().then_some((ids, rows))
 }

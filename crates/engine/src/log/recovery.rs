@@ -127,9 +127,8 @@ fn load_table(
 ) -> Result<()> {
     let table = store.table(files.schema.id).expect("created just before");
     for file in &files.files {
-        read_data_file(&*data.directory, file, |id, row| {
-            table.insert_with_id(id, row, version);
-            Ok(())
+        read_data_file(&*data.directory, file, |ids, rows| {
+            table.insert_rows_with_ids(ids, rows, version);
         })?;
     }
     table.raise_next_row_id(files.next_row_id);

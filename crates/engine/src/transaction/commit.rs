@@ -5,6 +5,8 @@
 //! row's lock; it is 40001 only where the client has been told something that would now differ: it has seen the
 //! pending row, or the row no longer meets the WHERE clause (the client was told that it was changed).
 
+use std::sync::Arc;
+
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
@@ -109,7 +111,7 @@ impl Rebase<'_> {
         let base = workspace.base();
         match self.change {
             Change::Delete { .. } => workspace.set.delete(table, id, base, None),
-            _ => workspace.set.update(table, id, base, row.into(), None),
+            _ => workspace.set.update(table, id, base, row, None),
         }
         Ok(())
     }
@@ -150,7 +152,7 @@ pub(crate) fn refresh(workspace: &mut Workspace<'_>, table: TableId, id: RowId) 
             _ => return Ok(()),
         };
         let Some(new) = again.apply(&relation, row)? else { return Ok(()) };
-        recomputed.push((position, Box::from(&new[..])));
+        recomputed.push((position, Arc::from(&new[..])));
         row = new;
     }
     let base = workspace.base();

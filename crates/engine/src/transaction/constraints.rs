@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::display;
-use super::{Change, Mark, Overlay, Reevaluation, Reference, Relation, Workspace};
-use crate::storage::Index;
+use super::{Change, Mark, Overlay, Reevaluation, Reference, Relation, Workspace, WriteSet};
+use crate::storage::{Index, TableView};
 use crate::types::{
-    ColumnId, Error, ForeignKeyAction, Result, RowId, Scalar, SqlState, Value, ValueRef,
+    ColumnId, Error, ForeignKeyAction, Location, Result, RowId, Scalar, SqlState, Value, ValueRef,
 };
 
 /// Levels of cascading after which something is wrong with the definitions rather than with the data.
@@ -24,48 +24,71 @@ pub(crate) fn check_changes(workspace: &mut Workspace<'_>, mark: Mark) -> Result
 }
 
 fn check_change(workspace: &mut Workspace<'_>, position: usize) -> Result<()> {
-    let (table, id) = workspace.set.change(position).row_key();
+    let change = workspace.set.change(position);
+    let (table, id) = change.row_key();
     let relation = workspace.relation(table)?;
     let has_keys = !relation.indexes.is_empty() || !relation.parents.is_empty();
-    if !has_keys && relation.children.is_empty() {
-        return Ok(());
-    }
-    if matches!(workspace.set.change(position), Change::Expect { .. }) {
+    if !has_keys && relation.children.is_empty() || matches!(change, Change::Expect { .. }) {
         return Ok(());
     }
     let old = workspace.old_row(&relation, id, position);
-    let new = match workspace.set.lookup(table, id) {
-        Overlay::Row(row) => Some(row.to_vec()),
-        Overlay::Deleted | Overlay::Untouched => None,
-    };
+    let new = workspace.set.own_row(table, id);
     if let Some(new) = &new {
-        check_unique(workspace, &relation, id, old.as_deref(), new)?;
-        check_parents(workspace, &relation, old.as_deref(), new)?;
+        check_unique(workspace, &relation, id, &old, new)?;
+        check_parents(workspace, &relation, &old, new)?;
     }
-    match old {
-        Some(old) => check_children(workspace, &relation, &old, new.as_deref()),
-        None => Ok(()),
+    match (&old, relation.children.is_empty()) {
+        (OldRow::None, _) | (_, true) => Ok(()),
+        (old, false) => check_children(workspace, &relation, old, new.as_deref()),
+    }
+}
+
+/// A row before a change.
+enum OldRow {
+    /// There was none.
+    None,
+    /// The transaction's own.
+    Own(Arc<[Value]>),
+    /// Where storage has it.
+    Stored(Arc<TableView>, Location),
+}
+
+impl OldRow {
+    fn cell(&self, column: ColumnId) -> ValueRef<'_> {
+        match self {
+            OldRow::None => ValueRef::Null,
+            OldRow::Own(row) => row[column.index()].borrow(),
+            OldRow::Stored(view, location) => view.cell(column, *location),
+        }
+    }
+
+    /// Whether it was there and had the same values in some columns.
+    fn same(&self, columns: &[ColumnId], new: &[Value]) -> bool {
+        let equal = |column: &ColumnId| {
+            let (a, b) = (self.cell(*column), new[column.index()].borrow());
+            a.is_null() && b.is_null() || a.compare(b).is_eq()
+        };
+        !matches!(self, OldRow::None) && columns.iter().all(equal)
     }
 }
 
 impl Workspace<'_> {
     /// The row as it was before the change at `position`.
-    fn old_row(&mut self, relation: &Relation, id: RowId, position: usize) -> Option<Vec<Value>> {
+    fn old_row(&mut self, relation: &Relation, id: RowId, position: usize) -> OldRow {
+        if WriteSet::is_provisional(id)
+            && matches!(self.set.change(position), Change::Insert { .. })
+        {
+            return OldRow::None;
+        }
         match self.set.before(position) {
-            Overlay::Row(row) => Some(row.to_vec()),
-            Overlay::Deleted => None,
-            Overlay::Untouched => {
-                self.stored(relation, id).map(|(view, location)| view.row(location))
-            }
+            Overlay::Row(row) => OldRow::Own(row.into()),
+            Overlay::Deleted => OldRow::None,
+            Overlay::Untouched => match self.stored(relation, id) {
+                Some((view, location)) => OldRow::Stored(view, location),
+                None => OldRow::None,
+            },
         }
     }
-}
-
-fn same(columns: &[ColumnId], a: &[Value], b: &[Value]) -> bool {
-    columns.iter().all(|column| {
-        let (a, b) = (&a[column.index()], &b[column.index()]);
-        a.is_null() && b.is_null() || a.borrow().compare(b.borrow()).is_eq()
-    })
 }
 
 /// The key of a row; `None` if part of it is NULL.
@@ -78,12 +101,12 @@ fn check_unique(
     workspace: &mut Workspace<'_>,
     relation: &Relation,
     id: RowId,
-    old: Option<&[Value]>,
+    old: &OldRow,
     new: &[Value],
 ) -> Result<()> {
     for index in relation.indexes.iter().filter(|index| index.schema().unique) {
         let columns = &index.schema().columns;
-        if old.is_some_and(|old| same(columns, old, new)) {
+        if old.same(columns, new) {
             continue;
         }
         let Some(key) = key(new, columns) else { continue };
@@ -112,11 +135,11 @@ fn shown_key(relation: &Relation, columns: &[ColumnId], key: &[ValueRef<'_>]) ->
 fn check_parents(
     workspace: &mut Workspace<'_>,
     relation: &Relation,
-    old: Option<&[Value]>,
+    old: &OldRow,
     new: &[Value],
 ) -> Result<()> {
     for reference in &relation.parents {
-        if old.is_some_and(|old| same(&reference.child_columns, old, new)) {
+        if old.same(&reference.child_columns, new) {
             continue;
         }
         let Some(key) = key(new, &reference.child_columns) else { continue };
@@ -161,14 +184,18 @@ fn parent_missing(
 fn check_children(
     workspace: &mut Workspace<'_>,
     relation: &Relation,
-    old: &[Value],
+    old: &OldRow,
     new: Option<&[Value]>,
 ) -> Result<()> {
     for reference in &relation.children {
-        if new.is_some_and(|new| same(&reference.parent_columns, old, new)) {
+        if new.is_some_and(|new| old.same(&reference.parent_columns, new)) {
             continue;
         }
-        let Some(lost) = key(old, &reference.parent_columns) else { continue };
+        let lost: Vec<ValueRef<'_>> =
+            reference.parent_columns.iter().map(|column| old.cell(*column)).collect();
+        if lost.iter().any(|value| value.is_null()) {
+            continue;
+        }
         if has_parent(workspace, reference, &lost)? {
             // Another row has the key now.
             continue;
@@ -215,7 +242,7 @@ fn act(
         row[column.index()] = value.clone();
     }
     super::check_row(child, &mut row, &[])?;
-    workspace.set.update(table, id, base, row.into(), Some(unconditional(&new_key)));
+    workspace.set.update(table, id, base, row, Some(unconditional(&new_key)));
     Ok(())
 }
 
@@ -236,12 +263,12 @@ fn still_referenced(
     parent: &Relation,
     child: &Relation,
     reference: &Reference,
-    old: &[Value],
+    old: &OldRow,
 ) -> Error {
     let (name, child) = (&reference.key.name, &child.schema.name);
     let table = &parent.schema.name;
     let columns = &reference.key.parent_columns;
-    let key: Vec<_> = columns.iter().map(|column| old[column.index()].borrow()).collect();
+    let key: Vec<_> = columns.iter().map(|column| old.cell(*column)).collect();
     let message = format!(
         "update or delete on table \"{table}\" violates foreign key constraint \"{name}\" on \
          table \"{child}\""

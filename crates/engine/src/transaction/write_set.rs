@@ -27,7 +27,7 @@ pub enum Change {
         /// Provisional until commit, see [`WriteSet::is_provisional`].
         id: RowId,
         /// One value per column id.
-        row: Box<[Value]>,
+        row: Arc<[Value]>,
         /// The statement had an ON CONFLICT clause: a duplicate at commit is 40001 rather than 23505.
         on_conflict: bool,
     },
@@ -40,7 +40,7 @@ pub enum Change {
         /// The version of the snapshot that it was computed from.
         base: Version,
         /// One value per column id.
-        row: Box<[Value]>,
+        row: Arc<[Value]>,
         /// How to compute it again from a newer version; `None`: a newer version is a conflict.
         again: Option<Arc<Reevaluation>>,
     },
@@ -163,14 +163,14 @@ impl WriteSet {
     }
 
     /// Adds a new row; its id is provisional.
-    pub fn insert(&mut self, table: TableId, row: Box<[Value]>) -> RowId {
-        self.insert_row(table, row, false)
+    pub fn insert(&mut self, table: TableId, row: impl Into<Arc<[Value]>>) -> RowId {
+        self.insert_row(table, row.into(), false)
     }
 
     pub(crate) fn insert_row(
         &mut self,
         table: TableId,
-        row: Box<[Value]>,
+        row: Arc<[Value]>,
         on_conflict: bool,
     ) -> RowId {
         let id = RowId(PROVISIONAL | self.provisional_rows);
@@ -200,7 +200,7 @@ impl WriteSet {
     }
 
     /// Replaces what was computed from an older version of the row.
-    pub(crate) fn recompute(&mut self, position: usize, new_base: Version, new_row: Box<[Value]>) {
+    pub(crate) fn recompute(&mut self, position: usize, new_base: Version, new_row: Arc<[Value]>) {
         match &mut self.entries[position].change {
             Change::Update { base, row, .. } => (*base, *row) = (new_base, new_row),
             Change::Delete { base, .. } => *base = new_base,
@@ -218,11 +218,11 @@ impl WriteSet {
         table: TableId,
         id: RowId,
         base: Version,
-        row: Box<[Value]>,
+        row: impl Into<Arc<[Value]>>,
         again: Option<Arc<Reevaluation>>,
     ) {
         let base = self.base_of(table, id).unwrap_or(base);
-        self.push(Change::Update { table, id, base, row, again });
+        self.push(Change::Update { table, id, base, row: row.into(), again });
     }
 
     /// Ends a row.
@@ -268,6 +268,14 @@ impl WriteSet {
             None | Some(Change::Expect { .. }) => Overlay::Untouched,
             Some(Change::Delete { .. }) => Overlay::Deleted,
             Some(Change::Insert { row, .. } | Change::Update { row, .. }) => Overlay::Row(row),
+        }
+    }
+
+    /// The transaction's own values of a row, if it is its own and not deleted.
+    pub(crate) fn own_row(&self, table: TableId, id: RowId) -> Option<Arc<[Value]>> {
+        match self.newest_change(table, id)? {
+            Change::Insert { row, .. } | Change::Update { row, .. } => Some(row.clone()),
+            Change::Delete { .. } | Change::Expect { .. } => None,
         }
     }
 

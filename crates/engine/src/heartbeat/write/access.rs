@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::scan;
 use crate::storage::{Bound, Index, TableView};
-use crate::transaction::{
-    Evaluation, Overlay, Parameters, Relation, Sight, ViewRow, Workspace, every_row,
-};
+use crate::transaction::{Evaluation, Overlay, Parameters, Relation, Sight, ViewRow, Workspace};
 use crate::types::{
     ColumnId, Comparison, IndexKind, Location, Predicate, Result, RowId, Scalar, Value, ValueRef,
 };
@@ -216,7 +215,10 @@ impl Filter<'_> {
                 let bound = Bound::Included(key);
                 view.range(index, bound, bound, false, usize::MAX, &mut locations);
             }
-            Path::Pass => every_row(&view, |location| locations.push(location)),
+            Path::Pass => {
+                let (predicates, parameters) = (self.predicates, self.parameters);
+                locations = scan::matching_rows(&view, scan::Statement { predicates, parameters })?;
+            }
             Path::Nothing => {}
         }
         for location in locations {

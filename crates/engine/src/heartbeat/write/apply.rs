@@ -7,7 +7,7 @@ use crate::transaction::{Change, Relation, Relations, WriteSet};
 use crate::types::{ColumnId, Result, RowId, Value, ValueRef, Version};
 
 /// What becomes of one row.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Fate<'a> {
     Insert(&'a [Value]),
     Update(&'a [Value]),
@@ -69,13 +69,36 @@ impl RowChange<'_> {
         }
     }
 
-    /// Changes storage.
-    pub fn apply(&self, version: Version) {
-        let table = &self.relation.table;
+    fn inserts_into(&self, relation: &Arc<Relation>) -> bool {
+        matches!(self.fate, Fate::Insert(_)) && Arc::ptr_eq(&self.relation, relation)
+    }
+}
+
+/// Changes storage; runs of new rows of one table go in together.
+pub(super) fn apply(changes: &[RowChange<'_>], version: Version) {
+    let mut position = 0;
+    while let Some(change) = changes.get(position) {
+        let table = &change.relation.table;
+        match change.fate {
+            Fate::Update(row) => table.update(change.id, row, version),
+            Fate::Delete => table.delete(change.id, version),
+            Fate::Insert(_) => {
+                let rest = &changes[position..];
+                let run = rest.iter().take_while(|next| next.inserts_into(&change.relation));
+                let (ids, rows): (Vec<RowId>, Vec<&[Value]>) = run.map(RowChange::new_row).unzip();
+                table.insert_rows_with_ids(&ids, &rows, version);
+                position += ids.len() - 1;
+            }
+        }
+        position += 1;
+    }
+}
+
+impl<'a> RowChange<'a> {
+    fn new_row(&self) -> (RowId, &'a [Value]) {
         match self.fate {
-            Fate::Insert(row) => table.insert_with_id(self.id, row, version),
-            Fate::Update(row) => table.update(self.id, row, version),
-            Fate::Delete => table.delete(self.id, version),
+            Fate::Insert(row) | Fate::Update(row) => (self.id, row),
+            Fate::Delete => (self.id, &[]),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::heartbeat::WriteOutcome;
 use crate::plan::WritePlan;
 use crate::storage::Snapshot;
 use crate::transaction::{Change, Isolation, Relations, Sight, Workspace, WriteSet, refresh};
-use crate::types::{Result, RowId, TableId, Value};
+use crate::types::{Result, RowId, TableId, Value, Version};
 
 /// Whether a block may read its own pending changes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +55,11 @@ impl WriteHeartbeat {
         if rows.is_empty() {
             return Exposure::Ready;
         }
-        let now = shared.environment.clock.now();
-        if !shared.courtesy.hold(&mut set.exposed, &rows, now) {
-            return Exposure::Wait(LOOK);
+        if let Exposure::Wait(pause) = shared.hold(set, &rows) {
+            return Exposure::Wait(pause);
         }
-        shared.between_writes();
         let relations = shared.relations.load();
         let snapshot = shared.store.snapshot();
-        if rows.iter().any(|row| in_flight(&relations, *row, &snapshot)) {
-            return Exposure::Wait(LOOK);
-        }
         let sight = Sight::At(snapshot.version());
         for (table, id) in rows {
             let mut workspace = Workspace::new(&relations, sight, set);
@@ -79,6 +74,20 @@ impl WriteHeartbeat {
 }
 
 impl Shared {
+    /// Holds rows; ready when a snapshot taken now sees all their changes by others so far.
+    pub(super) fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
+        let now = self.environment.clock.now();
+        if !self.courtesy.hold(&mut set.exposed, rows, now) {
+            return Exposure::Wait(LOOK);
+        }
+        self.between_writes();
+        let (relations, published) = (self.relations.load(), self.store.published());
+        match rows.iter().any(|row| in_flight(&relations, *row, published)) {
+            true => Exposure::Wait(LOOK),
+            false => Exposure::Ready,
+        }
+    }
+
     /// RETURNING has shown rows: their values are no longer free to change, and others should wait a moment.
     fn show(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) {
         let stored: Vec<_> =
@@ -108,11 +117,10 @@ fn unexposed(set: &WriteSet, table: TableId) -> Vec<(TableId, RowId)> {
 }
 
 /// Whether a row was changed by a write that is not published yet.
-fn in_flight(relations: &Relations, (table, id): (TableId, RowId), snapshot: &Snapshot) -> bool {
+fn in_flight(relations: &Relations, (table, id): (TableId, RowId), published: Version) -> bool {
     let newest = relations.get(table).ok().and_then(|relation| relation.table.newest(id));
     newest.is_some_and(|(_, begin, end)| {
-        begin > snapshot.version()
-            || end > snapshot.version() && end != crate::types::Version::INFINITY
+        begin > published || end > published && end != Version::INFINITY
     })
 }
 

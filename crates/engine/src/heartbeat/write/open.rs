@@ -11,14 +11,14 @@ use super::housekeeping::Housekeeping;
 use super::queue::{Queue, Work};
 use super::sequences::Reservations;
 use super::turn::Writer;
-use super::{Shared, WriteHeartbeat};
+use super::{Exposure, Shared, WriteHeartbeat};
 use crate::env::Environment;
 use crate::heartbeat::WriteReceiver;
 use crate::log::{DataDirectory, Entries, LogWriter, recover};
 use crate::plan::WritePlan;
 use crate::storage::Store;
 use crate::transaction::{Courtesy, Definition, Isolation, Relations, WriteSet};
-use crate::types::{Error, Result, SequenceId, SqlState, Value};
+use crate::types::{Error, Result, RowId, SequenceId, SqlState, TableId, Value};
 
 /// Sizes that tests make small.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +81,7 @@ impl WriteHeartbeat {
             })?),
             None => None,
         };
+        shared.housekeeping.prepare_spare();
         Ok(WriteHeartbeat { shared, thread: Some(thread), housekeeping })
     }
 
@@ -132,6 +133,11 @@ impl WriteHeartbeat {
     /// See [`crate::heartbeat::Engine::entries`].
     pub fn entries(&self, prefix: &str) -> Vec<(String, Arc<[u8]>)> {
         self.shared.entries.with_prefix(prefix)
+    }
+
+    /// See [`crate::heartbeat::Engine::hold`].
+    pub fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
+        self.shared.hold(set, rows)
     }
 
     /// See [`crate::heartbeat::Engine::checkpoint`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::apply::{RowChange, net_changes};
+use super::apply::{RowChange, apply, net_changes};
 use super::queue::{Request, Work};
 use super::sequences::Reservations;
 use super::statement::{Effect, run};
@@ -241,7 +241,7 @@ impl Writer {
         let fate = if self.log_changes(shared, &changes)? {
             *applying = true;
             let present = self.present();
-            changes.iter().for_each(|change| change.apply(present));
+            apply(&changes, present);
             *applying = false;
             self.changes += changes.len();
             self.done(effect)
