@@ -85,9 +85,15 @@ fn loaded(indexes: usize) -> (Arc<Store>, Arc<Table>) {
     schema.indexes.truncate(indexes);
     let table = store.create_table(schema);
     let rows: Vec<Vec<Value>> = (0..ROWS).map(row).collect();
-    rows.chunks(4096).for_each(|rows| drop(table.insert_rows(rows, Version(1))));
+    load(&table, &rows);
     store.publish(Version(1));
     (store, table)
+}
+
+fn load(table: &Table, rows: &[Vec<Value>]) {
+    for rows in rows.chunks(4096) {
+        table.insert_rows(rows, Version(1));
+    }
 }
 
 /// Numbers that look random, without the cost of a generator.
@@ -198,7 +204,7 @@ fn writes(c: &mut Criterion) {
                 let mut schema = schema();
                 schema.indexes.truncate(indexes);
                 let table = store.create_table(schema);
-                rows.chunks(4096).for_each(|rows| drop(table.insert_rows(rows, Version(1))));
+                load(&table, &rows);
                 table
             });
         });
@@ -211,7 +217,9 @@ fn writes(c: &mut Criterion) {
             let table = store.create_table(schema);
             for (at, rows) in rows.chunks(100).enumerate() {
                 let version = Version(at as u64 + 1);
-                rows.iter().for_each(|row| drop(table.insert(row, version)));
+                for row in rows {
+                    table.insert(row, version);
+                }
                 store.publish(version);
             }
             table

@@ -32,6 +32,8 @@ mod statistics;
 mod store;
 mod string_views;
 mod table;
+mod table_changes;
+mod table_definition;
 mod table_writer;
 mod tree;
 #[cfg(test)]

@@ -44,6 +44,13 @@ pub(super) fn index_schema(id: u32, columns: &[u32], kind: IndexKind, unique: bo
     }
 }
 
+/// An empty store with one table without indexes.
+pub(super) fn stored_table(types: &[DataType]) -> (Arc<Store>, Arc<Table>) {
+    let store = Store::new(1);
+    let table = store.create_table(table_schema(types, Vec::new()));
+    (store, table)
+}
+
 #[derive(Clone, Debug)]
 struct TwinVersion {
     id: RowId,
