@@ -103,6 +103,12 @@ impl Engine {
         self.reads.register(plan)
     }
 
+    /// The template's path through the global plan as text, for EXPLAIN; with the figures of the heartbeat that
+    /// ran an activation of it, for EXPLAIN ANALYZE.
+    pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> String {
+        self.reads.explain(template, figures)
+    }
+
     /// Takes a template out of the global plan (after DDL, or evicted from the cache).
     pub fn unregister(&self, template: TemplateId) {
         self.reads.unregister(template);

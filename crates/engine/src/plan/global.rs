@@ -27,7 +27,7 @@ const HEAVY_LANES: usize = 32;
 pub struct GlobalPlan {
     templates: BTreeMap<TemplateId, Entry>,
     lanes: BTreeMap<LaneId, Lane>,
-    nodes: HashMap<Arc<str>, NodeId>,
+    nodes: Numbers,
     next_template: u32,
     next_lane: u16,
 }
@@ -54,6 +54,19 @@ pub struct Merged {
     pub lane: LaneId,
     /// Its plan.
     pub compiled: Arc<CompiledTemplate>,
+}
+
+/// A template in the global plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Registered<'a> {
+    /// Its number.
+    pub template: TemplateId,
+    /// As it came in.
+    pub plan: &'a TemplatePlan,
+    /// Its operators.
+    pub compiled: &'a CompiledTemplate,
+    /// Its lane.
+    pub lane: LaneId,
 }
 
 impl GlobalPlan {
@@ -101,12 +114,14 @@ impl GlobalPlan {
         self.lanes.iter().map(|(id, lane)| (*id, lane.weight, &lane.plan))
     }
 
-    /// All templates: number, statement, plan, lane.
-    pub fn templates(
-        &self,
-    ) -> impl Iterator<Item = (TemplateId, &Arc<TemplatePlan>, &Arc<CompiledTemplate>, LaneId)>
-    {
-        self.templates.iter().map(|(id, e)| (*id, &e.plan, &e.compiled, e.lane))
+    /// All templates.
+    pub fn templates(&self) -> impl Iterator<Item = Registered<'_>> {
+        self.templates.iter().map(|(template, entry)| Registered {
+            template: *template,
+            plan: &entry.plan,
+            compiled: &entry.compiled,
+            lane: entry.lane,
+        })
     }
 
     fn add_to_lane(
@@ -119,7 +134,7 @@ impl GlobalPlan {
         let weight = compiled.weight;
         let plan = Arc::default();
         let lane = self.lanes.entry(lane).or_insert(Lane { weight, plan });
-        let number = &mut numbering(&mut self.nodes);
+        let number = &mut |signature: &str| self.nodes.number(signature);
         Arc::make_mut(&mut lane.plan).add(template, compiled.clone(), catalog, number);
     }
 
@@ -127,7 +142,8 @@ impl GlobalPlan {
     fn rebuild(&mut self, lane: LaneId, catalog: &Catalog) {
         let mut plan = LanePlan::default();
         for (id, entry) in self.templates.iter().filter(|(_, entry)| entry.lane == lane) {
-            plan.add(*id, entry.compiled.clone(), catalog, &mut numbering(&mut self.nodes));
+            let number = &mut |signature: &str| self.nodes.number(signature);
+            plan.add(*id, entry.compiled.clone(), catalog, number);
         }
         match plan.members.is_empty() {
             true => drop(self.lanes.remove(&lane)),
@@ -137,6 +153,18 @@ impl GlobalPlan {
                 }
             }
         }
+        self.forget_numbers();
+    }
+
+    /// Drops the numbers of nodes that no lane has, once they are the larger part: ad-hoc statements come and go.
+    fn forget_numbers(&mut self) {
+        let live: usize = self.lanes.values().map(|lane| lane.plan.nodes.len()).sum();
+        if self.nodes.known.len() <= 2 * live + 64 {
+            return;
+        }
+        let nodes = self.lanes.values().flat_map(|lane| &lane.plan.nodes);
+        let used: HashSet<NodeId> = nodes.map(|node| node.id).collect();
+        self.nodes.known.retain(|_, number| used.contains(number));
     }
 
     /// The lane for a new template.
@@ -172,10 +200,22 @@ impl GlobalPlan {
     }
 }
 
-fn numbering(nodes: &mut HashMap<Arc<str>, NodeId>) -> impl FnMut(&str) -> NodeId + '_ {
-    |signature| {
-        let next = NodeId(nodes.len() as u32);
-        *nodes.entry(signature.into()).or_insert(next)
+/// The numbers of nodes by signature, across lanes.
+#[derive(Debug, Default)]
+struct Numbers {
+    known: HashMap<Arc<str>, NodeId>,
+    next: u32,
+}
+
+impl Numbers {
+    fn number(&mut self, signature: &str) -> NodeId {
+        if let Some(number) = self.known.get(signature) {
+            return *number;
+        }
+        let number = NodeId(self.next);
+        self.next = self.next.wrapping_add(1);
+        self.known.insert(signature.into(), number);
+        number
     }
 }
 

@@ -14,6 +14,7 @@ mod compile_join;
 mod compiled;
 pub mod cost;
 mod dependencies;
+mod explain;
 mod global;
 mod join_graph;
 mod join_order;
@@ -34,7 +35,8 @@ pub use compile::compile;
 pub use compiled::{
     CompiledSubquery, CompiledTemplate, DerivedParameter, Estimate, Operation, Operator, Weight,
 };
-pub use global::{GlobalPlan, Merged};
+pub use explain::{Explained, weight_name};
+pub use global::{GlobalPlan, Merged, Registered};
 pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};
 pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,

@@ -1,4 +1,7 @@
 //! The engine from its door: templates in, answers out.
 
 mod bookstore;
+mod golden;
 mod heartbeat;
+mod imports;
+mod plans;

@@ -8,6 +8,7 @@
 //! Absent here: what a template's plan is (`plan`), how an operator works (`operators`), writes.
 
 mod batch;
+mod explain;
 mod figures;
 mod lane;
 mod lead;
@@ -229,6 +230,21 @@ impl Reads {
                 }
             }
         }
+    }
+
+    /// Looks at the global plan; nothing is registered meanwhile.
+    pub fn with_plan<T>(&self, look: impl FnOnce(&GlobalPlan) -> T) -> T {
+        look(&self.registry.lock().global)
+    }
+
+    /// All lanes.
+    pub fn all_lanes(&self) -> Vec<Arc<Lane>> {
+        self.lanes.load().iter().flatten().cloned().collect()
+    }
+
+    /// The last heartbeats.
+    pub fn figures(&self) -> Vec<Figures> {
+        self.history.all()
     }
 
     /// Lets an activation wait in its lane.

@@ -1,0 +1,65 @@
+//! EXPLAIN and EXPLAIN ANALYZE.
+
+use std::fmt::Write;
+
+use super::{Figures, Reads};
+use crate::heartbeat::Template;
+use crate::plan::cost::Choice;
+use crate::plan::{Catalog, Explained, LaneNode};
+
+impl Reads {
+    /// The template's path through the global plan; with `figures` also what its heartbeat did.
+    pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> String {
+        let lane = template.lane_handle();
+        let program = template.program();
+        let prepared = lane.plan.load();
+        let catalog = Catalog::of(&self.store);
+        let explained = Explained {
+            template: template.id,
+            plan: &template.plan,
+            compiled: &program.compiled,
+            lane: lane.id,
+            lane_plan: &prepared.plan,
+            catalog: &catalog,
+        };
+        let mut text = explained.text(&|node| operator_line(figures?, node));
+        if let Some(figures) = figures {
+            text.push_str(&summary(figures));
+        }
+        text
+    }
+}
+
+fn operator_line(figures: &Figures, node: &LaneNode) -> Option<String> {
+    // A template alone in its run has nodes of its own numbering: the signature tells which is meant.
+    let same = |o: &&super::OperatorFigures| o.signature == node.signature;
+    let operator = figures.operators.iter().find(same)?;
+    let choice = match operator.choice {
+        Choice::Shared => "shared",
+        Choice::Alone => "alone",
+    };
+    let mut line = format!(
+        "actual: {} rows for {} activations in {} µs, {choice}, predicted {} µs",
+        operator.rows,
+        operator.activations,
+        operator.took.as_micros(),
+        operator.predicted.as_micros()
+    );
+    if let Some(access) = &operator.access {
+        let _ = write!(line, "; {access}");
+    }
+    Some(line)
+}
+
+fn summary(figures: &Figures) -> String {
+    format!(
+        "Heartbeat {} of lane {}: {} activations, {} distinct, {} query sets, {} µs, predicted {} µs\n",
+        figures.number,
+        figures.lane,
+        figures.activations,
+        figures.requests,
+        figures.sets,
+        figures.took.as_micros(),
+        figures.predicted.as_micros()
+    )
+}

@@ -1,0 +1,397 @@
+//! A template's path through the global plan, as text.
+//!
+//! One line per operator, inputs indented below their consumer: what it does, the node of the global plan, which
+//! other templates use it, how a table is reached and why, what sharing would cost. Deterministic for a given
+//! plan, so tests keep it as golden text.
+
+use std::fmt::Write;
+
+use super::access::Access;
+use super::catalog::Catalog;
+use super::compiled::{CompiledTemplate, Operation, Operator, Weight};
+use super::cost::{self, Choice};
+use super::lane_plan::{LaneNode, LanePlan};
+use super::selectivity::ASSUMED_BATCH;
+use super::signature::{aggregate, kind_name, table_name};
+use super::{SortKey, TemplatePlan};
+use crate::types::{Comparison, LaneId, Predicate, Scalar, TemplateId, Value};
+
+/// Whose path is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Explained<'a> {
+    /// The template's number.
+    pub template: TemplateId,
+    /// Its statement.
+    pub plan: &'a TemplatePlan,
+    /// Its operators.
+    pub compiled: &'a CompiledTemplate,
+    /// Its lane.
+    pub lane: LaneId,
+    /// The lane's nodes.
+    pub lane_plan: &'a LanePlan,
+    /// The tables.
+    pub catalog: &'a Catalog,
+}
+
+impl Explained<'_> {
+    /// The text; `figures` gives what is known of a node from a heartbeat.
+    pub fn text(&self, figures: &dyn Fn(&LaneNode) -> Option<String>) -> String {
+        let weight = weight_name(self.compiled.weight);
+        let templates = self.lane_plan.members.len();
+        let mut text = format!("Lane {} ({weight}, {})\n", self.lane, counted(templates));
+        for subquery in &self.compiled.subqueries {
+            let place = subquery.parameter + 1;
+            let _ = writeln!(text, "Scalar subquery ${place} (run once per distinct input)");
+            self.alone(&subquery.root, 1, &mut text);
+        }
+        let mut uses = Vec::new();
+        if let Some(member) = self.lane_plan.member(self.template) {
+            uses = self.lane_plan.members[member].uses.iter().map(|used| used.node).collect();
+        }
+        let mut uses = uses.into_iter().rev();
+        self.shared(&self.compiled.root, 0, &mut uses, figures, &mut text);
+        text
+    }
+
+    /// An operator's node is the last of those not yet told: nodes were noted inputs first.
+    fn shared(
+        &self,
+        operator: &Operator,
+        depth: usize,
+        nodes: &mut dyn Iterator<Item = usize>,
+        figures: &dyn Fn(&LaneNode) -> Option<String>,
+        text: &mut String,
+    ) {
+        let node = nodes.next().map(|n| &self.lane_plan.nodes[n]);
+        let mut inputs = String::new();
+        for input in operator.inputs.iter().rev() {
+            let mut below = String::new();
+            self.shared(input, depth + 1, nodes, figures, &mut below);
+            inputs.insert_str(0, &below);
+        }
+        let indent = "  ".repeat(depth);
+        let _ = write!(text, "{indent}{}", self.headline(operator));
+        if let Some(node) = node {
+            let _ = write!(text, "  [node {}{}]", node.id, self.company(node));
+        }
+        text.push('\n');
+        for line in self.details(operator) {
+            let _ = writeln!(text, "{indent}    {line}");
+        }
+        if let Some(node) = node {
+            if self.compiled.weight == Weight::Heavy {
+                let _ = writeln!(text, "{indent}    {}", sharing(operator));
+            }
+            if let Some(line) = figures(node) {
+                let _ = writeln!(text, "{indent}    {line}");
+            }
+        }
+        text.push_str(&inputs);
+    }
+
+    fn alone(&self, operator: &Operator, depth: usize, text: &mut String) {
+        let indent = "  ".repeat(depth);
+        let _ = writeln!(text, "{indent}{}", self.headline(operator));
+        for line in self.details(operator) {
+            let _ = writeln!(text, "{indent}    {line}");
+        }
+        operator.inputs.iter().for_each(|input| self.alone(input, depth + 1, text));
+    }
+
+    fn company(&self, node: &LaneNode) -> String {
+        let mut others: Vec<TemplateId> = node
+            .members
+            .iter()
+            .map(|m| self.lane_plan.members[*m].template)
+            .filter(|t| *t != self.template)
+            .collect();
+        others.dedup();
+        if others.is_empty() {
+            return String::new();
+        }
+        let names: Vec<String> = others.iter().take(8).map(|t| t.to_string()).collect();
+        let more = others.len().saturating_sub(names.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!(", shared with template {}{more}", names.join(", "))
+    }
+
+    fn headline(&self, operator: &Operator) -> String {
+        let column = |c: usize| self.column(operator, c);
+        match &operator.operation {
+            Operation::Scan { table, access: Access::Scan, .. } => {
+                format!("Clock Scan of {}", table_name(*table, self.catalog))
+            }
+            Operation::Scan { table, access: Access::Index(index), .. } => {
+                let table = table_name(*table, self.catalog);
+                match index.first {
+                    Some((true, n)) => format!("Last {n} of {table} by {}", index.name),
+                    Some((false, n)) => format!("First {n} of {table} by {}", index.name),
+                    None => format!("Index probe of {table} by {}", index.name),
+                }
+            }
+            Operation::Values { rows, .. } => format!("Values ({} rows)", rows.len()),
+            Operation::Filter { .. } => "Filter".to_owned(),
+            Operation::Project { .. } => "Project".to_owned(),
+            Operation::IndexJoin { kind, table, index_name, keys, .. } => {
+                let inner = table_name(*table, self.catalog);
+                let keys = keys.iter().map(|key| names(key.iter().map(|c| column(*c))));
+                let keys: Vec<String> = keys.collect();
+                let kind = kind_name(*kind);
+                format!("Index join ({kind}) with {inner} by {index_name} on {}", keys.join(" or "))
+            }
+            Operation::HashJoin { kind, keys, .. } if keys.is_empty() => {
+                format!("Cross join ({})", kind_name(*kind))
+            }
+            Operation::HashJoin { kind, keys, .. } => {
+                let right = |c: usize| self.column(&operator.inputs[1], c);
+                let left = |c: usize| self.column(&operator.inputs[0], c);
+                let keys = keys.iter().map(|(l, r)| format!("{} = {}", left(*l), right(*r)));
+                let keys: Vec<String> = keys.collect();
+                format!("Hash join ({}) on {}", kind_name(*kind), keys.join(" and "))
+            }
+            Operation::Aggregate { determinants, aggregates, .. } => {
+                let functions: Vec<String> = aggregates.iter().map(aggregate).collect();
+                let functions = functions.join(", ");
+                match determinants.is_empty() {
+                    true => format!("Aggregate {functions}"),
+                    false => {
+                        let keys = names(determinants.iter().map(|c| column(*c)));
+                        format!("Group by {keys}: {functions}")
+                    }
+                }
+            }
+            Operation::Sort { keys, fetch, .. } => {
+                let keys = keys.iter().map(|key| self.sort_key(operator, key));
+                let keys: Vec<String> = keys.collect();
+                let word = if fetch.is_some() { "Top-N" } else { "Sort" };
+                format!("{word} by {}", keys.join(", "))
+            }
+            Operation::Limit { .. } => "Limit".to_owned(),
+            Operation::Distinct => "Distinct".to_owned(),
+            Operation::Union => "Union".to_owned(),
+        }
+    }
+
+    fn details(&self, operator: &Operator) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut list = |word: &str, predicates: &[Predicate], column: &dyn Fn(usize) -> String| {
+            if !predicates.is_empty() {
+                let all: Vec<String> = predicates.iter().map(|p| predicate(p, column)).collect();
+                lines.push(format!("{word}: {}", all.join(" and ")));
+            }
+        };
+        let column = |c: usize| self.column(operator, c);
+        match &operator.operation {
+            Operation::Scan { table, predicates, access } => {
+                let own = |c: usize| self.table_column(*table, c);
+                list("where", predicates, &own);
+                lines.push(self.reason(operator, access));
+            }
+            Operation::Filter { predicates } => list("where", predicates, &column),
+            Operation::IndexJoin { table, predicates, residual, .. } => {
+                let own = |c: usize| self.table_column(*table, c);
+                list("inner where", predicates, &own);
+                list("and on", residual, &column);
+            }
+            Operation::HashJoin { residual, .. } => list("and on", residual, &column),
+            Operation::Sort { skip, fetch, .. } | Operation::Limit { skip, fetch } => {
+                let named = [("offset", skip), ("limit", fetch)];
+                let cut = named.into_iter().filter_map(|(word, scalar)| {
+                    Some(format!("{word} {}", value(scalar.as_ref()?, &column)))
+                });
+                let cut: Vec<String> = cut.collect();
+                if !cut.is_empty() {
+                    lines.push(cut.join(" "));
+                }
+            }
+            _ => {}
+        }
+        lines
+    }
+
+    fn reason(&self, operator: &Operator, access: &Access) -> String {
+        let rows = rounded(operator.estimate.rows);
+        let looked_at = rounded(operator.looked_at);
+        match access {
+            Access::Index(index) if index.first.is_some() => {
+                "the index is in this order".to_owned()
+            }
+            Access::Index(index) if index.unique => {
+                format!("a unique key finds about {looked_at} rows")
+            }
+            Access::Index(_) => {
+                format!(
+                    "the index finds about {looked_at} rows, {rows} remain; \
+                         a scan may serve a large batch better"
+                )
+            }
+            Access::Scan => {
+                format!(
+                    "one pass over about {looked_at} rows for the whole batch, {rows} per activation"
+                )
+            }
+        }
+    }
+
+    /// An output column of the operator's inputs by name, where it is a table's.
+    fn column(&self, operator: &Operator, column: usize) -> String {
+        name_of(operator, column, self.catalog).unwrap_or_else(|| format!("#{column}"))
+    }
+
+    fn table_column(&self, table: crate::types::TableId, column: usize) -> String {
+        match self.catalog.table(table) {
+            Ok(table) => table.column_name(column).to_owned(),
+            Err(_) => format!("#{column}"),
+        }
+    }
+
+    fn sort_key(&self, operator: &Operator, key: &SortKey) -> String {
+        let direction = if key.descending { " desc" } else { "" };
+        let nulls = match (key.descending, key.nulls_first) {
+            (false, true) => " nulls first",
+            (true, false) => " nulls last",
+            _ => "",
+        };
+        format!("{}{direction}{nulls}", self.column(operator, key.column))
+    }
+}
+
+/// The name of a column that `operator` reads.
+fn name_of(operator: &Operator, column: usize, catalog: &Catalog) -> Option<String> {
+    match (&operator.operation, &operator.inputs[..]) {
+        (Operation::Scan { table, .. }, _) => {
+            Some(catalog.table(*table).ok()?.column_name(column).to_owned())
+        }
+        (Operation::IndexJoin { table, .. }, [outer]) => {
+            match column.checked_sub(outer.types.len()) {
+                None => output_name(outer, column, catalog),
+                Some(c) => Some(catalog.table(*table).ok()?.column_name(c).to_owned()),
+            }
+        }
+        (_, [left, right]) if column >= left.types.len() => {
+            output_name(right, column - left.types.len(), catalog)
+        }
+        (_, [first, ..]) => output_name(first, column, catalog),
+        _ => None,
+    }
+}
+
+/// The name of an operator's output column.
+fn output_name(operator: &Operator, column: usize, catalog: &Catalog) -> Option<String> {
+    match &operator.operation {
+        Operation::Aggregate { keys, aggregates, .. } => match keys.get(column) {
+            Some(key) => name_of(operator, *key, catalog),
+            None => aggregates.get(column - keys.len()).map(aggregate),
+        },
+        Operation::Project { expressions, .. } => match expressions.get(column)? {
+            Scalar::Column(c) => name_of(operator, *c, catalog),
+            Scalar::Expression(expression) => Some(expression.text().to_owned()),
+            _ => None,
+        },
+        Operation::Values { .. } => None,
+        _ => name_of(operator, column, catalog),
+    }
+}
+
+/// A weight in a word.
+pub fn weight_name(weight: Weight) -> &'static str {
+    match weight {
+        Weight::Light => "light",
+        Weight::Heavy => "heavy",
+    }
+}
+
+fn counted(templates: usize) -> String {
+    format!("{templates} template{}", if templates == 1 { "" } else { "s" })
+}
+
+fn names(names: impl Iterator<Item = String>) -> String {
+    format!("({})", names.collect::<Vec<_>>().join(", "))
+}
+
+/// Two significant digits: estimates are not more exact.
+fn rounded(rows: f64) -> String {
+    if rows < 10.0 {
+        return format!("{}", rows.ceil().max(0.0));
+    }
+    let unit = 10f64.powf(rows.log10().floor() - 1.0);
+    format!("{}", (rows / unit).round() * unit)
+}
+
+fn sharing(operator: &Operator) -> String {
+    let batch = ASSUMED_BATCH as usize;
+    let decision = cost::decide(operator, batch);
+    let word = match decision.choice {
+        Choice::Shared => "shared",
+        Choice::Alone => "alone",
+    };
+    let micros = |nanos: f64| rounded((nanos / 1000.0).max(1.0));
+    format!(
+        "{word}: a batch of {batch} costs about {} µs shared, {} µs alone",
+        micros(decision.shared),
+        micros(decision.alone)
+    )
+}
+
+fn value(scalar: &Scalar, column: &dyn Fn(usize) -> String) -> String {
+    match scalar {
+        Scalar::Column(c) => column(*c),
+        Scalar::Parameter(parameter) => format!("${}", parameter + 1),
+        Scalar::Literal(literal) => literal_text(literal),
+        Scalar::Expression(expression) => expression.text().to_owned(),
+    }
+}
+
+fn literal_text(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Boolean(v) => v.to_string(),
+        Value::SmallInt(v) => v.to_string(),
+        Value::Integer(v) => v.to_string(),
+        Value::BigInt(v) => v.to_string(),
+        Value::Real(v) => v.to_string(),
+        Value::Double(v) => v.to_string(),
+        Value::Text(v) => format!("'{}'", v.replace('\'', "''")),
+        other => format!("{other:?}"),
+    }
+}
+
+fn symbol(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Equal => "=",
+        Comparison::NotEqual => "<>",
+        Comparison::Less => "<",
+        Comparison::LessOrEqual => "<=",
+        Comparison::Greater => ">",
+        Comparison::GreaterOrEqual => ">=",
+    }
+}
+
+/// A predicate as SQL.
+fn predicate(one: &Predicate, column: &dyn Fn(usize) -> String) -> String {
+    let not = |negated: &bool| if *negated { "not " } else { "" };
+    match one {
+        Predicate::Compare { column: c, comparison, value: v } => {
+            format!("{} {} {}", column(*c), symbol(*comparison), value(v, column))
+        }
+        Predicate::In { column: c, values, negated } => {
+            let values: Vec<String> = values.iter().map(|v| value(v, column)).collect();
+            format!("{} {}in ({})", column(*c), not(negated), values.join(", "))
+        }
+        Predicate::Like { column: c, pattern, negated, case_insensitive } => {
+            let like = if *case_insensitive { "ilike" } else { "like" };
+            format!("{} {}{like} {}", column(*c), not(negated), value(pattern, column))
+        }
+        Predicate::IsNull { column: c, negated } => {
+            format!("{} is {}null", column(*c), not(negated))
+        }
+        Predicate::Or(arms) => {
+            let arm = |arm: &Vec<Predicate>| {
+                let all: Vec<String> = arm.iter().map(|p| predicate(p, column)).collect();
+                all.join(" and ")
+            };
+            format!("({})", arms.iter().map(arm).collect::<Vec<_>>().join(" or "))
+        }
+        Predicate::Expression(expression) => expression.text().to_owned(),
+    }
+}
