@@ -5,3 +5,5 @@ mod golden;
 mod heartbeat;
 mod imports;
 mod plans;
+mod reference;
+mod shared_equals_alone;
