@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::checkpoint::manifests;
-use super::data_file::read_data_file;
+use super::data_file::{DataFile, read_data_file};
 use super::manifest::{Manifest, TableFiles};
 use super::reader::{read_log, segments};
 use super::replay::Replay;
@@ -108,9 +108,18 @@ fn load(data: &DataDirectory, sequence: u64, workers: usize) -> Result<Loaded> {
         store.create_table(table.schema.clone());
     }
     let version = manifest.version;
-    in_parallel(workers, &manifest.tables, |table| load_table(data, &store, table, version))
+    let parts: Vec<(&TableFiles, &DataFile)> = manifest
+        .tables
+        .iter()
+        .flat_map(|table| table.files.iter().map(move |file| (table, file)))
+        .collect();
+    in_parallel(workers, &parts, |(table, file)| load_part(data, &store, table, file, version))
         .into_iter()
         .collect::<Result<()>>()?;
+    for files in &manifest.tables {
+        let table = store.table(files.schema.id).expect("created just before");
+        table.raise_next_row_id(files.next_row_id);
+    }
     for (schema, last, called) in &manifest.sequences {
         store.create_sequence(schema.clone()).set(*last, *called)?;
     }
@@ -119,18 +128,16 @@ fn load(data: &DataDirectory, sequence: u64, workers: usize) -> Result<Loaded> {
     Ok(Loaded { store, entries, version, sequence, segment: manifest.segment })
 }
 
-fn load_table(
+/// Parts of one table load in parallel too: they are decoded apart and take turns to be inserted.
+fn load_part(
     data: &DataDirectory,
     store: &Store,
-    files: &TableFiles,
+    table: &TableFiles,
+    file: &DataFile,
     version: Version,
 ) -> Result<()> {
-    let table = store.table(files.schema.id).expect("created just before");
-    for file in &files.files {
-        read_data_file(&*data.directory, file, |ids, rows| {
-            table.insert_rows_with_ids(ids, rows, version);
-        })?;
-    }
-    table.raise_next_row_id(files.next_row_id);
-    Ok(())
+    let table = store.table(table.schema.id).expect("created just before");
+    read_data_file(&*data.directory, file, |ids, rows| {
+        table.insert_rows_with_ids(ids, rows, version);
+    })
 }

@@ -18,6 +18,7 @@ mod block;
 mod define;
 mod housekeeping;
 mod insert;
+mod join;
 mod open;
 mod queue;
 mod sequences;

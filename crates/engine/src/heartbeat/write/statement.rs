@@ -106,7 +106,7 @@ fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
     Ok(())
 }
 
-fn assign(
+pub(super) fn assign(
     relation: &Relation,
     old: &[Value],
     assignments: &[(ColumnId, Scalar)],

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::apply::{RowChange, apply, net_changes};
+use super::join::pass_length;
 use super::queue::{Request, Work};
 use super::sequences::Reservations;
 use super::statement::{Effect, run};
@@ -56,7 +57,7 @@ impl std::fmt::Debug for Writer {
 }
 
 /// What came of a request.
-enum Fate {
+pub(super) enum Fate {
     /// Applied, or failed without a trace.
     Done(Result<WriteOutcome>),
     /// Somebody holds a row of it.
@@ -89,7 +90,22 @@ impl Writer {
         }
     }
 
-    fn present(&self) -> Version {
+    pub(super) fn scratch_mut(&mut self) -> &mut WriteSet {
+        &mut self.scratch
+    }
+
+    pub(super) fn clear_scratch(&mut self) {
+        self.scratch.clear();
+    }
+
+    pub(super) fn answer_later(
+        &mut self,
+        answers: impl Iterator<Item = (WriteReceiver, Result<WriteOutcome>)>,
+    ) {
+        self.answers.extend(answers);
+    }
+
+    pub(super) fn present(&self) -> Version {
         self.published.next()
     }
 
@@ -102,10 +118,20 @@ impl Writer {
         }
         shared.queue.take(&mut requests);
         self.changes = 0;
-        while let Some(request) = requests.pop_front() {
-            self.request(shared, request);
-            if !self.incoming.is_empty() {
-                break;
+        let mut alone = 0;
+        while !requests.is_empty() && self.incoming.is_empty() {
+            if alone == 0
+                && let Some(length) = pass_length(shared, &requests)
+            {
+                let joined = requests.drain(..length).collect();
+                let refused = self.pass(shared, joined).unwrap_or_default();
+                alone = refused.len();
+                refused.into_iter().rev().for_each(|request| requests.push_front(request));
+                continue;
+            }
+            alone = alone.saturating_sub(1);
+            if let Some(request) = requests.pop_front() {
+                self.request(shared, request);
             }
         }
         self.incoming.append(&mut requests);
@@ -225,7 +251,7 @@ impl Writer {
     }
 
     /// Gives the scratch set its place in the log and applies it.
-    fn commit(
+    pub(super) fn commit(
         &mut self,
         shared: &Shared,
         effect: Effect,
@@ -389,7 +415,7 @@ impl Writer {
     }
 
     /// Nothing may be acknowledged from now on.
-    fn stop(&mut self, shared: &Shared, reason: &str) {
+    pub(super) fn stop(&mut self, shared: &Shared, reason: &str) {
         shared.stopped.store(true, Ordering::Release);
         shared.environment.process.stop(reason);
     }

@@ -179,6 +179,14 @@ impl Fixture {
             .map(|writes| Fixture { writes })
     }
 
+    /// All writes that `submit` submits wait until it is done, and run as one turn.
+    pub fn together(&self, submit: impl FnOnce(&WriteHeartbeat)) {
+        let writer = self.writes.shared.writer.lock();
+        submit(&self.writes);
+        drop(writer);
+        self.writes.shared.run_turns();
+    }
+
     fn wait(&self, submit: impl FnOnce(WriteReceiver)) -> Result<WriteOutcome> {
         let (sender, receiver) = mpsc::channel();
         submit(Box::new(move |outcome| drop(sender.send(outcome))));

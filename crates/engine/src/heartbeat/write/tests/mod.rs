@@ -2,6 +2,7 @@
 
 mod constraints;
 mod crash;
+mod disk;
 mod fixture;
 mod isolation;
 mod twin;
