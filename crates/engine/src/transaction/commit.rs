@@ -111,7 +111,7 @@ impl Rebase<'_> {
         let base = workspace.base();
         match self.change {
             Change::Delete { .. } => workspace.set.delete(table, id, base, None),
-            _ => workspace.set.update(table, id, base, row, None),
+            _ => workspace.set.update_row(table, id, base, row, None),
         }
         Ok(())
     }

@@ -242,7 +242,7 @@ fn act(
         row[column.index()] = value.clone();
     }
     super::check_row(child, &mut row, &[])?;
-    workspace.set.update(table, id, base, row, Some(unconditional(&new_key)));
+    workspace.set.update_row(table, id, base, row, Some(unconditional(&new_key)));
     Ok(())
 }
 

@@ -153,7 +153,7 @@ mod tests {
 
     fn touching() -> WriteSet {
         let mut set = WriteSet::new();
-        set.update(ROW.0, ROW.1, Version(1), [], None);
+        set.update(ROW.0, ROW.1, Version(1), Box::new([]), None);
         set
     }
 

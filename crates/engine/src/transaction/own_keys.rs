@@ -141,7 +141,7 @@ mod tests {
         let (table, columns) = (TableId(1), [ColumnId(0)]);
         let mut set = WriteSet::new();
         let ids: Vec<RowId> =
-            (0..40).map(|i| set.insert(table, [Value::Integer(i % 20)])).collect();
+            (0..40).map(|i| set.insert(table, Box::new([Value::Integer(i % 20)]))).collect();
         let find = |set: &mut WriteSet, key: i64| {
             let mut out = Vec::new();
             set.rows_by_key(table, &columns, &[ValueRef::BigInt(key)], &mut out);
@@ -149,7 +149,7 @@ mod tests {
         };
         assert_eq!(find(&mut set, 3), [ids[3], ids[23]]);
         let mark = set.mark();
-        set.update(table, ids[3], crate::types::Version(0), [Value::Integer(99)], None);
+        set.update(table, ids[3], crate::types::Version(0), Box::new([Value::Integer(99)]), None);
         assert_eq!(find(&mut set, 3), [ids[23]]);
         assert_eq!(find(&mut set, 99), [ids[3]]);
         set.rollback_to(mark);

@@ -163,7 +163,7 @@ impl WriteSet {
     }
 
     /// Adds a new row; its id is provisional.
-    pub fn insert(&mut self, table: TableId, row: impl Into<Arc<[Value]>>) -> RowId {
+    pub fn insert(&mut self, table: TableId, row: Box<[Value]>) -> RowId {
         self.insert_row(table, row.into(), false)
     }
 
@@ -214,6 +214,17 @@ impl WriteSet {
     /// Gives a row new values. `base` is the version of the snapshot that they were computed from: the row has
     /// changed since if its newest version began later.
     pub fn update(
+        &mut self,
+        table: TableId,
+        id: RowId,
+        base: Version,
+        row: Box<[Value]>,
+        again: Option<Arc<Reevaluation>>,
+    ) {
+        self.update_row(table, id, base, row, again);
+    }
+
+    pub(crate) fn update_row(
         &mut self,
         table: TableId,
         id: RowId,

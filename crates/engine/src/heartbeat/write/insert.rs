@@ -149,6 +149,6 @@ fn resolve(
     affected.push(id);
     run.touch(plan.table, id, || new.clone());
     let base = run.workspace.base();
-    run.workspace.set.update(plan.table, id, base, new, again);
+    run.workspace.set.update_row(plan.table, id, base, new, again);
     Ok(())
 }

@@ -112,7 +112,7 @@ impl Writer {
             let last = row.steps.into_iter().rev().find(|(_, change)| *change != Change::Keep);
             match last {
                 Some((_, Change::Update(new))) => {
-                    self.scratch_mut().update(table, row.row, base, new, None);
+                    self.scratch_mut().update_row(table, row.row, base, new, None);
                 }
                 Some((_, Change::Delete)) => {
                     self.scratch_mut().delete(table, row.row, base, None);

@@ -101,7 +101,7 @@ fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
         let mut row = row;
         check_row(&relation, &mut row, &plan.checks)?;
         run.touch(plan.table, id, || row.clone());
-        run.workspace.set.update(plan.table, id, base, row, again.clone());
+        run.workspace.set.update_row(plan.table, id, base, row, again.clone());
     }
     Ok(())
 }
