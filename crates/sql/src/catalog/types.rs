@@ -1,0 +1,158 @@
+//! SQL types as Arrow, PostgreSQL and the engine name them.
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, TimeUnit};
+use engine::types::DataType;
+
+/// PostgreSQL's type ids that more than one place needs.
+pub mod type_id {
+    /// `text`
+    pub const TEXT: u32 = 25;
+    /// `interval`
+    pub const INTERVAL: u32 = 1186;
+    /// `unknown`
+    pub const UNKNOWN: u32 = 705;
+    /// `text[]`
+    pub const TEXT_ARRAY: u32 = 1009;
+}
+
+/// The type that an Arrow array of an answer is cast to; types without a counterpart travel as text.
+pub fn from_arrow(arrow: &ArrowType) -> DataType {
+    match arrow {
+        ArrowType::Boolean => DataType::Boolean,
+        ArrowType::Int8 | ArrowType::UInt8 | ArrowType::Int16 => DataType::SmallInt,
+        ArrowType::UInt16 | ArrowType::Int32 => DataType::Integer,
+        ArrowType::UInt32 | ArrowType::Int64 | ArrowType::UInt64 => DataType::BigInt,
+        ArrowType::Float16 | ArrowType::Float32 => DataType::Real,
+        ArrowType::Float64 => DataType::Double,
+        ArrowType::Decimal32(p, s) | ArrowType::Decimal64(p, s) | ArrowType::Decimal128(p, s) => {
+            DataType::Numeric { precision: *p, scale: (*s).max(0) as u8 }
+        }
+        ArrowType::Decimal256(_, s) => {
+            DataType::Numeric { precision: 38, scale: (*s).clamp(0, 38) as u8 }
+        }
+        ArrowType::Date32 => DataType::Date,
+        ArrowType::Date64 | ArrowType::Timestamp(_, None) => DataType::Timestamp,
+        ArrowType::Timestamp(_, Some(_)) => DataType::TimestampTz,
+        ArrowType::Binary
+        | ArrowType::LargeBinary
+        | ArrowType::BinaryView
+        | ArrowType::FixedSizeBinary(_) => DataType::Bytea,
+        _ => DataType::Text,
+    }
+}
+
+/// Whether values of the Arrow type are what `from_arrow` says, without a cast to text.
+pub fn is_exact(arrow: &ArrowType) -> bool {
+    from_arrow(arrow).arrow() == *arrow || is_string(arrow)
+}
+
+/// Whether the Arrow type holds character strings.
+pub fn is_string(arrow: &ArrowType) -> bool {
+    matches!(arrow, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
+}
+
+/// PostgreSQL's id of a type.
+pub fn id_of(data_type: DataType) -> u32 {
+    match data_type {
+        DataType::Boolean => 16,
+        DataType::SmallInt => 21,
+        DataType::Integer => 23,
+        DataType::BigInt => 20,
+        DataType::Real => 700,
+        DataType::Double => 701,
+        DataType::Numeric { .. } => 1700,
+        DataType::Text => type_id::TEXT,
+        DataType::Varchar(_) => 1043,
+        DataType::Char(_) => 1042,
+        DataType::Date => 1082,
+        DataType::Timestamp => 1114,
+        DataType::TimestampTz => 1184,
+        DataType::Bytea => 17,
+    }
+}
+
+/// PostgreSQL's id of an Arrow type in an answer: also of those that travel as text.
+pub fn id_of_arrow(arrow: &ArrowType) -> u32 {
+    match arrow {
+        ArrowType::Interval(_) | ArrowType::Duration(_) => type_id::INTERVAL,
+        other => id_of(from_arrow(other)),
+    }
+}
+
+/// The type that a client declared for a parameter; `None` for unknown.
+pub fn from_id(id: u32) -> Option<DataType> {
+    Some(match id {
+        16 => DataType::Boolean,
+        21 => DataType::SmallInt,
+        23 | 26 => DataType::Integer,
+        20 => DataType::BigInt,
+        700 => DataType::Real,
+        701 => DataType::Double,
+        // Without a type modifier; fits what most applications send. Values with more digits are refused.
+        1700 => DataType::Numeric { precision: 38, scale: 10 },
+        25 | 1043 | 1042 | 18 | 19 => DataType::Text,
+        1082 => DataType::Date,
+        1114 => DataType::Timestamp,
+        1184 => DataType::TimestampTz,
+        17 => DataType::Bytea,
+        _ => return None,
+    })
+}
+
+/// Bytes of a value, -1 for variable length.
+pub fn size_of(data_type: DataType) -> i16 {
+    match data_type {
+        DataType::Boolean => 1,
+        DataType::SmallInt => 2,
+        DataType::Integer | DataType::Real | DataType::Date => 4,
+        DataType::BigInt | DataType::Double | DataType::Timestamp | DataType::TimestampTz => 8,
+        _ => -1,
+    }
+}
+
+/// PostgreSQL's type modifier.
+pub fn modifier_of(data_type: DataType) -> i32 {
+    match data_type {
+        DataType::Varchar(n) | DataType::Char(n) => n as i32 + 4,
+        DataType::Numeric { precision, scale } => {
+            ((i32::from(precision) << 16) | i32::from(scale)) + 4
+        }
+        _ => -1,
+    }
+}
+
+/// Whether the Arrow type is a number.
+pub fn is_number(arrow: &ArrowType) -> bool {
+    arrow.is_numeric()
+}
+
+/// Microseconds, the unit of all times.
+pub const MICROSECONDS: TimeUnit = TimeUnit::Microsecond;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrow_and_back() {
+        let numeric = DataType::Numeric { precision: 12, scale: 3 };
+        for data_type in [
+            DataType::Boolean,
+            DataType::SmallInt,
+            DataType::Integer,
+            DataType::BigInt,
+            DataType::Real,
+            DataType::Double,
+            numeric,
+            DataType::Text,
+            DataType::Date,
+            DataType::Timestamp,
+            DataType::TimestampTz,
+            DataType::Bytea,
+        ] {
+            assert_eq!(from_arrow(&data_type.arrow()), data_type);
+            assert!(is_exact(&data_type.arrow()));
+        }
+        assert_eq!(modifier_of(numeric), (12 << 16 | 3) + 4);
+    }
+}

@@ -1,0 +1,170 @@
+//! What PostgreSQL calls an output column that has no alias (`FigureColname`).
+//!
+//! DataFusion would name it after the expression's text, which changes when literals are lifted, and refuses
+//! two columns of one name. So every unnamed item gets PostgreSQL's name as an alias, made unique by a suffix
+//! that [`visible_name`] takes off again.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, Expr, Ident, ObjectNamePart, Select, SelectItem, SetExpr, Statement,
+    VisitMut, VisitorMut,
+};
+
+/// Separates a name from the number that makes it unique; cannot come from a client's text unquoted.
+const SUFFIX: char = '\u{1}';
+
+/// The name without the suffix.
+pub fn visible_name(name: &str) -> &str {
+    name.split(SUFFIX).next().unwrap_or(name)
+}
+
+/// Gives every unnamed output column of every SELECT its name.
+pub fn name_columns(statement: &mut Statement) {
+    let _ = VisitMut::visit(statement, &mut Namer);
+}
+
+struct Namer;
+
+impl VisitorMut for Namer {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let mut used = HashSet::new();
+        for item in &mut select.projection {
+            name_item(item, &mut used);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn name_item(item: &mut SelectItem, used: &mut HashSet<String>) {
+    match item {
+        SelectItem::UnnamedExpr(expr) => {
+            let name = output_name(expr);
+            let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+            let first = used.insert(name.clone());
+            if !(is_column && first) {
+                let alias = Ident::with_quote('"', unique(name, first, used));
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+        }
+        SelectItem::ExprWithAlias { alias, .. } => {
+            let name = fold(alias);
+            if !used.insert(name.clone()) {
+                *alias = Ident::with_quote('"', unique(name, false, used));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn unique(name: String, first: bool, used: &HashSet<String>) -> String {
+    if first { name } else { format!("{name}{SUFFIX}{}", used.len()) }
+}
+
+/// An identifier as stored: lower case unless quoted.
+pub fn fold(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+}
+
+/// PostgreSQL's name of an unnamed output column.
+pub fn output_name(expr: &Expr) -> String {
+    figure(expr).unwrap_or_else(|| "?column?".to_owned())
+}
+
+fn figure(expr: &Expr) -> Option<String> {
+    let word = match expr {
+        Expr::Identifier(ident) => return Some(fold(ident)),
+        Expr::CompoundIdentifier(parts) => return parts.last().map(fold),
+        Expr::Function(function) => return function.name.0.last().and_then(part_name),
+        Expr::Nested(inner) => return figure(inner),
+        Expr::Cast { expr, data_type, kind: CastKind::Cast | CastKind::DoubleColon, .. } => {
+            return Some(figure(expr).unwrap_or_else(|| type_name(data_type)));
+        }
+        Expr::TypedString(typed) => return Some(type_name(&typed.data_type)),
+        Expr::Subquery(query) => return query_name(&query.body),
+        Expr::Case { else_result, .. } => {
+            return else_result
+                .as_deref()
+                .filter(|e| matches!(e, Expr::Identifier(_) | Expr::CompoundIdentifier(_)))
+                .and_then(figure)
+                .or_else(|| Some("case".to_owned()));
+        }
+        Expr::Exists { .. } => "exists",
+        Expr::Array(_) => "array",
+        Expr::Extract { .. } => "extract",
+        Expr::Substring { .. } => "substring",
+        Expr::Position { .. } => "position",
+        Expr::Trim { .. } => "btrim",
+        Expr::Overlay { .. } => "overlay",
+        Expr::Ceil { .. } => "ceil",
+        Expr::Floor { .. } => "floor",
+        Expr::Interval(_) => "interval",
+        Expr::AtTimeZone { .. } => "timezone",
+        _ => return None,
+    };
+    Some(word.to_owned())
+}
+
+fn part_name(part: &ObjectNamePart) -> Option<String> {
+    part.as_ident().map(fold)
+}
+
+fn query_name(body: &SetExpr) -> Option<String> {
+    match body {
+        SetExpr::Select(select) => match select.projection.first()? {
+            SelectItem::UnnamedExpr(expr) => figure(expr),
+            SelectItem::ExprWithAlias { alias, .. } => {
+                Some(visible_name(&fold(alias)).to_owned())
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) => "int4".to_owned(),
+        DataType::BigInt(_) | DataType::Int8(_) => "int8".to_owned(),
+        DataType::SmallInt(_) | DataType::Int2(_) => "int2".to_owned(),
+        DataType::Real | DataType::Float4 => "float4".to_owned(),
+        DataType::Double(_) | DataType::DoublePrecision | DataType::Float8 => "float8".to_owned(),
+        DataType::Boolean | DataType::Bool => "bool".to_owned(),
+        DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => "numeric".to_owned(),
+        DataType::Varchar(_) | DataType::CharacterVarying(_) => "varchar".to_owned(),
+        DataType::Char(_) | DataType::Character(_) => "bpchar".to_owned(),
+        other => other.to_string().to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::parse;
+
+    fn named(text: &str) -> String {
+        let mut statement = parse(text).unwrap().remove(0);
+        name_columns(&mut statement);
+        statement.to_string()
+    }
+
+    #[test]
+    fn names_are_postgresqls() {
+        assert_eq!(
+            named("SELECT count(*), 1 + 1, a::int, t.b, (SELECT max(x) FROM u), CASE WHEN a THEN 1 END FROM t"),
+            "SELECT count(*) AS \"count\", 1 + 1 AS \"?column?\", a::INT AS \"a\", t.b, \
+             (SELECT max(x) AS \"max\" FROM u) AS \"max\", CASE WHEN a THEN 1 END AS \"case\" FROM t"
+        );
+    }
+
+    #[test]
+    fn equal_names_stay_apart_inside() {
+        let text = named("SELECT 1, 2, a, a FROM t");
+        assert!(text.contains("1 AS \"?column?\""), "{text}");
+        assert!(text.contains("2 AS \"?column?\u{1}"), "{text}");
+        assert_eq!(visible_name("?column?\u{1}3"), "?column?");
+    }
+}

@@ -1,0 +1,104 @@
+//! Text to statements, with PostgreSQL's message and position where the text is no SQL.
+
+use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use engine::types::{Error, Result, SqlState};
+
+/// Nesting that the parser follows before it gives up with 54001.
+const DEPTH_LIMIT: usize = 100;
+
+/// Parses a script; an empty text gives no statement.
+pub fn parse(text: &str) -> Result<Vec<Statement>> {
+    Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(DEPTH_LIMIT)
+        .try_with_sql(text)
+        .and_then(|mut parser| parser.parse_statements())
+        .map_err(|error| syntax_error(text, &error))
+}
+
+fn syntax_error(text: &str, error: &ParserError) -> Error {
+    let message = match error {
+        ParserError::RecursionLimitExceeded => {
+            return Error::new(SqlState::StatementTooComplex, "stack depth limit exceeded");
+        }
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+    };
+    let place = place_of(message);
+    let position = place.map(|(line, column)| byte_of(text, line, column));
+    let found = message.split("found: ").nth(1).map(|rest| rest.split(" at Line").next());
+    let said = match found.flatten() {
+        Some("EOF") => "syntax error at end of input".to_owned(),
+        Some(token) => format!("syntax error at or near \"{token}\""),
+        None => tokenizer_message(message),
+    };
+    let error = Error::new(SqlState::SyntaxError, said).detail(message.clone());
+    match position {
+        Some(byte) => error.position(characters(text, byte)),
+        None => error.position(text.chars().count() as u32 + 1),
+    }
+}
+
+fn tokenizer_message(message: &str) -> String {
+    if message.starts_with("Unterminated string literal") {
+        return "unterminated quoted string".to_owned();
+    }
+    let plain = message.split(" at Line").next().unwrap_or(message);
+    format!("syntax error: {plain}")
+}
+
+/// The line and the column at the end of a parser's message.
+fn place_of(message: &str) -> Option<(u64, u64)> {
+    let (_, rest) = message.rsplit_once("Line: ")?;
+    let (line, column) = rest.split_once(", Column: ")?;
+    let digits = column.find(|c: char| !c.is_ascii_digit()).unwrap_or(column.len());
+    Some((line.parse().ok()?, column[..digits].parse().ok()?))
+}
+
+/// The byte where a line and a column, both counted from 1 in characters, lie.
+pub fn byte_of(text: &str, line: u64, column: u64) -> usize {
+    let mut start = 0;
+    for _ in 1..line {
+        match text[start..].find('\n') {
+            Some(length) => start += length + 1,
+            None => return text.len(),
+        }
+    }
+    let skip = column.saturating_sub(1) as usize;
+    text[start..].char_indices().nth(skip).map_or(text.len(), |(byte, _)| start + byte)
+}
+
+/// The position, in characters counted from 1, of a byte.
+pub fn characters(text: &str, byte: usize) -> u32 {
+    text[..byte].chars().count() as u32 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syntax_errors_name_the_token_and_the_place() {
+        let error = parse("SELECT *\nFRM item").unwrap_err();
+        assert_eq!(error.state, SqlState::SyntaxError);
+        assert_eq!(error.message, "syntax error at or near \"FRM\"");
+        assert_eq!(error.position, Some(10));
+        let error = parse("SELECT 1 +").unwrap_err();
+        assert_eq!(error.message, "syntax error at end of input");
+        assert_eq!(error.position, Some(11));
+    }
+
+    #[test]
+    fn unterminated_strings_and_deep_nesting() {
+        let error = parse("SELECT 'abc").unwrap_err();
+        assert_eq!(error.message, "unterminated quoted string");
+        let deep = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
+        assert_eq!(parse(&deep).unwrap_err().state, SqlState::StatementTooComplex);
+    }
+
+    #[test]
+    fn places_count_characters() {
+        assert_eq!(byte_of("äb\nçd", 2, 2), 6);
+        assert_eq!(characters("äb", 2), 2);
+    }
+}
