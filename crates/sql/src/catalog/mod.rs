@@ -1,2 +1,174 @@
-//! x
+//! Names in, tables, views, sequences and indexes out: what is defined at one moment.
+//!
+//! A [`Catalog`] is immutable; after each change of a definition the planner takes a new one, with a higher
+//! version, which makes older templates unreachable. [`Names`] shows it to DataFusion. Called by `template`,
+//! `statement` and `session`. Absent here: changing definitions (`statement`, the engine).
+
+mod provider;
+mod relation;
+pub mod system;
 pub mod types;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::heartbeat::Engine;
+use engine::types::{
+    ColumnId, IndexId, IndexSchema, SequenceId, SequenceSchema, TableId, TableSchema,
+};
+
+pub use provider::Names;
+pub use relation::{HIDDEN_SCHEMA, ROW_ID, ROW_VERSION, TableRelation, ViewRelation};
+pub use view::ViewDefinition;
+
+/// The entry of the engine's key-value catalog that holds all views.
+pub const VIEWS_ENTRY: &str = "views";
+
+/// What is defined at one moment.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// Grows with every change.
+    pub version: u64,
+    tables: HashMap<String, Arc<TableSchema>>,
+    by_id: HashMap<TableId, Arc<TableSchema>>,
+    views: HashMap<String, Arc<ViewDefinition>>,
+    sequences: HashMap<String, Arc<SequenceSchema>>,
+    engine: Option<Arc<Engine>>,
+}
+
+impl Catalog {
+    /// Reads the engine's definitions.
+    pub fn read(engine: &Arc<Engine>, version: u64) -> Catalog {
+        let store = engine.store();
+        let tables = store.tables().into_iter().map(|table| table.schema());
+        let sequences = store.sequences().into_iter().map(|s| Arc::new(s.schema().clone()));
+        let views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
+        let mut catalog =
+            Catalog::new(version, tables, sequences, views.unwrap_or_default());
+        catalog.engine = Some(engine.clone());
+        catalog
+    }
+
+    /// A catalog of given definitions.
+    pub fn new(
+        version: u64,
+        tables: impl IntoIterator<Item = Arc<TableSchema>>,
+        sequences: impl IntoIterator<Item = Arc<SequenceSchema>>,
+        views: Vec<ViewDefinition>,
+    ) -> Catalog {
+        let mut catalog = Catalog { version, ..Catalog::default() };
+        for table in tables {
+            catalog.by_id.insert(table.id, table.clone());
+            catalog.tables.insert(table.name.to_string(), table);
+        }
+        for sequence in sequences {
+            catalog.sequences.insert(sequence.name.to_string(), sequence);
+        }
+        for view in views {
+            catalog.views.insert(view.name.clone(), Arc::new(view));
+        }
+        catalog
+    }
+
+    /// The engine whose definitions these are, where there is one.
+    pub fn engine(&self) -> Option<&Arc<Engine>> {
+        self.engine.as_ref()
+    }
+
+    /// A table of `public`, by name as stored.
+    pub fn table(&self, schema: Option<&str>, name: &str) -> Option<&Arc<TableSchema>> {
+        schema.is_none_or(|schema| schema == "public").then(|| self.tables.get(name))?
+    }
+
+    /// A table by id.
+    pub fn table_by_id(&self, id: TableId) -> Option<&Arc<TableSchema>> {
+        self.by_id.get(&id)
+    }
+
+    /// All tables, by name.
+    pub fn tables(&self) -> Vec<&Arc<TableSchema>> {
+        let mut tables: Vec<_> = self.tables.values().collect();
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        tables
+    }
+
+    /// A view by name.
+    pub fn view(&self, name: &str) -> Option<&Arc<ViewDefinition>> {
+        self.views.get(name)
+    }
+
+    /// All views, by name.
+    pub fn views(&self) -> Vec<&Arc<ViewDefinition>> {
+        let mut views: Vec<_> = self.views.values().collect();
+        views.sort_by(|a, b| a.name.cmp(&b.name));
+        views
+    }
+
+    /// A sequence by name.
+    pub fn sequence(&self, name: &str) -> Option<&Arc<SequenceSchema>> {
+        self.sequences.get(name)
+    }
+
+    /// All sequences, by name.
+    pub fn sequences(&self) -> Vec<&Arc<SequenceSchema>> {
+        let mut sequences: Vec<_> = self.sequences.values().collect();
+        sequences.sort_by(|a, b| a.name.cmp(&b.name));
+        sequences
+    }
+
+    /// An index by name, and its table.
+    pub fn index(&self, name: &str) -> Option<(TableId, &IndexSchema)> {
+        self.tables.values().find_map(|table| {
+            let index = table.indexes.iter().find(|index| &*index.name == name)?;
+            Some((table.id, index))
+        })
+    }
+
+    /// Whether a relation of any kind has that name.
+    pub fn has_relation(&self, name: &str) -> bool {
+        self.tables.contains_key(name)
+            || self.views.contains_key(name)
+            || self.sequences.contains_key(name)
+            || self.index(name).is_some()
+    }
+
+    /// An id that no table here has; the smallest above all.
+    pub fn next_table_id(&self) -> TableId {
+        TableId(self.by_id.keys().map(|id| id.0 + 1).max().unwrap_or(1))
+    }
+
+    /// An id that no index here has.
+    pub fn next_index_id(&self) -> IndexId {
+        let indexes = self.tables.values().flat_map(|table| &table.indexes);
+        IndexId(indexes.map(|index| index.id.0 + 1).max().unwrap_or(1))
+    }
+
+    /// An id that no sequence here has.
+    pub fn next_sequence_id(&self) -> SequenceId {
+        SequenceId(self.sequences.values().map(|s| s.id.0 + 1).max().unwrap_or(1))
+    }
+}
+
+/// A column's number as clients count: from 1.
+pub fn column_number(column: ColumnId) -> i16 {
+    i16::try_from(column.0 + 1).unwrap_or(i16::MAX)
+}
+
+/// Ids of relations as clients see them: tables, indexes, sequences and views never share one.
+const FIRST_OID: u32 = 16_384;
+
+/// A table's id in `pg_class`.
+pub fn table_oid(table: TableId) -> u32 {
+    FIRST_OID + table.0 * 4
+}
+
+/// An index's id in `pg_class`.
+pub fn index_oid(index: IndexId) -> u32 {
+    FIRST_OID + index.0 * 4 + 1
+}
+
+/// A sequence's id in `pg_class`.
+pub fn sequence_oid(sequence: SequenceId) -> u32 {
+    FIRST_OID + sequence.0 * 4 + 2
+}

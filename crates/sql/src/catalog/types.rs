@@ -1,6 +1,9 @@
 //! SQL types as Arrow, PostgreSQL and the engine name them.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, TimeUnit};
+use datafusion::common::Result;
+use datafusion::logical_expr::planner::TypePlanner;
+use datafusion::sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
 use engine::types::DataType;
 
 /// PostgreSQL's type ids that more than one place needs.
@@ -126,8 +129,51 @@ pub fn is_number(arrow: &ArrowType) -> bool {
     arrow.is_numeric()
 }
 
-/// Microseconds, the unit of all times.
-pub const MICROSECONDS: TimeUnit = TimeUnit::Microsecond;
+/// SQL type names that DataFusion reads otherwise: times have microseconds, names of PostgreSQL's own.
+#[derive(Debug)]
+pub struct PostgresTypes;
+
+impl TypePlanner for PostgresTypes {
+    fn plan_type(&self, sql_type: &SqlType) -> Result<Option<ArrowType>> {
+        let zoned = |zone: &TimezoneInfo| {
+            !matches!(zone, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
+        };
+        Ok(match sql_type {
+            SqlType::Timestamp(_, zone) => Some(timestamp(zoned(zone))),
+            SqlType::TimestampNtz(_) | SqlType::Datetime(_) => Some(timestamp(false)),
+            SqlType::Bytea => Some(ArrowType::Binary),
+            SqlType::Numeric(info) | SqlType::Decimal(info) | SqlType::Dec(info)
+                if matches!(info, datafusion::sql::sqlparser::ast::ExactNumberInfo::None) =>
+            {
+                // Without a type modifier PostgreSQL keeps every digit; 38 digits are what we have.
+                Some(ArrowType::Decimal128(38, 10))
+            }
+            SqlType::Custom(name, _) => custom(&name.to_string().to_lowercase()),
+            _ => None,
+        })
+    }
+}
+
+fn timestamp(zoned: bool) -> ArrowType {
+    ArrowType::Timestamp(TimeUnit::Microsecond, zoned.then(|| "+00:00".into()))
+}
+
+fn custom(name: &str) -> Option<ArrowType> {
+    Some(match name.strip_prefix("pg_catalog.").unwrap_or(name) {
+        "name" | "bpchar" | "\"char\"" | "regtype" | "regproc" | "regnamespace" | "json" => {
+            ArrowType::Utf8View
+        }
+        "int4" | "oid" | "xid" | "regclass" => ArrowType::Int32,
+        "int8" => ArrowType::Int64,
+        "int2" => ArrowType::Int16,
+        "bool" => ArrowType::Boolean,
+        "float8" => ArrowType::Float64,
+        "float4" => ArrowType::Float32,
+        "text" => ArrowType::Utf8View,
+        "timestamptz" => timestamp(true),
+        _ => return None,
+    })
+}
 
 #[cfg(test)]
 mod tests {

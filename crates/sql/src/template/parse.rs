@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn syntax_errors_name_the_token_and_the_place() {
-        let error = parse("SELECT *\nFRM item").unwrap_err();
+        let error = parse("SELECT a b\nFRM item").unwrap_err();
         assert_eq!(error.state, SqlState::SyntaxError);
         assert_eq!(error.message, "syntax error at or near \"FRM\"");
-        assert_eq!(error.position, Some(10));
+        assert_eq!(error.position, Some(12));
         let error = parse("SELECT 1 +").unwrap_err();
         assert_eq!(error.message, "syntax error at end of input");
         assert_eq!(error.position, Some(11));

@@ -1,0 +1,158 @@
+//! The catalog as DataFusion's planner asks for it.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{DataFusionError, Result, TableReference};
+use datafusion::datasource::cte_worktable::CteWorkTable;
+use datafusion::datasource::provider_as_source;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
+use datafusion::logical_expr::{
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlanBuilder, ScalarUDF, TableSource, WindowUDF,
+};
+use datafusion::sql::planner::SqlToRel;
+use engine::types::{Error, SqlState};
+
+use super::{Catalog, HIDDEN_SCHEMA, TableRelation, ViewDefinition, ViewRelation, system};
+
+/// Views inside views at most.
+const VIEW_DEPTH: usize = 16;
+
+/// Names of one catalog and DataFusion's functions.
+pub struct Names<'a> {
+    catalog: &'a Arc<Catalog>,
+    state: &'a SessionState,
+    depth: usize,
+}
+
+impl<'a> Names<'a> {
+    /// The names of `catalog`.
+    pub fn new(catalog: &'a Arc<Catalog>, state: &'a SessionState) -> Names<'a> {
+        Names { catalog, state, depth: 0 }
+    }
+
+    fn view(&self, view: &ViewDefinition) -> Result<Arc<dyn TableSource>> {
+        if self.depth >= VIEW_DEPTH {
+            let message = "views are nested too deeply";
+            return Err(external(Error::new(SqlState::StatementTooComplex, message)));
+        }
+        let inner = Names { depth: self.depth + 1, ..*self };
+        let mut statements = crate::template::parse(&view.text).map_err(external)?;
+        let mut statement = statements.pop().ok_or_else(|| unknown(&view.name))?;
+        crate::template::name_columns(&mut statement);
+        let planner = SqlToRel::new_with_options(&inner, crate::template::parser_options());
+        let plan = planner.sql_statement_to_plan(statement)?;
+        let fields = plan.schema().columns();
+        let names = fields.iter().enumerate().map(|(i, column)| {
+            let own = crate::template::visible_name(&column.name).to_owned();
+            let name = view.columns.get(i).cloned().unwrap_or(own);
+            Expr::Column(column.clone()).alias(name)
+        });
+        let names: Vec<Expr> = names.collect();
+        let plan = LogicalPlanBuilder::from(plan).project(names)?.build()?;
+        Ok(Arc::new(ViewRelation { plan }))
+    }
+
+    fn public(&self, name: &str, hidden: bool) -> Result<Option<Arc<dyn TableSource>>> {
+        if let Some(table) = self.catalog.table(None, name) {
+            return Ok(Some(Arc::new(TableRelation::new(table, hidden))));
+        }
+        self.catalog.view(name).map(|view| self.view(view)).transpose()
+    }
+}
+
+fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+fn unknown(name: &str) -> DataFusionError {
+    let message = format!("relation \"{name}\" does not exist");
+    external(Error::new(SqlState::UndefinedTable, message))
+}
+
+impl ContextProvider for Names<'_> {
+    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        let table = name.table();
+        let system = |schema: &str| system::relation(self.catalog, schema, table);
+        let found = match name.schema() {
+            None => match self.public(table, false)? {
+                Some(found) => Some(found),
+                None => system("pg_catalog"),
+            },
+            Some("public") => self.public(table, false)?,
+            Some(HIDDEN_SCHEMA) => self.public(table, true)?,
+            Some(schema) => system(schema),
+        };
+        found.ok_or_else(|| unknown(&name.to_string()))
+    }
+
+    fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> Result<Arc<dyn TableSource>> {
+        Ok(provider_as_source(Arc::new(CteWorkTable::new(name, schema))))
+    }
+
+    fn get_table_function_source(
+        &self,
+        name: &str,
+        args: Vec<Expr>,
+    ) -> Result<Arc<dyn TableSource>> {
+        use datafusion::catalog::TableFunctionArgs;
+        let Some(function) = self.state.table_functions().get(name) else {
+            let message = format!("function {name} does not exist");
+            return Err(external(Error::new(SqlState::UndefinedFunction, message)));
+        };
+        let arguments = TableFunctionArgs::new(&args, self.state);
+        Ok(provider_as_source(function.create_table_provider_with_args(arguments)?))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.state.expr_planners()
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        Some(Arc::new(super::types::PostgresTypes))
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+        self.state.scalar_functions().get(name).cloned()
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.state.higher_order_functions().get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+        self.state.aggregate_functions().get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        self.state.window_functions().get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.state.config_options()
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.state.scalar_functions().keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.state.higher_order_functions().keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.state.aggregate_functions().keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        self.state.window_functions().keys().cloned().collect()
+    }
+}

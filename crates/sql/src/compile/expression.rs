@@ -1,0 +1,246 @@
+//! Expressions that the engine cannot look into, evaluated by DataFusion.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
+use engine::types::{DataType, Error, Expression, Result};
+
+use super::Refusal;
+use crate::catalog::types::{from_arrow, is_exact};
+use crate::template::{fault, placeholder_index};
+
+/// Where an expression's columns and subqueries are found.
+pub trait Resolve {
+    /// The input's output column behind a column, and the type that DataFusion knows it by.
+    fn column(
+        &mut self,
+        column: &datafusion::common::Column,
+    ) -> std::result::Result<(usize, ArrowType), Refusal>;
+
+    /// The parameter that receives a scalar subquery's value, and its type.
+    fn subquery(
+        &mut self,
+        subquery: &datafusion::logical_expr::Subquery,
+    ) -> std::result::Result<(usize, ArrowType), Refusal>;
+}
+
+/// An expression over columns and parameters, backed by DataFusion's evaluator.
+#[derive(Debug)]
+pub struct Evaluated {
+    columns: Vec<usize>,
+    parameters: Vec<usize>,
+    data_type: DataType,
+    schema: SchemaRef,
+    physical: Arc<dyn PhysicalExpr>,
+    text: String,
+}
+
+/// Columns and parameters met so far while an expression is rewritten.
+#[derive(Default)]
+struct Inputs {
+    columns: Vec<(usize, ArrowType)>,
+    parameters: Vec<(usize, ArrowType)>,
+}
+
+fn remember(list: &mut Vec<(usize, ArrowType)>, item: (usize, ArrowType)) {
+    if !list.iter().any(|(known, _)| *known == item.0) {
+        list.push(item);
+    }
+}
+
+fn column_name(position: usize) -> String {
+    format!("#{position}")
+}
+
+fn parameter_name(position: usize) -> String {
+    format!("${}", position + 1)
+}
+
+impl Evaluated {
+    /// Compiles an analyzed expression; refused where it is volatile or of a type that the engine does not have.
+    pub fn compile(
+        expr: &Expr,
+        resolve: &mut dyn Resolve,
+    ) -> std::result::Result<Evaluated, Refusal> {
+        let mut inputs = Inputs::default();
+        let rewritten = rewrite(expr, &mut inputs, resolve)?;
+        let fields = inputs.columns.iter().map(|(at, t)| (column_name(*at), t));
+        let fields = fields.chain(inputs.parameters.iter().map(|(at, t)| (parameter_name(*at), t)));
+        let fields: Vec<Field> = fields.map(|(n, t)| Field::new(n, t.clone(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let failed = |error: datafusion::common::DataFusionError| fault(&error, None).message.clone();
+        let df_schema = DFSchema::try_from(schema.clone()).map_err(failed)?;
+        let physical = create_physical_expr(
+            &rewritten,
+            &df_schema,
+            &ExecutionProps::new(),
+            &PhysicalPlanningContext::default(),
+        );
+        let physical = physical.map_err(failed)?;
+        let result = physical.data_type(&schema).map_err(failed)?;
+        if !is_exact(&result) && !convertible(&result) {
+            return Err(format!("a value of type {result}"));
+        }
+        Ok(Evaluated {
+            columns: inputs.columns.iter().map(|(at, _)| *at).collect(),
+            parameters: inputs.parameters.iter().map(|(at, _)| *at).collect(),
+            data_type: from_arrow(&result),
+            schema,
+            physical,
+            text: rewritten.to_string(),
+        })
+    }
+
+    /// Whether it reads no column.
+    pub fn is_constant(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The type of its result in DataFusion's eyes.
+    pub fn with_type(mut self, data_type: DataType) -> Evaluated {
+        self.data_type = data_type;
+        self
+    }
+
+    fn run(&self, arrays: Vec<ArrayRef>, rows: usize) -> datafusion::common::Result<ArrayRef> {
+        let fields = self.schema.fields().iter();
+        let arrays = arrays.into_iter().zip(fields).map(|(array, field)| {
+            if array.data_type() == field.data_type() {
+                return Ok(array);
+            }
+            cast(&array, field.data_type())
+        });
+        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?;
+        let result = self.physical.evaluate(&batch)?.into_array(rows)?;
+        let wanted = self.data_type.arrow();
+        if *result.data_type() == wanted {
+            return Ok(result);
+        }
+        crate::alone::to_exact(&result, &wanted)
+    }
+}
+
+/// Types that a cast brings to one of the engine's without a change of value.
+fn convertible(arrow: &ArrowType) -> bool {
+    matches!(
+        arrow,
+        ArrowType::Null
+            | ArrowType::Int8
+            | ArrowType::UInt8
+            | ArrowType::UInt16
+            | ArrowType::UInt32
+            | ArrowType::UInt64
+            | ArrowType::Timestamp(..)
+            | ArrowType::Date64
+            | ArrowType::BinaryView
+    )
+}
+
+fn rewrite(
+    expr: &Expr,
+    inputs: &mut Inputs,
+    resolve: &mut dyn Resolve,
+) -> std::result::Result<Expr, Refusal> {
+    let mut refusal = None;
+    let rewritten = expr.clone().transform_down(|expr| {
+        match replacement(&expr, inputs, resolve) {
+            Ok(Some(column)) => Ok(Transformed::new(
+                column,
+                true,
+                datafusion::common::tree_node::TreeNodeRecursion::Jump,
+            )),
+            Ok(None) => Ok(Transformed::no(expr)),
+            Err(reason) => {
+                refusal.get_or_insert(reason);
+                Ok(Transformed::no(expr))
+            }
+        }
+    });
+    match (refusal, rewritten) {
+        (Some(reason), _) => Err(reason),
+        (None, Ok(rewritten)) => Ok(rewritten.data),
+        (None, Err(error)) => Err(error.to_string()),
+    }
+}
+
+fn named(name: String) -> Expr {
+    Expr::Column(datafusion::common::Column::from_name(name))
+}
+
+fn replacement(
+    expr: &Expr,
+    inputs: &mut Inputs,
+    resolve: &mut dyn Resolve,
+) -> std::result::Result<Option<Expr>, Refusal> {
+    Ok(Some(match expr {
+        Expr::Column(column) => {
+            let found = resolve.column(column)?;
+            let name = column_name(found.0);
+            remember(&mut inputs.columns, found);
+            named(name)
+        }
+        Expr::Placeholder(placeholder) => {
+            let index = placeholder_index(&placeholder.id).map_err(|e| e.message.clone())?;
+            let data_type = placeholder.field.as_ref().map(|field| field.data_type().clone());
+            let data_type = data_type.ok_or("a parameter of unknown type")?;
+            remember(&mut inputs.parameters, (index, data_type));
+            named(parameter_name(index))
+        }
+        Expr::ScalarSubquery(subquery) => {
+            let found = resolve.subquery(subquery)?;
+            let name = parameter_name(found.0);
+            remember(&mut inputs.parameters, found);
+            named(name)
+        }
+        Expr::OuterReferenceColumn(..) => return Err("a correlated subquery".to_owned()),
+        Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => {
+            return Err("a subquery inside an expression".to_owned());
+        }
+        Expr::WindowFunction(_) => return Err("a window function".to_owned()),
+        Expr::AggregateFunction(_) => return Err("an aggregate inside an expression".to_owned()),
+        Expr::ScalarFunction(function)
+            if function.func.signature().volatility == Volatility::Volatile =>
+        {
+            return Err(format!("the volatile function {}", function.func.name()));
+        }
+        _ => return Ok(None),
+    }))
+}
+
+impl Expression for Evaluated {
+    fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &self.parameters
+    }
+
+    fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        parameters: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef, Error> {
+        let arrays = columns.iter().chain(parameters).cloned().collect();
+        self.run(arrays, rows).map_err(|error| fault(&error, None))
+    }
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+}

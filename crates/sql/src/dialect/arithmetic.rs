@@ -1,0 +1,470 @@
+//! `+ - * / %` with PostgreSQL's types and faults.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::kernels::numeric;
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DataType, Date32Type, Decimal128Type, DecimalType, Float32Type,
+    Float64Type, Int32Type, TimeUnit, i256,
+};
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{
+    BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::sql::sqlparser::ast::BinaryOperator;
+use engine::types::{Error, SqlState};
+
+/// Digits after the point that a division of numerics gives at least, as PostgreSQL's do.
+const DIVISION_SCALE: i8 = 16;
+
+/// An operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+impl Operation {
+    const ALL: [Operation; 5] = [
+        Operation::Add,
+        Operation::Subtract,
+        Operation::Multiply,
+        Operation::Divide,
+        Operation::Modulo,
+    ];
+
+    fn from_sql(op: &BinaryOperator) -> Option<Operation> {
+        Some(match op {
+            BinaryOperator::Plus => Operation::Add,
+            BinaryOperator::Minus => Operation::Subtract,
+            BinaryOperator::Multiply => Operation::Multiply,
+            BinaryOperator::Divide => Operation::Divide,
+            BinaryOperator::Modulo => Operation::Modulo,
+            _ => return None,
+        })
+    }
+
+    fn symbol(self) -> &'static str {
+        match self {
+            Operation::Add => "+",
+            Operation::Subtract => "-",
+            Operation::Multiply => "*",
+            Operation::Divide => "/",
+            Operation::Modulo => "%",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Operation::Add => "__add",
+            Operation::Subtract => "__subtract",
+            Operation::Multiply => "__multiply",
+            Operation::Divide => "__divide",
+            Operation::Modulo => "__modulo",
+        }
+    }
+}
+
+/// The operators as functions.
+pub fn functions() -> Vec<Arc<ScalarUDF>> {
+    Operation::ALL.into_iter().map(Arithmetic::function).collect()
+}
+
+/// What both operands are cast to, and what comes out.
+struct Typing {
+    left: DataType,
+    right: DataType,
+    result: DataType,
+}
+
+fn typing(operation: Operation, left: &DataType, right: &DataType) -> Option<Typing> {
+    use DataType::*;
+    let same = |t: DataType| Some(Typing { left: t.clone(), right: t.clone(), result: t });
+    match (left, right) {
+        (Date32, r) if r.is_integer() => {
+            let known = matches!(operation, Operation::Add | Operation::Subtract);
+            known.then_some(Typing { left: Date32, right: Int32, result: Date32 })
+        }
+        (l, Date32) if l.is_integer() && operation == Operation::Add => {
+            Some(Typing { left: Int32, right: Date32, result: Date32 })
+        }
+        (Date32, Date32) if operation == Operation::Subtract => {
+            Some(Typing { left: Date32, right: Date32, result: Int32 })
+        }
+        (l, r) if !l.is_numeric() || !r.is_numeric() => None,
+        (Float32, Float32) => same(Float32),
+        (Float32 | Float64, _) | (_, Float32 | Float64) => same(Float64),
+        (l, r) if l.is_integer() && r.is_integer() => same(wider_integer(l, r)),
+        (l, r) => {
+            let ((p1, s1), (p2, s2)) = (decimal_of(l)?, decimal_of(r)?);
+            Some(Typing {
+                left: Decimal128(p1, s1),
+                right: Decimal128(p2, s2),
+                result: decimal_result(operation, p1, s1, p2, s2),
+            })
+        }
+    }
+}
+
+fn wider_integer(left: &DataType, right: &DataType) -> DataType {
+    let width = |t: &DataType| match t {
+        DataType::Int8 | DataType::UInt8 | DataType::Int16 => 2,
+        DataType::UInt16 | DataType::Int32 => 4,
+        _ => 8,
+    };
+    match width(left).max(width(right)) {
+        2 => DataType::Int16,
+        4 => DataType::Int32,
+        _ => DataType::Int64,
+    }
+}
+
+fn decimal_of(data_type: &DataType) -> Option<(u8, i8)> {
+    Some(match data_type {
+        DataType::Decimal32(p, s) | DataType::Decimal64(p, s) | DataType::Decimal128(p, s) => {
+            (*p, *s)
+        }
+        DataType::Int8 | DataType::UInt8 | DataType::Int16 => (5, 0),
+        DataType::UInt16 | DataType::Int32 => (10, 0),
+        DataType::UInt32 | DataType::Int64 | DataType::UInt64 => (19, 0),
+        _ => return None,
+    })
+}
+
+fn decimal_result(operation: Operation, p1: u8, s1: i8, p2: u8, s2: i8) -> DataType {
+    let scale = s1.max(s2);
+    let whole = (p1 as i8 - s1).max(p2 as i8 - s2);
+    let capped = |precision: i16, scale: i8| {
+        DataType::Decimal128(precision.clamp(1, DECIMAL128_MAX_PRECISION.into()) as u8, scale)
+    };
+    match operation {
+        Operation::Add | Operation::Subtract => {
+            capped(i16::from(whole) + i16::from(scale) + 1, scale)
+        }
+        Operation::Multiply => {
+            let precision = i16::from(p1) + i16::from(p2);
+            // Digits after the point give way before digits in front of it.
+            let spare = (precision - i16::from(DECIMAL128_MAX_PRECISION)).max(0) as i8;
+            capped(precision, (s1 + s2 - spare).max(scale))
+        }
+        Operation::Divide => capped(38, scale.max(DIVISION_SCALE)),
+        Operation::Modulo => capped(i16::from(whole) + i16::from(scale), scale),
+    }
+}
+
+/// Plans arithmetic as [`Arithmetic`] where the types are known.
+#[derive(Debug)]
+pub struct ArithmeticPlanner;
+
+impl ExprPlanner for ArithmeticPlanner {
+    fn plan_binary_op(
+        &self,
+        expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        let Some(operation) = Operation::from_sql(&expr.op) else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        let types = (expr.left.get_type(schema), expr.right.get_type(schema));
+        let (Ok(left), Ok(right)) = types else { return Ok(PlannerResult::Original(expr)) };
+        if left == DataType::Date32 && matches!(right, DataType::Interval(_)) {
+            return Ok(PlannerResult::Planned(date_and_interval(operation, expr)));
+        }
+        let Some(typing) = typing(operation, &left, &right) else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        let arguments = vec![
+            expr.left.cast_to(&typing.left, schema)?,
+            expr.right.cast_to(&typing.right, schema)?,
+        ];
+        let function = Arithmetic::function(operation);
+        let call = ScalarFunction::new_udf(function, arguments);
+        Ok(PlannerResult::Planned(Expr::ScalarFunction(call)))
+    }
+}
+
+/// `date + interval` is a timestamp.
+fn date_and_interval(operation: Operation, expr: RawBinaryExpr) -> Expr {
+    let op = if operation == Operation::Add { Operator::Plus } else { Operator::Minus };
+    let timestamp = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let left = Expr::Cast(Cast::new(Box::new(expr.left), timestamp));
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(expr.right)))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Arithmetic {
+    operation: Operation,
+    signature: Signature,
+}
+
+impl Arithmetic {
+    fn function(operation: Operation) -> Arc<ScalarUDF> {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Arc::new(ScalarUDF::new_from_impl(Arithmetic { operation, signature }))
+    }
+
+    fn typing(&self, types: &[DataType]) -> Result<Typing> {
+        let [left, right] = types else {
+            return Err(DataFusionError::Internal("an operator takes two operands".to_owned()));
+        };
+        typing(self.operation, left, right).ok_or_else(|| {
+            let symbol = self.operation.symbol();
+            let message = format!("operator does not exist: {left} {symbol} {right}");
+            fault(SqlState::UndefinedFunction, message)
+        })
+    }
+}
+
+impl ScalarUDFImpl for Arithmetic {
+    fn name(&self) -> &str {
+        self.operation.name()
+    }
+
+    fn display_name(&self, arguments: &[Expr]) -> Result<String> {
+        let [left, right] = arguments else { return Ok(self.name().to_owned()) };
+        Ok(format!("({left} {} {right})", self.operation.symbol()))
+    }
+
+    fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
+        let [left, right] = arguments else { return Ok(self.name().to_owned()) };
+        let (left, right) = (left.schema_name(), right.schema_name());
+        Ok(format!("({left} {} {right})", self.operation.symbol()))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let typing = self.typing(types)?;
+        Ok(vec![typing.left, typing.right])
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(self.typing(types)?.result)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let result = args.return_field.data_type().clone();
+        let scalars = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if scalars { 1 } else { args.number_rows };
+        let mut operands = args.args.into_iter().map(|arg| arg.into_array(rows));
+        let missing = || DataFusionError::Internal("an operand is missing".to_owned());
+        let left = operands.next().ok_or_else(missing)??;
+        let right = operands.next().ok_or_else(missing)??;
+        let array = compute(self.operation, &left, &right, &result)?;
+        if scalars {
+            let value = datafusion::common::ScalarValue::try_from_array(&array, 0)?;
+            return Ok(ColumnarValue::Scalar(value));
+        }
+        Ok(ColumnarValue::Array(array))
+    }
+}
+
+/// A fault in DataFusion's clothes.
+fn fault(state: SqlState, message: impl Into<String>) -> DataFusionError {
+    DataFusionError::External(Box::new(Error::new(state, message)))
+}
+
+fn compute(
+    operation: Operation,
+    left: &ArrayRef,
+    right: &ArrayRef,
+    result: &DataType,
+) -> Result<ArrayRef> {
+    match (left.data_type(), right.data_type()) {
+        (DataType::Date32, _) | (_, DataType::Date32) => dates(operation, left, right),
+        (DataType::Float32 | DataType::Float64, _) => floats(operation, left, right),
+        (DataType::Decimal128(..), _) => decimals(operation, left, right, result),
+        _ => kernel(operation, left, right).map_err(|error| integer_fault(error, result)),
+    }
+}
+
+fn kernel(
+    operation: Operation,
+    left: &dyn Datum,
+    right: &dyn Datum,
+) -> Result<ArrayRef, ArrowError> {
+    match operation {
+        Operation::Add => numeric::add(left, right),
+        Operation::Subtract => numeric::sub(left, right),
+        Operation::Multiply => numeric::mul(left, right),
+        Operation::Divide => numeric::div(left, right),
+        Operation::Modulo => numeric::rem(left, right),
+    }
+}
+
+fn integer_fault(error: ArrowError, result: &DataType) -> DataFusionError {
+    if matches!(error, ArrowError::DivideByZero) {
+        return fault(SqlState::DivisionByZero, "division by zero");
+    }
+    let name = match result {
+        DataType::Int16 => "smallint",
+        DataType::Int32 => "integer",
+        DataType::Int64 => "bigint",
+        _ => "value",
+    };
+    fault(SqlState::NumericOutOfRange, format!("{name} out of range"))
+}
+
+fn dates(operation: Operation, left: &ArrayRef, right: &ArrayRef) -> Result<ArrayRef> {
+    let difference = left.data_type() == right.data_type();
+    let left = cast(left, &DataType::Int32)?;
+    let right = cast(right, &DataType::Int32)?;
+    let out_of_range = |_| fault(SqlState::DatetimeOverflow, "date out of range");
+    let days = kernel(operation, &left, &right).map_err(out_of_range)?;
+    if difference {
+        return Ok(days);
+    }
+    let days = days.as_primitive::<Int32Type>();
+    Ok(Arc::new(days.reinterpret_cast::<Date32Type>()))
+}
+
+fn floats(operation: Operation, left: &ArrayRef, right: &ArrayRef) -> Result<ArrayRef> {
+    let divides = matches!(operation, Operation::Divide | Operation::Modulo);
+    if divides && has_zero(right, left) {
+        return Err(fault(SqlState::DivisionByZero, "division by zero"));
+    }
+    let result = kernel(operation, left, right)?;
+    if overflowed(&result, left, right) {
+        return Err(fault(SqlState::NumericOutOfRange, "value out of range: overflow"));
+    }
+    Ok(result)
+}
+
+fn float_at(array: &ArrayRef, row: usize) -> Option<f64> {
+    if array.is_null(row) {
+        return None;
+    }
+    Some(match array.data_type() {
+        DataType::Float32 => f64::from(array.as_primitive::<Float32Type>().value(row)),
+        _ => array.as_primitive::<Float64Type>().value(row),
+    })
+}
+
+fn has_zero(divisors: &ArrayRef, dividends: &ArrayRef) -> bool {
+    let rows = 0..divisors.len();
+    rows.into_iter().any(|row| float_at(divisors, row) == Some(0.0) && !dividends.is_null(row))
+}
+
+/// Infinite without an infinite operand.
+fn overflowed(result: &ArrayRef, left: &ArrayRef, right: &ArrayRef) -> bool {
+    let finite = |array: &ArrayRef, row| float_at(array, row).is_some_and(f64::is_finite);
+    let rows = 0..result.len();
+    rows.into_iter().any(|row| {
+        float_at(result, row).is_some_and(f64::is_infinite)
+            && finite(left, row)
+            && finite(right, row)
+    })
+}
+
+fn decimals(
+    operation: Operation,
+    left: &ArrayRef,
+    right: &ArrayRef,
+    result: &DataType,
+) -> Result<ArrayRef> {
+    let DataType::Decimal128(precision, scale) = *result else {
+        return Err(DataFusionError::Internal("a numeric result was expected".to_owned()));
+    };
+    let (a, b) = (left.as_primitive::<Decimal128Type>(), right.as_primitive::<Decimal128Type>());
+    let shift = (a.scale(), b.scale(), scale);
+    let values = (0..a.len()).map(|row| {
+        if a.is_null(row) || b.is_null(row) {
+            return Ok(None);
+        }
+        let exact = decimal(operation, a.value(row), b.value(row), shift)?;
+        fit(exact, precision, scale).map(Some)
+    });
+    let values = values.collect::<Result<Vec<Option<i128>>>>()?;
+    let array = datafusion::arrow::array::Decimal128Array::from(values);
+    Ok(Arc::new(array.with_precision_and_scale(precision, scale)?))
+}
+
+fn power(exponent: i8) -> i256 {
+    (0..exponent).fold(i256::ONE, |value, _| value.wrapping_mul(i256::from(10)))
+}
+
+fn fit(value: i256, precision: u8, scale: i8) -> Result<i128> {
+    let out_of_range = || fault(SqlState::NumericOutOfRange, "numeric field overflow");
+    let value = value.to_i128().ok_or_else(out_of_range)?;
+    Decimal128Type::validate_decimal_precision(value, precision, scale)
+        .map_err(|_| out_of_range())?;
+    Ok(value)
+}
+
+fn decimal(op: Operation, a: i128, b: i128, (s1, s2, scale): (i8, i8, i8)) -> Result<i256> {
+    let (a, b) = (i256::from_i128(a), i256::from_i128(b));
+    let common = s1.max(s2);
+    let aligned = |value: i256, from: i8| value.wrapping_mul(power(common - from));
+    if matches!(op, Operation::Divide | Operation::Modulo) && b == i256::ZERO {
+        return Err(fault(SqlState::DivisionByZero, "division by zero"));
+    }
+    Ok(match op {
+        Operation::Add => aligned(a, s1).wrapping_add(aligned(b, s2)),
+        Operation::Subtract => aligned(a, s1).wrapping_sub(aligned(b, s2)),
+        Operation::Modulo => aligned(a, s1).wrapping_rem(aligned(b, s2)),
+        Operation::Multiply => divide(a.wrapping_mul(b), power(s1 + s2 - scale)),
+        // 38 digits times 10^(16 + 38) stay below 10^76, the width of 256 bits.
+        Operation::Divide => {
+            let up = scale + s2 - s1;
+            if up >= 0 { divide(a.wrapping_mul(power(up)), b) } else { divide(a, b) }
+        }
+    })
+}
+
+/// Half is rounded away from zero.
+fn divide(a: i256, b: i256) -> i256 {
+    let (quotient, rest) = (a.wrapping_div(b), a.wrapping_rem(b));
+    let twice = rest.wrapping_abs().wrapping_mul(i256::from(2));
+    if twice < b.wrapping_abs() {
+        return quotient;
+    }
+    let negative = (a < i256::ZERO) != (b < i256::ZERO);
+    let step = if negative { i256::MINUS_ONE } else { i256::ONE };
+    quotient.wrapping_add(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(op: Operation, a: i128, b: i128, scales: (i8, i8, i8)) -> i128 {
+        decimal(op, a, b, scales).unwrap().to_i128().unwrap()
+    }
+
+    #[test]
+    fn numerics_round_half_away_from_zero() {
+        // 1.00 / 3 with 16 digits, and 2 / 3 rounds up
+        assert_eq!(number(Operation::Divide, 100, 3, (2, 0, 16)), 3_333_333_333_333_333);
+        assert_eq!(number(Operation::Divide, -200, 3, (2, 0, 16)), -6_666_666_666_666_667);
+        assert_eq!(number(Operation::Add, 150, 25, (2, 1, 2)), 400);
+        assert!(decimal(Operation::Divide, 1, 0, (0, 0, 16)).is_err());
+    }
+
+    #[test]
+    fn types_follow_postgresql() {
+        let result = |op, a: &DataType, b: &DataType| typing(op, a, b).map(|t| t.result);
+        use DataType::*;
+        assert_eq!(result(Operation::Add, &Int16, &Int32), Some(Int32));
+        assert_eq!(result(Operation::Divide, &Int64, &Int32), Some(Int64));
+        assert_eq!(result(Operation::Multiply, &Float64, &Decimal128(5, 2)), Some(Float64));
+        assert_eq!(result(Operation::Subtract, &Date32, &Date32), Some(Int32));
+        assert_eq!(result(Operation::Add, &Date32, &Int64), Some(Date32));
+        assert_eq!(result(Operation::Add, &Utf8View, &Int64), None);
+        assert_eq!(
+            result(Operation::Multiply, &Decimal128(15, 2), &Int32),
+            Some(Decimal128(25, 2))
+        );
+    }
+}

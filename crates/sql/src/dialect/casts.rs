@@ -1,0 +1,144 @@
+//! Casts that DataFusion computes otherwise: floats and numerics round to integers instead of losing their
+//! fraction; times become text as PostgreSQL writes them.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
+use datafusion::arrow::compute::cast_with_options;
+use datafusion::arrow::compute::kernels::cast::CastOptions;
+use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
+};
+use engine::types::array_cell;
+
+use crate::catalog::types::{from_arrow, is_string};
+
+/// Replaces the casts that PostgreSQL computes otherwise, everywhere in the plan.
+pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let rewritten = plan.transform_up_with_subqueries(|node| {
+        let mut schema = DFSchema::clone(node.schema());
+        for input in node.inputs() {
+            schema.merge(input.schema());
+        }
+        let preserver = NamePreserver::new(&node);
+        node.map_expressions(|expr| {
+            let name = preserver.save(&expr);
+            let rewritten = rewrite_expression(expr, &schema)?;
+            Ok(rewritten.update_data(|expr| name.restore(expr)))
+        })
+    })?;
+    Ok(rewritten.data)
+}
+
+/// Replaces the casts of one expression.
+pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.transform_up(|expr| {
+        let Expr::Cast(cast) = &expr else { return Ok(Transformed::no(expr)) };
+        let Ok(from) = cast.expr.get_type(schema) else { return Ok(Transformed::no(expr)) };
+        let target = cast.field.data_type();
+        if !differs(&from, target) {
+            return Ok(Transformed::no(expr));
+        }
+        let function = PostgresCast {
+            target: target.clone(),
+            signature: Signature::any(1, Volatility::Immutable),
+        };
+        let function = Arc::new(ScalarUDF::new_from_impl(function));
+        let call = ScalarFunction::new_udf(function, vec![(*cast.expr).clone()]);
+        Ok(Transformed::yes(Expr::ScalarFunction(call)))
+    })
+}
+
+/// Casts values as PostgreSQL does; what does not fit is an error.
+pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    if !differs(array.data_type(), target) {
+        return Ok(cast_with_options(array, target, &options())?);
+    }
+    if is_string(target) { to_text(array, target) } else { to_integer(array, target) }
+}
+
+fn differs(from: &DataType, to: &DataType) -> bool {
+    let fraction = from.is_floating() || matches!(from, DataType::Decimal128(..));
+    let timed = matches!(from, DataType::Timestamp(..)) || from.is_floating();
+    (fraction && to.is_integer()) || (timed && is_string(to))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct PostgresCast {
+    target: DataType,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for PostgresCast {
+    fn name(&self) -> &str {
+        "__cast"
+    }
+
+    fn display_name(&self, arguments: &[Expr]) -> Result<String> {
+        let [argument] = arguments else { return Ok(self.name().to_owned()) };
+        Ok(format!("CAST({argument} AS {})", self.target))
+    }
+
+    fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
+        let [argument] = arguments else { return Ok(self.name().to_owned()) };
+        Ok(format!("CAST({} AS {})", argument.schema_name(), self.target))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.target.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        Ok(ColumnarValue::Array(cast_array(&arrays[0], &self.target)?))
+    }
+}
+
+fn options() -> CastOptions<'static> {
+    CastOptions { safe: false, ..CastOptions::default() }
+}
+
+/// Floats round half to even, numerics half away from zero.
+fn to_integer(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    let rounded: ArrayRef = if let DataType::Decimal128(..) = array.data_type() {
+        // Arrow rounds half away from zero when the scale shrinks.
+        cast_with_options(array, &DataType::Decimal128(38, 0), &options())?
+    } else {
+        let wide = cast_with_options(array, &DataType::Float64, &options())?;
+        let rounded = wide.as_primitive::<Float64Type>().unary::<_, Float64Type>(round_even);
+        Arc::new(rounded)
+    };
+    Ok(cast_with_options(&rounded, target, &options())?)
+}
+
+fn round_even(value: f64) -> f64 {
+    value.round_ties_even()
+}
+
+fn to_text(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    let exact = from_arrow(array.data_type()).arrow();
+    let array = cast_with_options(array, &exact, &options())?;
+    let mut builder = StringViewBuilder::with_capacity(array.len());
+    let mut bytes = Vec::new();
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            builder.append_null();
+            continue;
+        }
+        bytes.clear();
+        crate::text::write_value(array_cell(&array, row), &mut bytes);
+        builder.append_value(String::from_utf8_lossy(&bytes));
+    }
+    let text: ArrayRef = Arc::new(builder.finish());
+    Ok(cast_with_options(&text, target, &options())?)
+}

@@ -1,0 +1,250 @@
+//! Known statements, found from their text alone.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use engine::types::{DataType, Value};
+use parking_lot::Mutex;
+
+use super::lex::{LiteralKind, LiteralToken, Scratch, scan};
+use super::lift::{Lifted, LiftedLiteral};
+use super::parameters::fraction_digits;
+
+/// Statements that differ only in what stays in their key (`ORDER BY 1`, `ORDER BY 2`) are kept side by side.
+const VARIANT_LIMIT: usize = 16;
+
+/// What a text was planned as, by text. Reading takes no lock; the least recently used goes first.
+#[derive(Debug)]
+pub struct TemplateCache<T> {
+    map: ArcSwap<Map<T>>,
+    writing: Mutex<()>,
+    limit: usize,
+    clock: AtomicU64,
+    hasher: foldhash::fast::RandomState,
+}
+
+type Map<T> = HashMap<u64, Vec<Arc<Entry<T>>>>;
+
+/// A statement and how its literals become parameters.
+#[derive(Debug)]
+struct Entry<T> {
+    key: Box<[u8]>,
+    declared: Box<[u32]>,
+    version: u64,
+    kept: Vec<(usize, Box<str>)>,
+    lifted: Vec<Slot>,
+    used: AtomicU64,
+    value: Arc<T>,
+}
+
+/// A literal token that becomes a parameter.
+#[derive(Debug)]
+struct Slot {
+    token: usize,
+    negative: bool,
+    kind: LiteralKind,
+    row_count: bool,
+    data_type: DataType,
+}
+
+std::thread_local! {
+    static SCRATCH: std::cell::RefCell<Scratch> = std::cell::RefCell::new(Scratch::default());
+}
+
+impl<T> TemplateCache<T> {
+    /// A cache of at most `limit` statements.
+    pub fn new(limit: usize) -> TemplateCache<T> {
+        TemplateCache {
+            map: ArcSwap::default(),
+            writing: Mutex::new(()),
+            limit: limit.max(1),
+            clock: AtomicU64::new(0),
+            hasher: foldhash::fast::RandomState::default(),
+        }
+    }
+
+    /// Number of statements kept.
+    pub fn len(&self) -> usize {
+        self.map.load().values().map(Vec::len).sum()
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The statement of that text, and the values of its lifted literals.
+    pub fn find(
+        &self,
+        text: &str,
+        declared: &[u32],
+        version: u64,
+    ) -> Option<(Arc<T>, Vec<Value>)> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            if !scan(text, scratch) {
+                return None;
+            }
+            let map = self.map.load();
+            let entries = map.get(&self.hash(&scratch.key))?;
+            let wanted = |entry: &&Arc<Entry<T>>| {
+                entry.version == version
+                    && *entry.key == *scratch.key
+                    && *entry.declared == *declared
+            };
+            entries.iter().filter(wanted).find_map(|entry| {
+                let values = entry.values(text, &scratch.literals)?;
+                entry.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+                Some((entry.value.clone(), values))
+            })
+        })
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// Keeps a statement. `types` are those of its lifted literals. Texts that cannot be found again are not kept.
+    pub fn insert(
+        &self,
+        lifted: &Lifted,
+        declared: &[u32],
+        version: u64,
+        types: &[DataType],
+        value: Arc<T>,
+    ) {
+        let Some(source) = &lifted.source else { return };
+        let entry = Arc::new(Entry {
+            key: source.key.clone(),
+            declared: declared.into(),
+            version,
+            kept: source.kept.clone(),
+            lifted: lifted.literals.iter().zip(types).map(|(l, t)| Slot::new(l, *t)).collect(),
+            used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
+            value,
+        });
+        let _writing = self.writing.lock();
+        let mut map = Map::clone(&self.map.load());
+        // What an older catalog meant will not be asked for again.
+        map.values_mut().for_each(|entries| entries.retain(|e| e.version >= version));
+        let entries = map.entry(self.hash(&entry.key)).or_default();
+        if entries.len() >= VARIANT_LIMIT {
+            entries.remove(0);
+        }
+        entries.push(entry);
+        map.retain(|_, entries| !entries.is_empty());
+        self.evict(&mut map);
+        self.map.store(Arc::new(map));
+    }
+
+    fn evict(&self, map: &mut Map<T>) {
+        while map.values().map(Vec::len).sum::<usize>() > self.limit {
+            let used = |entry: &Arc<Entry<T>>| entry.used.load(Ordering::Relaxed);
+            let oldest = map.values().flatten().map(used).min();
+            map.values_mut().for_each(|entries| entries.retain(|e| Some(used(e)) != oldest));
+            map.retain(|_, entries| !entries.is_empty());
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        let _writing = self.writing.lock();
+        self.map.store(Arc::default());
+    }
+}
+
+impl Slot {
+    fn new(literal: &LiftedLiteral, data_type: DataType) -> Slot {
+        Slot {
+            token: literal.token,
+            negative: literal.negative,
+            kind: literal.kind,
+            row_count: literal.row_count,
+            data_type,
+        }
+    }
+
+    /// The value of a token here; `None` where the literal would have another type.
+    fn value(&self, text: &str, token: &LiteralToken) -> Option<Value> {
+        if token.kind != self.kind {
+            return None;
+        }
+        let raw = token.value(text);
+        let value = if self.negative {
+            crate::text::parse_value(&format!("-{raw}"), self.data_type)
+        } else {
+            crate::text::parse_value(&raw, self.data_type)
+        };
+        let value = value.ok()?;
+        self.is_natural(&raw, &value).then_some(value)
+    }
+
+    /// Whether planning this literal afresh would give the same type.
+    fn is_natural(&self, raw: &str, value: &Value) -> bool {
+        match (self.kind, self.data_type, value) {
+            (LiteralKind::Integer, DataType::BigInt, _) if self.row_count => true,
+            (LiteralKind::Decimal, DataType::Numeric { scale, .. }, _) => {
+                fraction_digits(raw) <= usize::from(scale)
+            }
+            _ => true,
+        }
+    }
+}
+
+impl<T> Entry<T> {
+    fn values(&self, text: &str, tokens: &[LiteralToken]) -> Option<Vec<Value>> {
+        let same = |(i, raw): &(usize, Box<str>)| {
+            tokens.get(*i).is_some_and(|token| text[token.start..token.end] == **raw)
+        };
+        if !self.kept.iter().all(same) {
+            return None;
+        }
+        self.lifted.iter().map(|slot| slot.value(text, tokens.get(slot.token)?)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::{lift, parse};
+
+    fn insert(cache: &TemplateCache<&'static str>, text: &str, types: &[DataType], name: &'static str) {
+        let lifted = lift(text, parse(text).unwrap().remove(0));
+        cache.insert(&lifted, &[], 1, types, Arc::new(name));
+    }
+
+    #[test]
+    fn equal_shapes_are_one_statement() {
+        let cache = TemplateCache::new(10);
+        insert(&cache, "select a from t where b = 5", &[DataType::Integer], "one");
+        let (found, values) = cache.find("SELECT a FROM t WHERE b=77", &[], 1).unwrap();
+        assert_eq!((*found, values), ("one", vec![Value::Integer(77)]));
+        assert!(cache.find("select a from t where b = 5000000000", &[], 1).is_none());
+        assert!(cache.find("select a from t where b = 'x'", &[], 1).is_none());
+        assert!(cache.find("select a from t where b = 5", &[], 2).is_none());
+        assert!(cache.find("select a from t where b = 5", &[23], 1).is_none());
+    }
+
+    #[test]
+    fn kept_literals_tell_statements_apart() {
+        let cache = TemplateCache::new(10);
+        insert(&cache, "select a, b from t order by 1", &[], "first");
+        insert(&cache, "select a, b from t order by 2", &[], "second");
+        assert_eq!(*cache.find("select a, b from t order by 1", &[], 1).unwrap().0, "first");
+        assert_eq!(*cache.find("select a, b from t order by 2", &[], 1).unwrap().0, "second");
+    }
+
+    #[test]
+    fn the_least_recently_used_goes() {
+        let cache = TemplateCache::new(2);
+        insert(&cache, "select a from t", &[], "a");
+        insert(&cache, "select b from t", &[], "b");
+        assert!(cache.find("select a from t", &[], 1).is_some());
+        insert(&cache, "select c from t", &[], "c");
+        assert_eq!(cache.len(), 2);
+        assert!(cache.find("select b from t", &[], 1).is_none());
+        assert!(cache.find("select a from t", &[], 1).is_some());
+    }
+}

@@ -1,0 +1,249 @@
+//! Types of parameters from their context, as PostgreSQL infers them.
+//!
+//! DataFusion infers some; this walk over the planned but not yet analyzed statement finds the others: function
+//! arguments, CASE, arithmetic, LIMIT, boolean contexts.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::{Case, InList, Like, ScalarFunction};
+use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
+
+use super::parameters::{Parameters, placeholder_index};
+
+/// Learns what the plan says about its parameters; whether that was news.
+pub fn infer(plan: &LogicalPlan, parameters: &mut Parameters) -> Result<bool> {
+    let mut changed = false;
+    plan.apply_with_subqueries(|node| {
+        let mut schema = DFSchema::clone(node.schema());
+        for input in node.inputs() {
+            schema.merge(input.schema());
+        }
+        let mut inference = Inference { schema: &schema, parameters, changed: false };
+        inference.node(node)?;
+        changed |= inference.changed;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(changed)
+}
+
+/// The same for one expression over a schema, with the type that its context wants.
+pub fn infer_expression(
+    expr: &Expr,
+    schema: &DFSchema,
+    wanted: Option<&DataType>,
+    parameters: &mut Parameters,
+) -> Result<bool> {
+    let mut inference = Inference { schema, parameters, changed: false };
+    inference.expr(expr, wanted)?;
+    Ok(inference.changed)
+}
+
+struct Inference<'a> {
+    schema: &'a DFSchema,
+    parameters: &'a mut Parameters,
+    changed: bool,
+}
+
+impl Inference<'_> {
+    fn node(&mut self, node: &LogicalPlan) -> Result<()> {
+        match node {
+            LogicalPlan::Filter(filter) => self.expr(&filter.predicate, Some(&DataType::Boolean)),
+            LogicalPlan::Limit(limit) => {
+                let counts = limit.skip.iter().chain(&limit.fetch);
+                counts.into_iter().try_for_each(|count| self.expr(count, Some(&DataType::Int64)))
+            }
+            LogicalPlan::Values(values) => self.values(&values.values),
+            LogicalPlan::Join(join) => {
+                for (left, right) in &join.on {
+                    self.pair(left, right)?;
+                }
+                join.filter.iter().try_for_each(|f| self.expr(f, Some(&DataType::Boolean)))
+            }
+            other => {
+                let mut result = Ok(());
+                other.apply_expressions(|expr| {
+                    result = self.expr(expr, None);
+                    let go_on = result.is_ok();
+                    Ok(if go_on { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+                })?;
+                result
+            }
+        }
+    }
+
+    fn values(&mut self, rows: &[Vec<Expr>]) -> Result<()> {
+        let width = rows.first().map_or(0, Vec::len);
+        for column in 0..width {
+            let cells: Vec<&Expr> = rows.iter().filter_map(|row| row.get(column)).collect();
+            self.alike(&cells, None)?;
+        }
+        Ok(())
+    }
+
+    fn type_of(&self, expr: &Expr) -> Option<DataType> {
+        expr.get_type(self.schema).ok().filter(|t| !t.is_null())
+    }
+
+    fn expr(&mut self, expr: &Expr, wanted: Option<&DataType>) -> Result<()> {
+        match expr {
+            Expr::Placeholder(placeholder) => {
+                let index = placeholder_index(&placeholder.id)
+                    .map_err(|e| datafusion::common::DataFusionError::External(Box::new(e)))?;
+                let own = placeholder.field.as_ref().map(|field| field.data_type());
+                if let Some(known) = own.filter(|t| !t.is_null()).or(wanted) {
+                    self.changed |= self.parameters.learn(index, known);
+                }
+                Ok(())
+            }
+            Expr::Alias(alias) => self.expr(&alias.expr, wanted),
+            Expr::BinaryExpr(binary) => self.binary(binary, wanted),
+            Expr::Like(like) | Expr::SimilarTo(like) => self.like(like),
+            Expr::InList(list) => self.in_list(list),
+            Expr::Between(between) => {
+                self.compare(&between.expr, &between.low)?;
+                self.compare(&between.expr, &between.high)
+            }
+            Expr::Case(case) => self.case(case, wanted),
+            Expr::Cast(cast) => self.expr(&cast.expr, Some(cast.field.data_type())),
+            Expr::TryCast(cast) => self.expr(&cast.expr, Some(cast.field.data_type())),
+            Expr::Not(inner)
+            | Expr::IsTrue(inner)
+            | Expr::IsFalse(inner)
+            | Expr::IsNotTrue(inner)
+            | Expr::IsNotFalse(inner) => self.expr(inner, Some(&DataType::Boolean)),
+            Expr::Negative(inner) => self.expr(inner, wanted),
+            Expr::ScalarFunction(function) => self.function(function, wanted),
+            Expr::InSubquery(subquery) => {
+                let column = subquery.subquery.subquery.schema().fields().first().cloned();
+                self.expr(&subquery.expr, column.as_ref().map(|field| field.data_type()))
+            }
+            other => {
+                let mut result = Ok(());
+                use datafusion::common::tree_node::TreeNode;
+                other.apply_children(|child| {
+                    result = self.expr(child, None);
+                    let go_on = result.is_ok();
+                    Ok(if go_on { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+                })?;
+                result
+            }
+        }
+    }
+
+    /// Two operands that take each other's type.
+    fn pair(&mut self, left: &Expr, right: &Expr) -> Result<()> {
+        let (left_type, right_type) = (self.type_of(left), self.type_of(right));
+        self.expr(left, right_type.as_ref())?;
+        self.expr(right, left_type.as_ref())
+    }
+
+    /// Like [`Self::pair`], and number literals take the other side's type.
+    fn compare(&mut self, left: &Expr, right: &Expr) -> Result<()> {
+        self.adopt(left, right);
+        self.adopt(right, left);
+        self.pair(left, right)
+    }
+
+    fn adopt(&mut self, literal: &Expr, other: &Expr) {
+        if matches!(other, Expr::Placeholder(_)) {
+            return;
+        }
+        if let Expr::Placeholder(placeholder) = literal
+            && let Ok(index) = placeholder_index(&placeholder.id)
+            && let Some(data_type) = self.type_of(other)
+        {
+            self.changed |= self.parameters.adopt(index, &data_type);
+        }
+    }
+
+    fn binary(&mut self, binary: &BinaryExpr, wanted: Option<&DataType>) -> Result<()> {
+        let BinaryExpr { left, op, right } = binary;
+        match op {
+            Operator::And | Operator::Or => {
+                self.expr(left, Some(&DataType::Boolean))?;
+                self.expr(right, Some(&DataType::Boolean))
+            }
+            Operator::StringConcat => {
+                self.expr(left, Some(&DataType::Utf8View))?;
+                self.expr(right, Some(&DataType::Utf8View))
+            }
+            op if op.supports_propagation() => self.compare(left, right),
+            op if op.is_numerical_operators() => self.arithmetic(left, *op, right, wanted),
+            _ => self.pair(left, right),
+        }
+    }
+
+    fn arithmetic(
+        &mut self,
+        left: &Expr,
+        op: Operator,
+        right: &Expr,
+        wanted: Option<&DataType>,
+    ) -> Result<()> {
+        let (left_type, right_type) = (self.type_of(left), self.type_of(right));
+        let for_left = right_type.clone().or_else(|| wanted.cloned());
+        // `date + $1` adds days; `timestamp + $1` would be an interval, which parameters cannot be.
+        let for_right = match left_type {
+            Some(DataType::Date32) if op == Operator::Plus => Some(DataType::Int32),
+            Some(known) => Some(known),
+            None => wanted.cloned(),
+        };
+        self.expr(left, for_left.as_ref())?;
+        self.expr(right, for_right.as_ref())
+    }
+
+    fn like(&mut self, like: &Like) -> Result<()> {
+        self.expr(&like.expr, Some(&DataType::Utf8View))?;
+        self.expr(&like.pattern, Some(&DataType::Utf8View))
+    }
+
+    fn in_list(&mut self, list: &InList) -> Result<()> {
+        let typed = self.type_of(&list.expr);
+        let typed = typed.or_else(|| list.list.iter().find_map(|item| self.type_of(item)));
+        self.expr(&list.expr, typed.as_ref())?;
+        for item in &list.list {
+            self.adopt(item, &list.expr);
+            self.expr(item, typed.as_ref())?;
+        }
+        Ok(())
+    }
+
+    fn case(&mut self, case: &Case, wanted: Option<&DataType>) -> Result<()> {
+        let operand = case.expr.as_deref();
+        for (when, _) in &case.when_then_expr {
+            match operand {
+                Some(operand) => self.compare(operand, when)?,
+                None => self.expr(when, Some(&DataType::Boolean))?,
+            }
+        }
+        let branches = case.when_then_expr.iter().map(|(_, then)| &**then);
+        let branches: Vec<&Expr> = branches.chain(case.else_expr.as_deref()).collect();
+        self.alike(&branches, wanted)
+    }
+
+    /// Expressions of one type: that of the first whose type is known.
+    fn alike(&mut self, exprs: &[&Expr], wanted: Option<&DataType>) -> Result<()> {
+        let known = exprs.iter().find_map(|expr| self.type_of(expr));
+        let known = known.or_else(|| wanted.cloned());
+        exprs.iter().try_for_each(|expr| self.expr(expr, known.as_ref()))
+    }
+
+    fn function(&mut self, function: &ScalarFunction, wanted: Option<&DataType>) -> Result<()> {
+        let arguments: Vec<&Expr> = function.args.iter().collect();
+        if matches!(function.func.name(), "coalesce" | "nullif" | "greatest" | "least") {
+            return self.alike(&arguments, wanted);
+        }
+        let fields = arguments.iter().map(|a| a.to_field(self.schema).map(|(_, field)| field));
+        let coerced = fields.collect::<Result<Vec<_>>>().and_then(|fields| {
+            fields_with_udf(&fields, function.func.as_ref())
+        });
+        for (i, argument) in arguments.iter().enumerate() {
+            let wanted = coerced.as_ref().ok().and_then(|fields| fields.get(i));
+            let wanted = wanted.map(|field| field.data_type().clone()).filter(|t| !t.is_null());
+            self.expr(argument, wanted.as_ref())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! The types of a statement's parameters, while it is being planned.
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use engine::types::{DataType, Error, Result, SqlState, Value};
+use std::sync::Arc;
+
+use super::lex::LiteralKind;
+use super::lift::{Lifted, LiftedLiteral};
+use crate::catalog::types::{from_arrow, from_id, id_of};
+
+/// The client's parameters, then lifted literals, then the clock.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    types: Vec<Option<ArrowType>>,
+    declared: Vec<u32>,
+    literals: Vec<LiftedLiteral>,
+    client: usize,
+    /// Literals whose only use is a column of bounded length: read as that type, they need no further check.
+    bounded: Vec<(usize, DataType)>,
+}
+
+impl Parameters {
+    /// The parameters of a statement; `declared` are type ids from the client, 0 for unknown.
+    pub fn new(lifted: &Lifted, declared: &[u32]) -> Parameters {
+        let declared_type = |i: usize| declared.get(i).and_then(|id| from_id(*id));
+        let mut types: Vec<_> =
+            (0..lifted.client).map(|i| declared_type(i).map(DataType::arrow)).collect();
+        types.extend(lifted.literals.iter().map(natural_type));
+        if lifted.now {
+            types.push(Some(DataType::TimestampTz.arrow()));
+        }
+        Parameters {
+            types,
+            declared: declared.to_vec(),
+            literals: lifted.literals.clone(),
+            client: lifted.client,
+            bounded: Vec::new(),
+        }
+    }
+
+    /// No parameters at all.
+    pub fn none() -> Parameters {
+        Parameters {
+            types: Vec::new(),
+            declared: Vec::new(),
+            literals: Vec::new(),
+            client: 0,
+            bounded: Vec::new(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// How many the client sends.
+    pub fn client(&self) -> usize {
+        self.client
+    }
+
+    /// The fields that DataFusion's planner wants.
+    pub fn fields(&self) -> Vec<Option<FieldRef>> {
+        let field = |t: &ArrowType| Arc::new(Field::new("", t.clone(), true));
+        self.types.iter().map(|t| t.as_ref().map(field)).collect()
+    }
+
+    /// The type of a parameter, if known by now.
+    pub fn get(&self, index: usize) -> Option<&ArrowType> {
+        self.types.get(index)?.as_ref()
+    }
+
+    /// Learns the type of a parameter; says whether that is news.
+    pub fn learn(&mut self, index: usize, data_type: &ArrowType) -> bool {
+        let Some(slot) = self.types.get_mut(index) else { return false };
+        if slot.is_some() || data_type.is_null() {
+            return false;
+        }
+        // Only what the wire can carry.
+        *slot = Some(from_arrow(data_type).arrow());
+        true
+    }
+
+    /// A number literal compared with a column takes the column's type where its value has one there, so that the
+    /// comparison needs no cast; says whether that changed anything.
+    pub fn adopt(&mut self, index: usize, data_type: &ArrowType) -> bool {
+        let Some(literal) = index.checked_sub(self.client).and_then(|i| self.literals.get(i))
+        else {
+            return false;
+        };
+        let target = match from_arrow(data_type) {
+            DataType::Real => DataType::Double,
+            other => other,
+        };
+        if self.types[index].as_ref() == Some(&target.arrow()) || !adopts(literal, target) {
+            return false;
+        }
+        self.types[index] = Some(target.arrow());
+        true
+    }
+
+    /// A lifted string that goes into a column of bounded length is read as that type.
+    pub fn bound_literal(&mut self, index: usize, target: DataType) -> bool {
+        let literal = index.checked_sub(self.client).and_then(|i| self.literals.get(i));
+        let string = literal.is_some_and(|literal| literal.kind == LiteralKind::String);
+        let bounded = matches!(target, DataType::Varchar(_) | DataType::Char(_));
+        if string && bounded {
+            self.bounded.push((index, target));
+        }
+        string && bounded
+    }
+
+    /// What nobody knows is text.
+    pub fn default_to_text(&mut self) -> bool {
+        let mut changed = false;
+        for slot in self.types.iter_mut().filter(|slot| slot.is_none()) {
+            *slot = Some(ArrowType::Utf8View);
+            changed = true;
+        }
+        changed
+    }
+
+    /// Whether all types are known.
+    pub fn is_complete(&self) -> bool {
+        self.types.iter().all(Option::is_some)
+    }
+
+    /// All types; text where unknown.
+    pub fn types(&self) -> Vec<DataType> {
+        let known = |t: &Option<ArrowType>| t.as_ref().map_or(DataType::Text, from_arrow);
+        let mut types: Vec<DataType> = self.types.iter().map(known).collect();
+        for (index, data_type) in &self.bounded {
+            types[*index] = *data_type;
+        }
+        types
+    }
+
+    /// Type ids of the client's parameters, for ParameterDescription: as declared, else as inferred.
+    pub fn type_ids(&self) -> Vec<u32> {
+        let types = self.types();
+        let id = |i: usize| match self.declared.get(i) {
+            Some(id) if *id != 0 => *id,
+            _ => id_of(types[i]),
+        };
+        (0..self.client).map(id).collect()
+    }
+
+    /// Values of the lifted literals, each in its parameter's type.
+    pub fn literal_values(&self) -> Result<Vec<Value>> {
+        let types = self.types();
+        let typed = self.literals.iter().zip(&types[self.client..]);
+        typed.map(|(literal, data_type)| literal_value(literal, *data_type)).collect()
+    }
+
+    /// The lifted literals.
+    pub fn literals(&self) -> &[LiftedLiteral] {
+        &self.literals
+    }
+}
+
+/// A literal's value.
+pub fn literal_value(literal: &LiftedLiteral, data_type: DataType) -> Result<Value> {
+    if literal.negative {
+        return crate::text::parse_value(&format!("-{}", literal.text), data_type);
+    }
+    crate::text::parse_value(&literal.text, data_type)
+}
+
+/// The type that PostgreSQL gives a literal on its own; `None` for strings, which take that of their context.
+fn natural_type(literal: &LiftedLiteral) -> Option<ArrowType> {
+    if literal.row_count {
+        return Some(ArrowType::Int64);
+    }
+    match literal.kind {
+        LiteralKind::String => None,
+        LiteralKind::Integer if literal_value(literal, DataType::Integer).is_ok() => {
+            Some(ArrowType::Int32)
+        }
+        LiteralKind::Integer if literal_value(literal, DataType::BigInt).is_ok() => {
+            Some(ArrowType::Int64)
+        }
+        _ => Some(natural_numeric(&literal.text)),
+    }
+}
+
+fn natural_numeric(text: &str) -> ArrowType {
+    if text.contains(['e', 'E']) {
+        return ArrowType::Float64;
+    }
+    let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len().min(38));
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    // Two precisions only, so that literals of different length share a template.
+    let precision = if digits <= 18 { 18 } else { 38 };
+    ArrowType::Decimal128(precision, scale as i8)
+}
+
+fn adopts(literal: &LiftedLiteral, target: DataType) -> bool {
+    let number = literal.kind != LiteralKind::String;
+    let exact = match target {
+        DataType::SmallInt | DataType::Integer | DataType::BigInt => {
+            literal.kind == LiteralKind::Integer
+        }
+        DataType::Double => true,
+        DataType::Numeric { scale, .. } => fraction_digits(&literal.text) <= usize::from(scale),
+        _ => false,
+    };
+    number && exact && literal_value(literal, target).is_ok()
+}
+
+/// Digits after a number's point; too many to compare where it has an exponent.
+pub fn fraction_digits(text: &str) -> usize {
+    if text.contains(['e', 'E']) {
+        return usize::MAX;
+    }
+    text.split_once('.').map_or(0, |(_, fraction)| fraction.len())
+}
+
+/// The number of `$n`, counted from 0.
+pub fn placeholder_index(id: &str) -> Result<usize> {
+    let number: Option<usize> = id.strip_prefix('$').and_then(|digits| digits.parse().ok());
+    number.and_then(|n| n.checked_sub(1)).ok_or_else(|| {
+        Error::new(SqlState::UndefinedParameter, format!("there is no parameter {id}"))
+    })
+}

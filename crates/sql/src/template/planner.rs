@@ -1,0 +1,207 @@
+//! The door for sessions: queries in, templates out; one per database.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use arc_swap::ArcSwap;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Query, Visit, Visitor};
+use engine::heartbeat::Engine;
+use engine::plan::{OutputColumn, TemplatePlan};
+use engine::types::{DataType, Result, TableId};
+use parking_lot::Mutex;
+
+use super::origin::origin;
+use super::{Parameters, Path, Planning, QueryTemplate, fault, visible_name};
+use crate::catalog::{Catalog, TableRelation, types};
+use crate::compile::{Relation, Scope, compile};
+use crate::session::ColumnDescription;
+
+/// Equal shape, equal parameter types, equal catalog: equal template.
+type Shape = (String, Vec<DataType>, u64);
+
+/// Plans queries and expressions over the newest catalog.
+pub struct Planner {
+    engine: Arc<Engine>,
+    planning: Arc<Planning>,
+    catalog: ArcSwap<Catalog>,
+    version: AtomicU64,
+    shapes: Mutex<HashMap<Shape, Weak<QueryTemplate>>>,
+}
+
+impl std::fmt::Debug for Planner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Planner").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl Planner {
+    /// A planner over what the engine holds.
+    pub fn new(engine: Arc<Engine>) -> Planner {
+        let catalog = Catalog::read(&engine, 1);
+        Planner {
+            engine,
+            planning: Arc::new(Planning::default()),
+            catalog: ArcSwap::from_pointee(catalog),
+            version: AtomicU64::new(1),
+            shapes: Mutex::default(),
+        }
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// DataFusion's part.
+    pub fn planning(&self) -> &Arc<Planning> {
+        &self.planning
+    }
+
+    /// What is defined now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.load_full()
+    }
+
+    /// Reads the engine's definitions again, after each change of one.
+    pub fn refresh(&self) -> Arc<Catalog> {
+        let mut shapes = self.shapes.lock();
+        let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
+        let catalog = Arc::new(Catalog::read(&self.engine, version));
+        self.catalog.store(catalog.clone());
+        shapes.retain(|_, template| template.strong_count() > 0);
+        catalog
+    }
+
+    /// Expressions over tables.
+    pub fn scope<'a>(
+        &'a self,
+        catalog: &'a Arc<Catalog>,
+        relations: &[Relation<'_>],
+    ) -> Result<Scope<'a>> {
+        Scope::new(&self.planning, catalog, relations)
+    }
+
+    /// Plans a query. `shape` is its text with literals lifted, `source` the text that error positions count in.
+    pub fn query(
+        &self,
+        catalog: &Arc<Catalog>,
+        query: &Query,
+        parameters: &mut Parameters,
+        shape: &str,
+        source: &str,
+    ) -> Result<Arc<QueryTemplate>> {
+        let faulty = |error| fault(&error, Some(source));
+        let plan = self.planning.plan(catalog, query, parameters).map_err(faulty)?;
+        let key = (shape.to_owned(), parameters.types(), catalog.version);
+        if let Some(known) = self.shapes.lock().get(&key).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let optimized = self.planning.optimize(&plan).map_err(faulty)?;
+        let (columns, output) = describe(&plan);
+        let types = parameters.types();
+        let path = self.path(&optimized, &types, &output, shape);
+        let template = Arc::new(QueryTemplate {
+            text: shape.into(),
+            parameters: types,
+            columns,
+            output,
+            path,
+            tables: tables(&optimized),
+            version: catalog.version,
+            plan: optimized,
+            planning: self.planning.clone(),
+            engine: Arc::downgrade(&self.engine),
+        });
+        self.remember(key, &template);
+        Ok(template)
+    }
+
+    fn remember(&self, key: Shape, template: &Arc<QueryTemplate>) {
+        let mut shapes = self.shapes.lock();
+        if shapes.len() == shapes.capacity() {
+            shapes.retain(|_, template| template.strong_count() > 0);
+        }
+        shapes.insert(key, Arc::downgrade(template));
+    }
+
+    /// Through the global plan where it can run there.
+    fn path(
+        &self,
+        plan: &LogicalPlan,
+        parameters: &[DataType],
+        output: &Arc<[OutputColumn]>,
+        shape: &str,
+    ) -> Path {
+        let compiled = match compile(plan, parameters) {
+            Ok(compiled) => compiled,
+            Err(reason) => return Path::Alone(reason),
+        };
+        let registered = self.engine.register(TemplatePlan {
+            root: compiled.root,
+            output: output.clone(),
+            parameters: compiled.parameters,
+            scalar_subqueries: compiled.subqueries,
+            text: shape.into(),
+        });
+        match registered {
+            Ok(template) => Path::Shared(template),
+            Err(error) => Path::Alone(error.message.clone()),
+        }
+    }
+}
+
+/// What the client sees of a plan's columns.
+pub fn describe(plan: &LogicalPlan) -> (Arc<[ColumnDescription]>, Arc<[OutputColumn]>) {
+    let fields = plan.schema().fields().iter().enumerate();
+    let described = fields.map(|(i, field)| {
+        let name: Arc<str> = visible_name(field.name()).into();
+        let origin = origin(plan, i);
+        let arrow = field.data_type();
+        let data_type =
+            origin.as_ref().map_or_else(|| types::from_arrow(arrow), |o| o.data_type);
+        let computed = origin.is_none();
+        let description = ColumnDescription {
+            name: name.clone(),
+            type_id: if computed { types::id_of_arrow(arrow) } else { types::id_of(data_type) },
+            type_size: types::size_of(data_type),
+            type_modifier: if computed { -1 } else { types::modifier_of(data_type) },
+            table: origin.as_ref().map_or(0, |o| crate::catalog::table_oid(o.table)),
+            column: origin.map_or(0, |o| crate::catalog::column_number(o.column)),
+        };
+        (description, OutputColumn { name, data_type })
+    });
+    let (columns, output): (Vec<_>, Vec<_>) = described.unzip();
+    (columns.into(), output.into())
+}
+
+fn tables(plan: &LogicalPlan) -> Vec<TableId> {
+    let mut tables = Vec::new();
+    let _ = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Some(relation) =
+                (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<TableRelation>()
+        {
+            tables.push(relation.table.id);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    tables.sort();
+    tables.dedup();
+    tables
+}
+
+/// Whether an expression asks another query.
+pub fn has_subquery(expr: &SqlExpr) -> bool {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    expr.visit(&mut Finder).is_break()
+}

@@ -1,0 +1,127 @@
+//! DataFusion's part: a statement with parameters in, an analyzed and optimized logical plan out.
+
+use std::sync::Arc;
+
+use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Query, Statement};
+
+use super::infer::{infer, infer_expression};
+use super::parameters::Parameters;
+use crate::catalog::{Catalog, Names};
+
+/// Rounds of planning in which types of parameters may still be learnt.
+const ROUNDS: usize = 6;
+
+/// DataFusion, set up once for all statements.
+#[derive(Debug)]
+pub struct Planning {
+    state: SessionState,
+}
+
+/// What DataFusion's planner is told.
+pub fn parser_options() -> ParserOptions {
+    ParserOptions::new().with_parse_float_as_decimal(true).with_collect_spans(true)
+}
+
+impl Default for Planning {
+    fn default() -> Self {
+        Planning { state: crate::dialect::session_state() }
+    }
+}
+
+impl Planning {
+    /// DataFusion's state.
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// Plans a query; learns the types of its parameters on the way. Not analyzed yet.
+    pub fn plan(
+        &self,
+        catalog: &Arc<Catalog>,
+        query: &Query,
+        parameters: &mut Parameters,
+    ) -> Result<LogicalPlan> {
+        let mut once = |parameters: &Parameters| {
+            let names = Names::new(catalog, &self.state);
+            let planner = SqlToRel::new_with_options(&names, parser_options());
+            let mut context = context(parameters);
+            let statement = Statement::Query(Box::new(query.clone()));
+            planner.sql_statement_to_plan_with_context(statement, &mut context)
+        };
+        let plan = settle(parameters, &mut once, infer)?;
+        crate::dialect::rewrite_casts(plan)
+    }
+
+    /// Plans an expression over a schema; `wanted` is the type that its context gives unknown parameters.
+    pub fn expression(
+        &self,
+        catalog: &Arc<Catalog>,
+        expr: &SqlExpr,
+        schema: &DFSchema,
+        wanted: Option<&datafusion::arrow::datatypes::DataType>,
+        parameters: &mut Parameters,
+    ) -> Result<Expr> {
+        let mut once = |parameters: &Parameters| {
+            let names = Names::new(catalog, &self.state);
+            let planner = SqlToRel::new_with_options(&names, parser_options());
+            planner.sql_to_expr(expr.clone(), schema, &mut context(parameters))
+        };
+        let infer = |planned: &Expr, parameters: &mut Parameters| {
+            infer_expression(planned, schema, wanted, parameters)
+        };
+        settle(parameters, &mut once, infer)
+    }
+
+    /// Coerces and simplifies an expression.
+    pub fn analyze(&self, expr: Expr, schema: &Arc<DFSchema>) -> Result<Expr> {
+        let expr = crate::dialect::rewrite_expression(expr, schema)?.data;
+        let context = SimplifyContext::builder()
+            .with_schema(schema.clone())
+            .with_config_options(self.state.config_options().clone())
+            .with_query_execution_start_time(Some(chrono::Utc::now()))
+            .build();
+        let simplifier = ExprSimplifier::new(context);
+        simplifier.simplify(simplifier.coerce(expr, schema)?)
+    }
+
+    /// Analyzes and optimizes a plan.
+    pub fn optimize(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        self.state.optimize(plan)
+    }
+}
+
+fn context(parameters: &Parameters) -> PlannerContext {
+    PlannerContext::new().with_prepare_param_data_types(parameters.fields())
+}
+
+/// Plans again and again until nothing new is learnt about the parameters; what stays unknown is text.
+fn settle<P>(
+    parameters: &mut Parameters,
+    plan: &mut dyn FnMut(&Parameters) -> Result<P>,
+    infer: impl Fn(&P, &mut Parameters) -> Result<bool>,
+) -> Result<P> {
+    for _ in 0..ROUNDS {
+        let planned = match plan(parameters) {
+            Ok(planned) => planned,
+            // A parameter of unknown type may be what the planner stumbled over.
+            Err(error) if parameters.is_complete() => return Err(error),
+            Err(_) => {
+                parameters.default_to_text();
+                continue;
+            }
+        };
+        if infer(&planned, parameters)? {
+            continue;
+        }
+        if !parameters.default_to_text() {
+            return Ok(planned);
+        }
+    }
+    Err(DataFusionError::Plan("types of parameters contradict each other".to_owned()))
+}
