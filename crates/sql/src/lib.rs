@@ -3,7 +3,10 @@
 //! SQL text comes in through a [`Session`]; out go activations and writes for the engine, or answers of the
 //! query-at-a-time path. The only crate that names DataFusion. Called by `server` and by the program.
 
+pub mod alone;
 pub mod catalog;
+pub mod compile;
+mod dialect;
 pub mod session;
 pub mod template;
 pub mod text;

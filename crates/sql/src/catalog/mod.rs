@@ -19,7 +19,7 @@ use engine::types::{
 };
 
 pub use provider::Names;
-pub use relation::{HIDDEN_SCHEMA, ROW_ID, ROW_VERSION, TableRelation, ViewRelation};
+pub use relation::{HIDDEN_SCHEMA, ROW_ID, ROW_VERSION, TableRelation, ViewRelation, pushdown};
 pub use view::ViewDefinition;
 
 /// The entry of the engine's key-value catalog that holds all views.
@@ -44,8 +44,7 @@ impl Catalog {
         let tables = store.tables().into_iter().map(|table| table.schema());
         let sequences = store.sequences().into_iter().map(|s| Arc::new(s.schema().clone()));
         let views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
-        let mut catalog =
-            Catalog::new(version, tables, sequences, views.unwrap_or_default());
+        let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
         catalog.engine = Some(engine.clone());
         catalog
     }

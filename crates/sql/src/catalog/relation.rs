@@ -33,9 +33,8 @@ impl TableRelation {
     /// A table, with its hidden columns or without.
     pub fn new(table: &Arc<TableSchema>, hidden: bool) -> TableRelation {
         let live = table.live_columns();
-        let mut fields: Vec<Field> = live
-            .map(|(_, c)| Field::new(&*c.name, c.data_type.arrow(), !c.not_null))
-            .collect();
+        let mut fields: Vec<Field> =
+            live.map(|(_, c)| Field::new(&*c.name, c.data_type.arrow(), !c.not_null)).collect();
         if hidden {
             fields.push(Field::new(ROW_ID, ArrowType::Int64, false));
             fields.push(Field::new(ROW_VERSION, ArrowType::Int64, false));

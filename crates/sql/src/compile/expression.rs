@@ -76,7 +76,8 @@ impl Evaluated {
         let fields = fields.chain(inputs.parameters.iter().map(|(at, t)| (parameter_name(*at), t)));
         let fields: Vec<Field> = fields.map(|(n, t)| Field::new(n, t.clone(), true)).collect();
         let schema = Arc::new(Schema::new(fields));
-        let failed = |error: datafusion::common::DataFusionError| fault(&error, None).message.clone();
+        let failed =
+            |error: datafusion::common::DataFusionError| fault(&error, None).message.clone();
         let df_schema = DFSchema::try_from(schema.clone()).map_err(failed)?;
         let physical = create_physical_expr(
             &rewritten,
@@ -152,18 +153,16 @@ fn rewrite(
     resolve: &mut dyn Resolve,
 ) -> std::result::Result<Expr, Refusal> {
     let mut refusal = None;
-    let rewritten = expr.clone().transform_down(|expr| {
-        match replacement(&expr, inputs, resolve) {
-            Ok(Some(column)) => Ok(Transformed::new(
-                column,
-                true,
-                datafusion::common::tree_node::TreeNodeRecursion::Jump,
-            )),
-            Ok(None) => Ok(Transformed::no(expr)),
-            Err(reason) => {
-                refusal.get_or_insert(reason);
-                Ok(Transformed::no(expr))
-            }
+    let rewritten = expr.clone().transform_down(|expr| match replacement(&expr, inputs, resolve) {
+        Ok(Some(column)) => Ok(Transformed::new(
+            column,
+            true,
+            datafusion::common::tree_node::TreeNodeRecursion::Jump,
+        )),
+        Ok(None) => Ok(Transformed::no(expr)),
+        Err(reason) => {
+            refusal.get_or_insert(reason);
+            Ok(Transformed::no(expr))
         }
     });
     match (refusal, rewritten) {

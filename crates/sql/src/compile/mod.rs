@@ -7,6 +7,8 @@
 
 mod aggregate;
 mod assignment;
+#[cfg(test)]
+mod bookstore_tests;
 mod expression;
 mod join;
 mod node;

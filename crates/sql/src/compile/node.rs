@@ -48,11 +48,8 @@ impl Input {
         }
         let types: Vec<DataType> = self.columns.iter().map(|c| self.types[*c]).collect();
         let expressions = self.columns.iter().map(|column| Scalar::Column(*column)).collect();
-        let node = PlanNode::Project {
-            input: Box::new(self.node),
-            expressions,
-            types: types.clone(),
-        };
+        let node =
+            PlanNode::Project { input: Box::new(self.node), expressions, types: types.clone() };
         Input { node, schema: self.schema, columns: (0..types.len()).collect(), types }
     }
 

@@ -52,11 +52,7 @@ pub struct Compiler {
 impl Compiler {
     /// A compiler of plans over these parameters.
     pub fn new(parameters: &[DataType]) -> Compiler {
-        Compiler {
-            parameters: parameters.to_vec(),
-            subqueries: Vec::new(),
-            known: Vec::new(),
-        }
+        Compiler { parameters: parameters.to_vec(), subqueries: Vec::new(), known: Vec::new() }
     }
 
     /// Compiles one operator and what is below it.
@@ -96,11 +92,8 @@ impl Compiler {
         if relation.is_hidden() {
             return refuse("row ids are read");
         }
-        let whole = df::LogicalPlanBuilder::scan(
-            scan.table_name.clone(),
-            scan.source.clone(),
-            None,
-        );
+        let whole =
+            df::LogicalPlanBuilder::scan(scan.table_name.clone(), scan.source.clone(), None);
         let whole = whole.and_then(|builder| builder.build()).map_err(|e| e.to_string())?;
         let columns: Vec<usize> = relation.columns.iter().map(|id| id.index()).collect();
         let mut found: Vec<Predicate> = Vec::new();
@@ -143,8 +136,7 @@ impl Compiler {
                 types.push(input.types[column]);
                 continue;
             }
-            let data_type =
-                expr.get_type(&*input.schema).map_err(|error| error.to_string())?;
+            let data_type = expr.get_type(&*input.schema).map_err(|error| error.to_string())?;
             types.push(output_type(&data_type)?);
             expressions.push(scalar(expr, &mut Columns::of(self, &input))?);
         }
@@ -201,9 +193,8 @@ impl Compiler {
         let inputs = inputs?;
         let types = union.schema.fields().iter().map(|field| output_type(field.data_type()));
         let types = types.collect::<Result<Vec<_>>>()?;
-        let same = |input: &Input| {
-            input.types.iter().zip(&types).all(|(a, b)| a.arrow() == b.arrow())
-        };
+        let same =
+            |input: &Input| input.types.iter().zip(&types).all(|(a, b)| a.arrow() == b.arrow());
         if !inputs.iter().all(same) {
             return refuse("UNION of different types");
         }

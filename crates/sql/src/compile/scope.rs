@@ -63,13 +63,8 @@ impl<'a> Scope<'a> {
         parameters: &mut Parameters,
     ) -> Result<Expr> {
         let wanted = wanted.map(DataType::arrow);
-        let planned = self.planning.expression(
-            self.catalog,
-            sql,
-            &self.schema,
-            wanted.as_ref(),
-            parameters,
-        );
+        let planned =
+            self.planning.expression(self.catalog, sql, &self.schema, wanted.as_ref(), parameters);
         let analyzed = planned.and_then(|expr| self.planning.analyze(expr, &self.schema));
         analyzed.map_err(|error| fault(&error, None))
     }

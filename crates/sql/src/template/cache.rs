@@ -77,12 +77,7 @@ impl<T> TemplateCache<T> {
     }
 
     /// The statement of that text, and the values of its lifted literals.
-    pub fn find(
-        &self,
-        text: &str,
-        declared: &[u32],
-        version: u64,
-    ) -> Option<(Arc<T>, Vec<Value>)> {
+    pub fn find(&self, text: &str, declared: &[u32], version: u64) -> Option<(Arc<T>, Vec<Value>)> {
         SCRATCH.with_borrow_mut(|scratch| {
             if !scan(text, scratch) {
                 return None;
@@ -210,7 +205,12 @@ mod tests {
     use super::*;
     use crate::template::{lift, parse};
 
-    fn insert(cache: &TemplateCache<&'static str>, text: &str, types: &[DataType], name: &'static str) {
+    fn insert(
+        cache: &TemplateCache<&'static str>,
+        text: &str,
+        types: &[DataType],
+        name: &'static str,
+    ) {
         let lifted = lift(text, parse(text).unwrap().remove(0));
         cache.insert(&lifted, &[], 1, types, Arc::new(name));
     }

@@ -297,7 +297,8 @@ mod tests {
     fn casts_and_operators_in_postgresqls_words() {
         let error = cast("Cannot cast string 'abc' to value of Int32 type");
         assert_eq!(error.message, "invalid input syntax for type integer: \"abc\"");
-        let error = plan("Cannot infer common argument type for comparison operation Int64 = Boolean");
+        let error =
+            plan("Cannot infer common argument type for comparison operation Int64 = Boolean");
         assert_eq!(error.message, "operator does not exist: bigint = boolean");
         assert_eq!(error.state, SqlState::UndefinedFunction);
     }

@@ -236,9 +236,9 @@ impl Inference<'_> {
             return self.alike(&arguments, wanted);
         }
         let fields = arguments.iter().map(|a| a.to_field(self.schema).map(|(_, field)| field));
-        let coerced = fields.collect::<Result<Vec<_>>>().and_then(|fields| {
-            fields_with_udf(&fields, function.func.as_ref())
-        });
+        let coerced = fields
+            .collect::<Result<Vec<_>>>()
+            .and_then(|fields| fields_with_udf(&fields, function.func.as_ref()));
         for (i, argument) in arguments.iter().enumerate() {
             let wanted = coerced.as_ref().ok().and_then(|fields| fields.get(i));
             let wanted = wanted.map(|field| field.data_type().clone()).filter(|t| !t.is_null());

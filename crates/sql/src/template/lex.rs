@@ -286,7 +286,8 @@ mod tests {
 
     #[test]
     fn literals_case_blanks_and_comments_do_not_count() {
-        let (a, literals) = key("SELECT  i_title FROM Item -- all\n WHERE i_id=42 /* x /* y */ */ ;");
+        let (a, literals) =
+            key("SELECT  i_title FROM Item -- all\n WHERE i_id=42 /* x /* y */ */ ;");
         let (b, _) = key("select i_title from item where i_id=7");
         assert_eq!(a, b);
         assert_eq!(literals, ["42"]);

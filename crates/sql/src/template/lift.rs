@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Function, TimezoneInfo, FunctionArg, FunctionArgExpr, FunctionArguments,
-    GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, Statement, UnaryOperator,
-    Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, Statement, TimezoneInfo,
+    UnaryOperator, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -114,10 +114,8 @@ impl Survey {
     fn keep_keys<'a>(&mut self, keys: impl Iterator<Item = &'a Expr>) -> bool {
         let mut computed = false;
         for key in keys {
-            let plain = matches!(
-                key,
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_)
-            );
+            let plain =
+                matches!(key, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_));
             let before = self.kept.len();
             self.keep(key);
             computed |= !plain && self.kept.len() > before;
@@ -248,9 +246,27 @@ fn liftable_type(data_type: &DataType) -> bool {
     use DataType::*;
     matches!(
         data_type,
-        Int(_) | Integer(_) | Int4(_) | BigInt(_) | Int8(_) | SmallInt(_) | Int2(_) | Real
-            | Float4 | Float8 | Double(_) | DoublePrecision | Date | Timestamp(..) | Text
-            | Varchar(None) | CharacterVarying(None) | Boolean | Bool | Numeric(_) | Decimal(_)
+        Int(_)
+            | Integer(_)
+            | Int4(_)
+            | BigInt(_)
+            | Int8(_)
+            | SmallInt(_)
+            | Int2(_)
+            | Real
+            | Float4
+            | Float8
+            | Double(_)
+            | DoublePrecision
+            | Date
+            | Timestamp(..)
+            | Text
+            | Varchar(None)
+            | CharacterVarying(None)
+            | Boolean
+            | Bool
+            | Numeric(_)
+            | Decimal(_)
     )
 }
 
@@ -259,8 +275,21 @@ fn liftable_operator(op: &datafusion::sql::sqlparser::ast::BinaryOperator) -> bo
     use datafusion::sql::sqlparser::ast::BinaryOperator::*;
     matches!(
         op,
-        Plus | Minus | Multiply | Divide | Modulo | StringConcat | Gt | Lt | GtEq | LtEq | Eq
-            | NotEq | And | Or | BitwiseOr | BitwiseAnd
+        Plus | Minus
+            | Multiply
+            | Divide
+            | Modulo
+            | StringConcat
+            | Gt
+            | Lt
+            | GtEq
+            | LtEq
+            | Eq
+            | NotEq
+            | And
+            | Or
+            | BitwiseOr
+            | BitwiseAnd
     )
 }
 
@@ -336,7 +365,7 @@ impl Lifter<'_> {
             array: false,
             format: None,
         };
-        
+
         let expr = match name.as_str() {
             "now" | "current_timestamp" | "transaction_timestamp" | "statement_timestamp" => now(),
             "current_date" | "today" => cast(DataType::Date),

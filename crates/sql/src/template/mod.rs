@@ -19,7 +19,7 @@ mod query;
 
 pub use cache::TemplateCache;
 pub use fault::fault;
-pub use lift::{LiftedLiteral, Lifted, Source, lift};
+pub use lift::{Lifted, LiftedLiteral, Source, lift};
 pub use names::{fold, name_columns, output_name, visible_name};
 pub use parameters::{Parameters, literal_value, placeholder_index};
 pub use parse::{characters, parse};

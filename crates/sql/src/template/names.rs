@@ -116,9 +116,7 @@ fn query_name(body: &SetExpr) -> Option<String> {
     match body {
         SetExpr::Select(select) => match select.projection.first()? {
             SelectItem::UnnamedExpr(expr) => figure(expr),
-            SelectItem::ExprWithAlias { alias, .. } => {
-                Some(visible_name(&fold(alias)).to_owned())
-            }
+            SelectItem::ExprWithAlias { alias, .. } => Some(visible_name(&fold(alias)).to_owned()),
             _ => None,
         },
         _ => None,
@@ -154,7 +152,9 @@ mod tests {
     #[test]
     fn names_are_postgresqls() {
         assert_eq!(
-            named("SELECT count(*), 1 + 1, a::int, t.b, (SELECT max(x) FROM u), CASE WHEN a THEN 1 END FROM t"),
+            named(
+                "SELECT count(*), 1 + 1, a::int, t.b, (SELECT max(x) FROM u), CASE WHEN a THEN 1 END FROM t"
+            ),
             "SELECT count(*) AS \"count\", 1 + 1 AS \"?column?\", a::INT AS \"a\", t.b, \
              (SELECT max(x) AS \"max\" FROM u) AS \"max\", CASE WHEN a THEN 1 END AS \"case\" FROM t"
         );

@@ -64,6 +64,12 @@ impl Parameters {
         self.client
     }
 
+    /// One more parameter after all others; its number, counted from 0.
+    pub fn add(&mut self, data_type: DataType) -> usize {
+        self.types.push(Some(data_type.arrow()));
+        self.types.len() - 1
+    }
+
     /// The fields that DataFusion's planner wants.
     pub fn fields(&self) -> Vec<Option<FieldRef>> {
         let field = |t: &ArrowType| Arc::new(Field::new("", t.clone(), true));
@@ -115,19 +121,16 @@ impl Parameters {
         string && bounded
     }
 
-    /// What nobody knows is text.
-    pub fn default_to_text(&mut self) -> bool {
+    /// What nobody knows of these parameters is text.
+    pub fn default_to_text(&mut self, mentioned: &[usize]) -> bool {
         let mut changed = false;
-        for slot in self.types.iter_mut().filter(|slot| slot.is_none()) {
-            *slot = Some(ArrowType::Utf8View);
-            changed = true;
+        for index in mentioned {
+            if let Some(slot @ None) = self.types.get_mut(*index) {
+                *slot = Some(ArrowType::Utf8View);
+                changed = true;
+            }
         }
         changed
-    }
-
-    /// Whether all types are known.
-    pub fn is_complete(&self) -> bool {
-        self.types.iter().all(Option::is_some)
     }
 
     /// All types; text where unknown.

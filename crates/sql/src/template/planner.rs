@@ -161,8 +161,7 @@ pub fn describe(plan: &LogicalPlan) -> (Arc<[ColumnDescription]>, Arc<[OutputCol
         let name: Arc<str> = visible_name(field.name()).into();
         let origin = origin(plan, i);
         let arrow = field.data_type();
-        let data_type =
-            origin.as_ref().map_or_else(|| types::from_arrow(arrow), |o| o.data_type);
+        let data_type = origin.as_ref().map_or_else(|| types::from_arrow(arrow), |o| o.data_type);
         let computed = origin.is_none();
         let description = ColumnDescription {
             name: name.clone(),

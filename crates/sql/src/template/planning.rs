@@ -1,5 +1,6 @@
 //! DataFusion's part: a statement with parameters in, an analyzed and optimized logical plan out.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::common::{DFSchema, DataFusionError, Result};
@@ -8,10 +9,12 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
-use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Query, Statement};
+use datafusion::sql::sqlparser::ast::{
+    Expr as SqlExpr, Query, Statement, Value, ValueWithSpan, Visit, Visitor,
+};
 
 use super::infer::{infer, infer_expression};
-use super::parameters::Parameters;
+use super::parameters::{Parameters, placeholder_index};
 use crate::catalog::{Catalog, Names};
 
 /// Rounds of planning in which types of parameters may still be learnt.
@@ -54,7 +57,7 @@ impl Planning {
             let statement = Statement::Query(Box::new(query.clone()));
             planner.sql_statement_to_plan_with_context(statement, &mut context)
         };
-        let plan = settle(parameters, &mut once, infer)?;
+        let plan = settle(parameters, &mentioned(query), &mut once, infer)?;
         crate::dialect::rewrite_casts(plan)
     }
 
@@ -75,7 +78,7 @@ impl Planning {
         let infer = |planned: &Expr, parameters: &mut Parameters| {
             infer_expression(planned, schema, wanted, parameters)
         };
-        settle(parameters, &mut once, infer)
+        settle(parameters, &mentioned(expr), &mut once, infer)
     }
 
     /// Coerces and simplifies an expression.
@@ -100,9 +103,29 @@ fn context(parameters: &Parameters) -> PlannerContext {
     PlannerContext::new().with_prepare_param_data_types(parameters.fields())
 }
 
+/// The parameters that a piece of a statement mentions, counted from 0.
+fn mentioned<T: Visit>(node: &T) -> Vec<usize> {
+    struct Finder(Vec<usize>);
+    impl Visitor for Finder {
+        type Break = ();
+        fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
+            if let Value::Placeholder(id) = &value.value
+                && let Ok(index) = placeholder_index(id)
+            {
+                self.0.push(index);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut finder = Finder(Vec::new());
+    let _ = node.visit(&mut finder);
+    finder.0
+}
+
 /// Plans again and again until nothing new is learnt about the parameters; what stays unknown is text.
 fn settle<P>(
     parameters: &mut Parameters,
+    mentioned: &[usize],
     plan: &mut dyn FnMut(&Parameters) -> Result<P>,
     infer: impl Fn(&P, &mut Parameters) -> Result<bool>,
 ) -> Result<P> {
@@ -110,16 +133,14 @@ fn settle<P>(
         let planned = match plan(parameters) {
             Ok(planned) => planned,
             // A parameter of unknown type may be what the planner stumbled over.
-            Err(error) if parameters.is_complete() => return Err(error),
-            Err(_) => {
-                parameters.default_to_text();
+            Err(error) => {
+                if !parameters.default_to_text(mentioned) {
+                    return Err(error);
+                }
                 continue;
             }
         };
-        if infer(&planned, parameters)? {
-            continue;
-        }
-        if !parameters.default_to_text() {
+        if !infer(&planned, parameters)? && !parameters.default_to_text(mentioned) {
             return Ok(planned);
         }
     }

@@ -1,0 +1,15 @@
+//! One query alone on a snapshot, through DataFusion: the fallback of the global plan, and the oracle of its tests.
+//!
+//! In come an optimized plan, parameter values and what to read (a snapshot, perhaps under a transaction's own
+//! changes); out come answers batch by batch. Called by `session` and by tests. It shares no operator with the
+//! engine, only storage.
+
+mod exact;
+mod overlay;
+mod run;
+mod scan;
+mod table;
+
+pub use exact::to_exact;
+pub use overlay::Overlay;
+pub use run::{Answers, Reading, collect, run};

@@ -1,0 +1,170 @@
+//! Parameters in, physical plan, answers out.
+
+use std::any::Any;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DataFusionError, ScalarValue};
+use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
+use datafusion::physical_plan::execute_stream;
+use engine::heartbeat::{Answer, AnswerPart};
+use engine::plan::OutputColumn;
+use engine::storage::{Snapshot, Store};
+use engine::types::{DataType, Error, Result, SqlState, Value, array_from_values};
+use futures::{Stream, StreamExt, TryStreamExt};
+
+use super::overlay::Overlay;
+use super::table::{SnapshotTable, fields_of};
+use super::to_exact;
+use crate::catalog::TableRelation;
+use crate::catalog::system::SystemRelation;
+use crate::template::{QueryTemplate, fault, placeholder_index};
+
+/// What a query reads.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The tables.
+    pub store: Arc<Store>,
+    /// At this version.
+    pub snapshot: Snapshot,
+    /// Under the transaction's own changes.
+    pub overlay: Option<Arc<Overlay>>,
+    /// Set by the client's cancel: 57014.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+/// Answers, batch by batch.
+pub type Answers = Pin<Box<dyn Stream<Item = Result<Answer>> + Send>>;
+
+/// Runs a query alone.
+pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) -> Result<Answers> {
+    let faulty = |error: DataFusionError| fault(&error, None);
+    let plan = bind(template, values, reading).map_err(faulty)?;
+    let state = template.planning.state();
+    let physical = state.query_planner().create_physical_plan(&plan, state).await;
+    let stream = execute_stream(physical.map_err(faulty)?, state.task_ctx()).map_err(faulty)?;
+    let output = template.output.clone();
+    let cancelled = reading.cancelled.clone();
+    let answers = stream.map(move |batch| {
+        if cancelled.load(Ordering::Relaxed) {
+            let message = "canceling statement due to user request";
+            return Err(Error::new(SqlState::QueryCanceled, message));
+        }
+        batch.and_then(|batch| answer(&batch, &output)).map_err(|error| fault(&error, None))
+    });
+    Ok(Box::pin(answers))
+}
+
+/// Runs a query alone; all its rows at once.
+pub async fn collect(
+    template: &QueryTemplate,
+    values: &[Value],
+    reading: &Reading,
+) -> Result<Answer> {
+    let answers: Vec<Answer> = run(template, values, reading).await?.try_collect().await?;
+    let parts = answers.into_iter().flat_map(|answer| answer.parts).collect();
+    Ok(Answer { output: template.output.clone(), parts })
+}
+
+fn answer(batch: &RecordBatch, output: &Arc<[OutputColumn]>) -> datafusion::common::Result<Answer> {
+    use datafusion::arrow::array::RecordBatchOptions;
+    use datafusion::arrow::datatypes::{Field, Schema};
+    let fields = output.iter().map(|c| Field::new(&*c.name, c.data_type.arrow(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let columns = batch.columns().iter().zip(output.iter());
+    let columns = columns.map(|(array, column)| to_exact(array, &column.data_type.arrow()));
+    let columns = columns.collect::<datafusion::common::Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
+    Ok(Answer { output: output.clone(), parts: vec![AnswerPart::Alone(batch)] })
+}
+
+/// The plan with values for its parameters and tables at the snapshot.
+fn bind(
+    template: &QueryTemplate,
+    values: &[Value],
+    reading: &Reading,
+) -> datafusion::common::Result<LogicalPlan> {
+    let literals: Vec<ScalarValue> = template
+        .parameters
+        .iter()
+        .zip(values)
+        .map(|(data_type, value)| scalar_value(*data_type, value))
+        .collect::<datafusion::common::Result<_>>()?;
+    let plan = template.plan.clone();
+    let bound = plan.transform_down_with_subqueries(|node| {
+        let node = node.map_expressions(|expr| bind_expression(expr, &literals))?;
+        node.transform_data(|node| match node {
+            LogicalPlan::TableScan(scan) => bind_scan(scan, reading),
+            other => Ok(Transformed::no(other)),
+        })
+    })?;
+    Ok(bound.data)
+}
+
+fn scalar_value(data_type: DataType, value: &Value) -> datafusion::common::Result<ScalarValue> {
+    let array = array_from_values(data_type, std::iter::once(value.borrow()));
+    ScalarValue::try_from_array(&array, 0)
+}
+
+fn bind_expression(
+    expr: Expr,
+    literals: &[ScalarValue],
+) -> datafusion::common::Result<Transformed<Expr>> {
+    use datafusion::common::tree_node::TreeNode;
+    expr.transform_up(|expr| {
+        let Expr::Placeholder(placeholder) = &expr else { return Ok(Transformed::no(expr)) };
+        let index = placeholder_index(&placeholder.id)
+            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let value = literals.get(index).ok_or_else(|| {
+            let message = format!("there is no parameter {}", placeholder.id);
+            let error = Error::new(SqlState::UndefinedParameter, message);
+            DataFusionError::External(Box::new(error))
+        })?;
+        let wanted = placeholder.field.as_ref().map(|field| field.data_type());
+        let value = match wanted {
+            Some(wanted) => value.cast_to(wanted)?,
+            None => value.clone(),
+        };
+        Ok(Transformed::yes(Expr::Literal(value, None)))
+    })
+}
+
+fn bind_scan(
+    scan: TableScan,
+    reading: &Reading,
+) -> datafusion::common::Result<Transformed<LogicalPlan>> {
+    let source = scan.source.as_ref() as &dyn Any;
+    let bound: Arc<dyn TableSource> = if let Some(relation) = source.downcast_ref::<TableRelation>()
+    {
+        stored(relation, reading)?
+    } else if let Some(system) = source.downcast_ref::<SystemRelation>() {
+        let rows = system.table.rows()?;
+        provider_as_source(Arc::new(MemTable::try_new(rows.schema(), vec![vec![rows]])?))
+    } else {
+        return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+    };
+    Ok(Transformed::yes(LogicalPlan::TableScan(TableScan { source: bound, ..scan })))
+}
+
+fn stored(
+    relation: &TableRelation,
+    reading: &Reading,
+) -> datafusion::common::Result<Arc<dyn TableSource>> {
+    let table = reading.store.table(relation.table.id).ok_or_else(|| {
+        let message = format!("relation \"{}\" does not exist", relation.table.name);
+        DataFusionError::External(Box::new(Error::new(SqlState::UndefinedTable, message)))
+    })?;
+    let overlay = reading.overlay.as_ref().and_then(|o| o.table(relation.table.id));
+    Ok(provider_as_source(Arc::new(SnapshotTable {
+        view: table.view(reading.snapshot.version()),
+        snapshot: reading.snapshot.clone(),
+        overlay: overlay.cloned(),
+        fields: fields_of(relation),
+        schema: relation.arrow.clone(),
+    })))
+}

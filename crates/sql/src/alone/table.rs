@@ -1,0 +1,161 @@
+//! A stored table as DataFusion's executor reads it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType,
+};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::streaming::StreamingTableExec;
+use engine::storage::{Snapshot, TableView};
+use engine::types::{IndexId, Value};
+
+use super::overlay::TableOverlay;
+use super::scan::{Field, Scan};
+use crate::catalog::{TableRelation, types::from_arrow};
+
+/// A table at a version.
+#[derive(Debug)]
+pub struct SnapshotTable {
+    /// The table.
+    pub view: Arc<TableView>,
+    /// Keeps the versions that the view sees.
+    pub snapshot: Snapshot,
+    /// The transaction's own changes.
+    pub overlay: Option<Arc<TableOverlay>>,
+    /// Its columns and hidden columns as planned.
+    pub fields: Vec<Field>,
+    /// The same for Arrow.
+    pub schema: SchemaRef,
+}
+
+/// The columns of a relation as a scan puts them out.
+pub fn fields_of(relation: &TableRelation) -> Vec<Field> {
+    let mut fields: Vec<Field> =
+        relation.columns.iter().map(|column| Field::Column(*column)).collect();
+    if relation.is_hidden() {
+        fields.extend([Field::RowId, Field::RowVersion]);
+    }
+    fields
+}
+
+#[async_trait]
+impl TableProvider for SnapshotTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters.iter().map(|filter| crate::catalog::pushdown(filter)).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let all: Vec<usize> = (0..self.fields.len()).collect();
+        let wanted = projection.unwrap_or(&all);
+        let mut read = wanted.clone();
+        for column in filters.iter().flat_map(Expr::column_refs) {
+            let position = self.schema.index_of(&column.name)?;
+            if !read.contains(&position) {
+                read.push(position);
+            }
+        }
+        let schema = Arc::new(self.schema.project(&read)?);
+        let scan = Scan {
+            view: self.view.clone(),
+            snapshot: self.snapshot.clone(),
+            overlay: self.overlay.clone(),
+            fields: read.iter().map(|position| self.fields[*position]).collect(),
+            schema: schema.clone(),
+            probe: self.probe(filters),
+        };
+        let source = StreamingTableExec::try_new(
+            schema.clone(),
+            vec![Arc::new(scan)],
+            None,
+            [],
+            false,
+            None,
+        );
+        let mut plan: Arc<dyn ExecutionPlan> = Arc::new(source?);
+        if let Some(filter) = conjunction(filters.to_vec().into_iter().map(unqualified)) {
+            let filter =
+                state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;
+            plan = Arc::new(FilterExec::try_new(filter, plan)?);
+        }
+        if read.len() == wanted.len() {
+            return Ok(plan);
+        }
+        let columns = (0..wanted.len()).map(|i| {
+            let name = schema.field(i).name().clone();
+            (Arc::new(Column::new(&name, i)) as Arc<dyn PhysicalExpr>, name)
+        });
+        let columns: Vec<_> = columns.collect();
+        Ok(Arc::new(ProjectionExec::try_new(columns, plan)?))
+    }
+}
+
+fn unqualified(expr: Expr) -> Expr {
+    use datafusion::common::tree_node::{Transformed, TreeNode};
+    let plain = expr.clone().transform(|expr| {
+        Ok(match expr {
+            Expr::Column(column) => {
+                Transformed::yes(Expr::Column(datafusion::common::Column::from_name(column.name)))
+            }
+            other => Transformed::no(other),
+        })
+    });
+    plain.map_or(expr, |plain| plain.data)
+}
+
+impl SnapshotTable {
+    /// An index whose whole key the filters fix.
+    fn probe(&self, filters: &[Expr]) -> Option<(IndexId, Vec<Value>)> {
+        let fixed: Vec<(&str, &ScalarValue)> = filters.iter().filter_map(equality).collect();
+        let table = self.view.schema();
+        table.indexes.iter().find_map(|index| {
+            let key = index.columns.iter().map(|id| {
+                let column = &table.columns[id.index()];
+                let (_, value) = fixed.iter().find(|(name, _)| *name == &*column.name)?;
+                let same = value.data_type() == column.data_type.arrow();
+                let array = value.to_array().ok().filter(|_| same && !value.is_null())?;
+                debug_assert_eq!(from_arrow(array.data_type()).arrow(), *array.data_type());
+                Some(engine::types::array_cell(&array, 0).to_owned())
+            });
+            Some((index.id, key.collect::<Option<Vec<_>>>()?))
+        })
+    }
+}
+
+/// `column = literal`
+fn equality(filter: &Expr) -> Option<(&str, &ScalarValue)> {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = filter else {
+        return None;
+    };
+    match (&**left, &**right) {
+        (Expr::Column(column), Expr::Literal(value, _))
+        | (Expr::Literal(value, _), Expr::Column(column)) => Some((&column.name, value)),
+        _ => None,
+    }
+}
