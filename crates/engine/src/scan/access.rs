@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::pattern::{Pattern, PatternShape};
 use super::selectivity::point_selectivity;
+use crate::query_set::ColumnOrigin;
 use crate::storage::{ColumnStatistics, TableStatistics};
 use crate::types::{
     ColumnId, Comparison, DataType, IndexId, IndexKind, IndexSchema, Predicate, Scalar,
@@ -37,6 +38,9 @@ pub struct TableAccess {
     pub parameter_types: Arc<[DataType]>,
     pub(super) path: Option<IndexPath>,
     pub(super) statistics: Arc<TableStatistics>,
+    /// All columns of the table, as output columns and by type.
+    pub(super) columns: Arc<[ColumnOrigin]>,
+    pub(super) types: Arc<[DataType]>,
     estimate: Estimate,
 }
 
@@ -84,7 +88,8 @@ impl TableAccess {
             scan_cost: rows * predicates.iter().map(predicate_cost).sum::<f64>().max(SCAN_COST),
         };
         let statistics = Arc::new(statistics.clone());
-        TableAccess { predicates, parameter_types, path, statistics, estimate }
+        let (columns, types) = table_columns(schema);
+        TableAccess { predicates, parameter_types, path, statistics, columns, types, estimate }
     }
 
     /// Nanoseconds to fetch so many rows through an index.
@@ -106,6 +111,14 @@ impl TableAccess {
     pub fn index(&self) -> Option<(IndexId, &str)> {
         self.path.as_ref().map(|path| (path.index, &*path.name))
     }
+}
+
+/// All columns of a table, as output columns and by type.
+pub(super) fn table_columns(schema: &TableSchema) -> (Arc<[ColumnOrigin]>, Arc<[DataType]>) {
+    let columns = 0..schema.columns.len() as u32;
+    let origin = |column| ColumnOrigin::Source { source: 0, column: ColumnId(column) };
+    let types = schema.columns.iter().map(|column| column.data_type);
+    (columns.map(origin).collect(), types.collect())
 }
 
 fn predicate_cost(predicate: &Predicate) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::access::TableAccess;
+use super::access::{TableAccess, table_columns};
 use super::clock_scan::{Query, ScanBatch};
 use super::conjunction::{BoundParameters, Conjunction};
 use super::decision::{Decision, Undecided, decide, scan_cost};
@@ -11,7 +11,7 @@ use super::selectivity::{filter_selectivity, pattern_selectivity};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
 use crate::storage::{TableStatistics, TableView};
 use crate::transaction::Parameters;
-use crate::types::{ChunkId, ColumnId, DataType, Error, Location, Result, Slot, Value};
+use crate::types::{ChunkId, DataType, Error, Location, Result, Slot, Value};
 
 /// What one activation wants of the table.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ struct Riders {
 /// Rows with their query sets, and who failed on the way.
 #[derive(Debug)]
 pub struct ScanOutput {
-    /// Output columns are all columns of the table by [`ColumnId`].
+    /// Output columns are all columns of the table, by column id.
     pub tuples: Tuples,
     /// Slots that failed; they may linger in the sets.
     pub errors: Vec<(Slot, Error)>,
@@ -68,11 +68,16 @@ struct Bound {
 impl TableBatch {
     /// Binds parameters, decides who probes and who rides, and builds the predicate indexes.
     pub fn new(view: Arc<TableView>, sets: &Arc<SetTable>, requests: &[Request<'_>]) -> TableBatch {
-        let columns = 0..view.schema().columns.len() as u32;
-        let origin = |column| ColumnOrigin::Source { source: 0, column: ColumnId(column) };
+        // A table that has got further columns since the template was made is described anew.
+        let known = requests.first().map(|request| request.access);
+        let known = known.filter(|access| access.types.len() == view.schema().columns.len());
+        let (columns, types) = match known {
+            Some(access) => (access.columns.clone(), access.types.clone()),
+            None => table_columns(view.schema()),
+        };
         let mut batch = TableBatch {
-            types: view.schema().columns.iter().map(|column| column.data_type).collect(),
-            columns: columns.map(origin).collect(),
+            types,
+            columns,
             sets: sets.clone(),
             probes: Vec::new(),
             scan: None,

@@ -17,7 +17,7 @@ use super::index::{ColumnIndex, PatternIndex};
 use super::optimizer::{self, Attribute, Pick};
 use super::row_test::{ChunkReader, RowTest, expression_holds, select_all};
 use super::rows::Rows;
-use crate::query_set::{QuerySets, SetId, SetTable, words};
+use crate::query_set::{QuerySets, SetId, SetTable, SlotBuckets, words};
 use crate::storage::{Chunk, ColumnSlice, TableStatistics, TableView};
 use crate::types::{
     ChunkId, ColumnId, DataType, Error, Expression, Location, Predicate, Result, Slot, Value,
@@ -312,27 +312,29 @@ impl ScanBatch {
             return ChunkRows { rows, sets, errors };
         }
         let open = sets.restrict(self.residual_slots, rows.len(), &self.sets);
-        let buckets = open.expand(rows.len(), &self.sets);
+        let candidates = Candidates::new(&open, rows.len(), &self.sets);
         let mut passed: Vec<(Slot, Vec<u32>)> = Vec::new();
-        for (slot, positions) in buckets.iter() {
-            let candidates: Vec<u32> = positions.iter().map(|&at| rows[at as usize]).collect();
+        candidates.for_each(&self.sets, |slot, positions| {
+            let own: Option<Vec<u32>> =
+                positions.map(|at| at.iter().map(|&at| rows[at as usize]).collect());
+            let asked = own.as_deref().unwrap_or(&rows);
             let residual = &self.residuals[slot.index()];
             let parameters = residual.parameters();
-            match select_all(&residual.tests, reader, parameters, Rows::Some(&candidates)) {
-                Ok(selected) => passed.push((slot, selected.unwrap_or(candidates))),
+            match select_all(&residual.tests, reader, parameters, Rows::Some(asked)) {
+                Ok(selected) => passed.push((slot, selected.unwrap_or_else(|| asked.to_vec()))),
                 Err(error) => errors.push((slot, error)),
             }
-        }
+        });
         self.apply_expressions(reader, &mut passed, &mut errors);
         let settled = QuerySets::Uniform(self.residual_slots);
         let mut bitmaps =
             sets.difference(&settled, rows.len(), &self.sets).bitmaps(rows.len(), &self.sets);
         let width = self.sets.word_count();
         for (slot, selected) in &passed {
-            // What was selected is a part of the bucket, in the same order.
-            let mut positions = buckets.rows(*slot).iter().map(|&at| at as usize);
+            // What was selected is a part of the candidates, in the same order.
+            let mut next = 0;
             for row in selected {
-                let at = positions.find(|&at| rows[at] == *row).expect("it was a candidate");
+                let at = candidates.find(*slot, &mut next, |at| rows[at] == *row);
                 words::insert(&mut bitmaps[at * width..][..width], *slot);
             }
         }
@@ -413,6 +415,47 @@ impl ScanBatch {
     }
 }
 
+/// The rows that each slot is still to be asked about.
+enum Candidates {
+    /// The same rows for all of these: nothing to bucket.
+    Everything(SetId),
+    /// By slot.
+    Buckets(SlotBuckets),
+}
+
+impl Candidates {
+    fn new(sets: &QuerySets, rows: usize, table: &SetTable) -> Candidates {
+        match sets {
+            QuerySets::Uniform(set) => Candidates::Everything(*set),
+            _ => Candidates::Buckets(sets.expand(rows, table)),
+        }
+    }
+
+    /// Calls `visit` with each slot and the positions of its rows; `None` for all rows.
+    fn for_each(&self, table: &SetTable, mut visit: impl FnMut(Slot, Option<&[u32]>)) {
+        match self {
+            Candidates::Everything(set) => table.for_each(*set, |slot| visit(slot, None)),
+            Candidates::Buckets(buckets) => {
+                buckets.iter().for_each(|(slot, positions)| visit(slot, Some(positions)));
+            }
+        }
+    }
+
+    /// The position of the slot's next row, from its `next` candidate on, for which `is` holds.
+    fn find(&self, slot: Slot, next: &mut usize, is: impl Fn(usize) -> bool) -> usize {
+        loop {
+            let at = match self {
+                Candidates::Everything(_) => *next,
+                Candidates::Buckets(buckets) => buckets.rows(slot)[*next] as usize,
+            };
+            *next += 1;
+            if is(at) {
+                return at;
+            }
+        }
+    }
+}
+
 impl ChunkRows {
     fn none() -> ChunkRows {
         ChunkRows { rows: Vec::new(), sets: QuerySets::none(), errors: Vec::new() }
@@ -435,7 +478,8 @@ fn build_index(
             (*slot, first.expect("picked slots have a pattern there").1.clone())
         };
         let patterns = pick.slots.iter().map(pattern).collect();
-        return ColumnIndex::Patterns(PatternIndex::new(patterns, &others, sets));
+        let index = PatternIndex::new(patterns, &others, sets);
+        return ColumnIndex::Patterns(Box::new(index));
     }
     let filter = |slot: &Slot| -> (Slot, &ColumnFilter) {
         let own = &conjunctions[slot.index()].filters;

@@ -138,27 +138,25 @@ fn and(
 impl ColumnFilter {
     /// Keys in both.
     pub fn intersect(&self, other: &ColumnFilter) -> ColumnFilter {
-        self.merge(other, KeySet::intersect, KeySet::intersect, KeySet::intersect)
+        self.combine(other, |a, b| a && b)
     }
 
     /// Keys in either.
     pub fn union(&self, other: &ColumnFilter) -> ColumnFilter {
-        self.merge(other, KeySet::union, KeySet::union, KeySet::union)
+        self.combine(other, |a, b| a || b)
     }
 
-    fn merge(
-        &self,
-        other: &ColumnFilter,
-        narrow: fn(&KeySet<i64>, &KeySet<i64>) -> KeySet<i64>,
-        wide: fn(&KeySet<i128>, &KeySet<i128>) -> KeySet<i128>,
-        bytes: fn(&KeySet<Box<[u8]>>, &KeySet<Box<[u8]>>) -> KeySet<Box<[u8]>>,
-    ) -> ColumnFilter {
+    fn combine(&self, other: &ColumnFilter, keep: fn(bool, bool) -> bool) -> ColumnFilter {
         match (self, other) {
             (ColumnFilter::Narrow(a), ColumnFilter::Narrow(b)) => {
-                ColumnFilter::Narrow(narrow(a, b))
+                ColumnFilter::Narrow(a.combine(b, keep))
             }
-            (ColumnFilter::Wide(a), ColumnFilter::Wide(b)) => ColumnFilter::Wide(wide(a, b)),
-            (ColumnFilter::Bytes(a), ColumnFilter::Bytes(b)) => ColumnFilter::Bytes(bytes(a, b)),
+            (ColumnFilter::Wide(a), ColumnFilter::Wide(b)) => {
+                ColumnFilter::Wide(a.combine(b, keep))
+            }
+            (ColumnFilter::Bytes(a), ColumnFilter::Bytes(b)) => {
+                ColumnFilter::Bytes(a.combine(b, keep))
+            }
             _ => unreachable!("filters of one column have one kind"),
         }
     }

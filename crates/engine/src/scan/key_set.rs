@@ -133,12 +133,12 @@ impl<K: Key> KeySet<K> {
 
     /// Keys in both.
     pub fn intersect(&self, other: &KeySet<K>) -> KeySet<K> {
-        self.merge(other, |a, b| a && b)
+        self.combine(other, |a, b| a && b)
     }
 
     /// Keys in either.
     pub fn union(&self, other: &KeySet<K>) -> KeySet<K> {
-        self.merge(other, |a, b| a || b)
+        self.combine(other, |a, b| a || b)
     }
 
     /// The union of many sets.
@@ -151,7 +151,8 @@ impl<K: Key> KeySet<K> {
         sets.pop().unwrap_or_else(KeySet::none)
     }
 
-    fn merge(&self, other: &KeySet<K>, keep: fn(bool, bool) -> bool) -> KeySet<K> {
+    /// Keys for which `keep` says so, given whether each set has them; `keep(false, false)` is false.
+    pub fn combine(&self, other: &KeySet<K>, keep: fn(bool, bool) -> bool) -> KeySet<K> {
         let (mut a, mut b) = (self.cuts.iter().peekable(), other.cuts.iter().peekable());
         let (mut in_a, mut in_b, mut inside) = (false, false, false);
         let mut cuts = Vec::new();

@@ -15,7 +15,7 @@ use crate::types::{ChunkId, ColumnId, DataType, Expression, Location, Predicate,
 #[derive(Debug)]
 pub enum RowTest {
     /// Keys or a pattern on one column.
-    Column(ColumnKernel),
+    Column(Box<ColumnKernel>),
     /// Any of these conjunctions.
     Any(Vec<Vec<RowTest>>),
     /// An expression over columns and parameters.
@@ -70,7 +70,7 @@ impl RowTest {
 
     /// A test on one column.
     pub fn of_column(column: usize, test: ColumnTest, rows: usize) -> RowTest {
-        RowTest::Column(ColumnKernel::new(ColumnId(column as u32), test, rows))
+        RowTest::Column(Box::new(ColumnKernel::new(ColumnId(column as u32), test, rows)))
     }
 
     /// Appends the rows that qualify.

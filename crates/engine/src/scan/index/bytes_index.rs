@@ -14,17 +14,24 @@ use crate::storage::{ColumnSlice, Dictionary};
 #[derive(Debug)]
 pub struct BytesIndex {
     keys: KeyIndex<Box<[u8]>>,
-    /// Where the index consists of single keys: these, and the set of all others.
-    points: Option<(HashMap<Box<[u8]>, SetId, FixedState>, SetId)>,
+    points: Option<Points>,
     /// The set of each dictionary code, made when the first chunk with codes comes.
     codes: OnceLock<Vec<SetId>>,
+}
+
+/// An index that consists of single keys: these, and the set of all others.
+#[derive(Debug)]
+struct Points {
+    sets: HashMap<Box<[u8]>, SetId, FixedState>,
+    gap: SetId,
 }
 
 impl BytesIndex {
     /// An index over these bounds.
     pub fn new(keys: KeyIndex<Box<[u8]>>) -> BytesIndex {
-        let points = keys.as_points().map(|(points, gap)| {
-            (points.into_iter().map(|(key, set)| (key.clone(), set)).collect(), gap)
+        let points = keys.as_points().map(|(points, gap)| Points {
+            sets: points.into_iter().map(|(key, set)| (key.clone(), set)).collect(),
+            gap,
         });
         BytesIndex { keys, points, codes: OnceLock::new() }
     }
@@ -43,7 +50,7 @@ impl BytesIndex {
     #[inline]
     pub fn find(&self, bytes: &[u8]) -> SetId {
         match &self.points {
-            Some((points, gap)) => points.get(bytes).copied().unwrap_or(*gap),
+            Some(points) => points.sets.get(bytes).copied().unwrap_or(points.gap),
             None => self.keys.find_by(|bound| &**bound <= bytes),
         }
     }
@@ -66,12 +73,12 @@ impl BytesIndex {
     /// The set of every dictionary code: for single keys only these are looked up, whatever its size.
     fn evaluate(&self, dictionary: &Dictionary) -> Vec<SetId> {
         let codes = dictionary.len();
-        let Some((points, gap)) = &self.points else {
+        let Some(points) = &self.points else {
             let find = |code| self.find(dictionary.get(code).as_bytes());
             return (0..codes as u32).map(find).collect();
         };
-        let mut sets = vec![*gap; codes];
-        for (key, set) in points {
+        let mut sets = vec![points.gap; codes];
+        for (key, set) in &points.sets {
             let text = std::str::from_utf8(key).ok();
             let code = text.and_then(|text| dictionary.code(text));
             if let Some(place) = code.and_then(|code| sets.get_mut(code as usize)) {

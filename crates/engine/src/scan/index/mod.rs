@@ -34,7 +34,7 @@ pub enum ColumnIndex {
     /// Key sets over bytes.
     Bytes(BytesIndex),
     /// LIKE patterns.
-    Patterns(PatternIndex),
+    Patterns(Box<PatternIndex>),
 }
 
 impl ColumnIndex {
