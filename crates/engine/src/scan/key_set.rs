@@ -131,11 +131,6 @@ impl<K: Key> KeySet<K> {
         KeySet { cuts: self.cuts, nulls: false }
     }
 
-    /// Keys in both.
-    pub fn intersect(&self, other: &KeySet<K>) -> KeySet<K> {
-        self.combine(other, |a, b| a && b)
-    }
-
     /// Keys in either.
     pub fn union(&self, other: &KeySet<K>) -> KeySet<K> {
         self.combine(other, |a, b| a || b)
@@ -195,6 +190,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn both(a: &KeySet<i64>, b: &KeySet<i64>) -> KeySet<i64> {
+        a.combine(b, |a, b| a && b)
+    }
+
     fn set() -> impl Strategy<Value = KeySet<i64>> {
         let key = prop_oneof![-6i64..6, Just(i64::MIN), Just(i64::MAX)];
         let leaf = (key.clone(), key, 0..4).prop_map(|(a, b, kind)| match kind {
@@ -205,7 +204,7 @@ mod tests {
         });
         leaf.prop_recursive(3, 8, 2, |inner| {
             (inner.clone(), inner, any::<bool>())
-                .prop_map(|(a, b, and)| if and { a.intersect(&b) } else { a.union(&b) })
+                .prop_map(|(a, b, and)| if and { both(&a, &b) } else { a.union(&b) })
         })
     }
 
@@ -214,7 +213,7 @@ mod tests {
         fn sets_behave_like_sets(a in set(), b in set()) {
             for key in (-7..7).chain([i64::MIN, i64::MIN + 1, i64::MAX - 1, i64::MAX]) {
                 let (x, y) = (a.contains(&key), b.contains(&key));
-                prop_assert_eq!(a.intersect(&b).contains(&key), x && y);
+                prop_assert_eq!(both(&a, &b).contains(&key), x && y);
                 prop_assert_eq!(a.union(&b).contains(&key), x || y);
                 prop_assert_eq!(a.clone().complement().contains(&key), !x);
             }
