@@ -131,7 +131,7 @@ fn updates(engine: &Engine, plan: &Arc<WritePlan>, count: i32, seed: &mut u32) {
         engine.write(
             plan.clone(),
             Box::new([Value::Integer(id), Value::Integer(1)]),
-            Box::new(move |outcome| drop(sender.send(outcome.expect("succeeds").rows))),
+            Box::new(move |outcome| _ = sender.send(outcome.expect("succeeds").rows)),
         );
     }
     drop(sender);

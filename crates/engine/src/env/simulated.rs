@@ -158,7 +158,7 @@ fn keep_some_sectors(bytes: &mut Vec<u8>, offset: u64, write: &[u8], randomness:
         let kept = match fate {
             0 => false,
             1 => true,
-            _ => randomness.next() % 2 == 0,
+            _ => randomness.next().is_multiple_of(2),
         };
         if kept {
             write_into(bytes, offset + at as u64, &write[at..end]);

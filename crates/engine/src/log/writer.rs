@@ -133,6 +133,9 @@ impl LogWriter {
         })
     }
 
+    /// Bytes of an empty record.
+    pub const EMPTY_RECORD: usize = RECORD_HEADER;
+
     /// An empty record to encode operations into.
     pub fn start_record(mut buffer: Vec<u8>) -> Vec<u8> {
         buffer.clear();

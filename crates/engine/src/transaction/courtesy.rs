@@ -52,6 +52,8 @@ pub(crate) struct Exposed {
     holder: Option<Holder>,
     /// Since when it waits for somebody else's hold.
     waiting_since: Option<Duration>,
+    /// The write that was on its way when the last hold was taken, until it is over.
+    pub(crate) write_ahead: Option<u64>,
 }
 
 #[derive(Debug)]

@@ -88,21 +88,22 @@ impl WriteSet {
             out.extend(self.rows(table).filter(|(_, row)| has_key(row, columns, key)).map(|r| r.0));
             return;
         }
-        let index = self.cover(table, columns);
+        let position = self.cover(table, columns);
+        let index = &self.keys.indexes[position];
         let Some(candidates) = index.rows.get(&hash_key(key.iter().copied())) else { return };
-        let candidates = candidates.clone();
         let first = out.len();
         for id in candidates {
-            if let super::Overlay::Row(row) = self.lookup(table, id)
+            if let super::Overlay::Row(row) = self.lookup(table, *id)
                 && has_key(row, columns, key)
-                && !out[first..].contains(&id)
+                && !out[first..].contains(id)
             {
-                out.push(id);
+                out.push(*id);
             }
         }
     }
 
-    fn cover(&mut self, table: TableId, columns: &[ColumnId]) -> &KeyIndex {
+    /// Brings the index over these columns up to date, making it if there is none; gives its position.
+    fn cover(&mut self, table: TableId, columns: &[ColumnId]) -> usize {
         let mut keys = std::mem::take(&mut self.keys);
         let found = keys.indexes.iter().position(|i| i.table == table && i.columns == columns);
         let position = found.unwrap_or_else(|| {
@@ -116,7 +117,7 @@ impl WriteSet {
         }
         index.covered = self.len();
         self.keys = keys;
-        &self.keys.indexes[position]
+        position
     }
 }
 

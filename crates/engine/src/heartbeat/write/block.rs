@@ -80,7 +80,9 @@ impl Shared {
         if !self.courtesy.hold(&mut set.exposed, rows, now) {
             return Exposure::Wait(LOOK);
         }
-        self.between_writes();
+        if !self.write_is_over(&mut set.exposed.write_ahead) {
+            return Exposure::Wait(LOOK);
+        }
         let (relations, published) = (self.relations.load(), self.store.published());
         match rows.iter().any(|row| in_flight(&relations, *row, published)) {
             true => Exposure::Wait(LOOK),

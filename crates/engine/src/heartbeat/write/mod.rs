@@ -52,6 +52,9 @@ use turn::Writer;
 /// How often the thread looks whether a hold that somebody waits for has ended by itself.
 const LOOK: Duration = Duration::from_millis(1);
 
+/// How often a session looks whether a write is over before it sleeps: most take a few microseconds.
+const GLANCES: usize = 16;
+
 /// Takes writes and runs them in turns.
 #[derive(Debug)]
 pub(crate) struct WriteHeartbeat {
@@ -70,7 +73,7 @@ struct Shared {
     courtesy: Arc<Courtesy>,
     queue: Queue,
     writer: Mutex<Writer>,
-    /// Odd while a write is validated and applied; see [`Shared::between_writes`].
+    /// Odd while a write is validated and applied; see [`Shared::write_is_over`].
     writing: AtomicU64,
     /// A fault has left the log in doubt: nothing may be written any more.
     stopped: AtomicBool,
@@ -79,15 +82,20 @@ struct Shared {
 }
 
 impl Shared {
-    /// Waits until no write is between its check of holds and its application: whoever took a hold before now
-    /// has either stopped it or sees its changes as the newest.
-    fn between_writes(&self) {
-        let seen = self.writing.load(Ordering::SeqCst);
-        if seen % 2 == 1 {
-            while self.writing.load(Ordering::SeqCst) == seen {
-                std::thread::yield_now();
+    /// Whether the write that was between its check of holds and its application when `write_ahead` was first asked
+    /// for is over: whoever took a hold before has either stopped it or sees its changes as the newest.
+    fn write_is_over(&self, write_ahead: &mut Option<u64>) -> bool {
+        let seen = *write_ahead.get_or_insert_with(|| self.writing.load(Ordering::SeqCst));
+        let mut over = seen % 2 == 0;
+        for _ in 0..GLANCES {
+            over = over || self.writing.load(Ordering::SeqCst) != seen;
+            if over {
+                *write_ahead = None;
+                break;
             }
+            std::thread::yield_now();
         }
+        over
     }
 
     /// Runs turns on this thread until nothing waits, unless somebody else is at it: they will see what waits.
@@ -108,9 +116,9 @@ impl Shared {
         }
         let lead = self.data.is_none() && work.is_small();
         match self.queue.push(Request { work, receiver, patience: None }, !lead) {
-            Err(request) => (request.receiver)(Err(queue_full())),
-            Ok(()) if lead => self.run_turns(),
-            Ok(()) => {}
+            Some(refused) => (refused.receiver)(Err(queue_full())),
+            None if lead => self.run_turns(),
+            None => {}
         }
     }
 

@@ -79,10 +79,10 @@ impl Queue {
     }
 
     /// Adds a request; gives it back when the queue is full.
-    pub fn push(&self, request: Request, wake: bool) -> Result<(), Request> {
+    pub fn push(&self, request: Request, wake: bool) -> Option<Request> {
         let mut state = self.state.lock();
         if state.waiting.len() >= self.limit || state.stopping {
-            return Err(request);
+            return Some(request);
         }
         state.waiting.push_back(request);
         let sleeping = wake && std::mem::take(&mut state.sleeping);
@@ -90,7 +90,7 @@ impl Queue {
         if sleeping {
             self.wake.notify_one();
         }
-        Ok(())
+        None
     }
 
     /// Takes all that waits.

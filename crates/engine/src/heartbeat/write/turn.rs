@@ -295,7 +295,7 @@ impl Writer {
     fn has_place(&mut self, shared: &Shared, length: usize) -> Result<bool> {
         let Some(log) = &mut self.log else { return Ok(true) };
         let needed = self.record.bytes.len() + self.reservations.space();
-        let alone = length == LogWriter::start_record(Vec::new()).len();
+        let alone = length == LogWriter::EMPTY_RECORD;
         if log.fits(needed) && (alone || needed <= LARGEST_RECORD) {
             return Ok(true);
         }
@@ -391,9 +391,8 @@ impl Writer {
             self.record.bytes = LogWriter::start_record(std::mem::take(&mut self.record.bytes));
             return true;
         };
-        let empty = LogWriter::start_record(Vec::new()).len();
         self.reservations.encode(&mut self.record, false);
-        if self.record.bytes.len() == empty {
+        if self.record.bytes.len() == LogWriter::EMPTY_RECORD {
             return true;
         }
         let appended = if log.fits(self.record.bytes.len()) {

@@ -38,8 +38,8 @@ fn step(f: &Fixture, number: i32) -> Result<()> {
         }
         n if n % 11 == 10 => f.write(&delete_by_id(T), &[int(n / 2)]).map(drop),
         n if n % 5 == 4 => f.write(&add_to(T, false), &[int(n - 1), int(7)]).map(drop),
-        n if n == 25 || n == 40 => f.checkpoint().map(drop),
-        n if n == 33 => f.define(Definition::PutEntry { key: "k".into(), value: None }).map(drop),
+        25 | 40 => f.checkpoint().map(drop),
+        33 => f.define(Definition::PutEntry { key: "k".into(), value: None }).map(drop),
         n => {
             let name = Value::Text("x".repeat(n as usize % 5).into());
             f.write(&insert_into(T, None), &[int(n), int(n), name]).map(drop)

@@ -23,7 +23,7 @@ enum Statement {
 type Model = BTreeMap<i32, i32>;
 
 fn random(randomness: &SeededRandomness) -> Statement {
-    let mut below = |limit: u64| (randomness.next() % limit) as i32;
+    let below = |limit: u64| (randomness.next() % limit) as i32;
     match below(8) {
         0 | 1 => Statement::Insert(below(30), below(20)),
         2 => Statement::AddById(below(30), below(5)),
@@ -110,9 +110,10 @@ fn a_block_sees_and_commits_what_its_statements_do() {
         let randomness = SeededRandomness::new(seed + 1000);
         let (f, mut committed) = (Fixture::in_memory(), Model::new());
         for _ in 0..6 {
-            let isolation = match randomness.next() % 2 {
-                0 => Isolation::ReadCommitted,
-                _ => Isolation::RepeatableRead,
+            let isolation = if randomness.next().is_multiple_of(2) {
+                Isolation::ReadCommitted
+            } else {
+                Isolation::RepeatableRead
             };
             let (mut block, mut own) = (f.begin(isolation), committed.clone());
             let mut savepoint = (block.set.mark(), own.clone());
@@ -133,7 +134,7 @@ fn a_block_sees_and_commits_what_its_statements_do() {
                 let rows: Vec<(i32, i32)> = own.iter().map(|(id, v)| (*id, *v)).collect();
                 assert_eq!(block.rows(), rows, "seed {seed}");
             }
-            if randomness.next() % 4 > 0 {
+            if !randomness.next().is_multiple_of(4) {
                 block.commit().unwrap();
                 committed = own;
             }
