@@ -452,7 +452,10 @@ impl Keys for ByteKeys {
 
     fn insert(&mut self, at: usize, key: &[u8]) {
         let start = self.start(at);
-        self.heap.splice(start..start, key.iter().copied());
+        let length = self.heap.len();
+        self.heap.resize(length + key.len(), 0);
+        self.heap.copy_within(start..length, start + key.len());
+        self.heap[start..start + key.len()].copy_from_slice(key);
         self.ends.insert(at, start as u32);
         self.shift(at, key.len() as i64);
     }
