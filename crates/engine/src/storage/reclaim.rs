@@ -21,42 +21,87 @@ pub(super) struct Candidate {
     pub forgotten: u32,
 }
 
+/// A row version that ended and took a key, or its whole row, with it: once nobody sees it, index entries go,
+/// long before its chunk does. A key that is inserted and deleted all the time stays fast to find.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outdated {
+    pub location: Location,
+    pub end: Version,
+}
+
 impl Table {
-    /// Writer: drops chunks that are dead to `oldest` and later, and moves the last rows out of those that are
-    /// mostly so, as versions of `version`. Takes the rows that it looked at from `budget`.
+    /// Writer: forgets what nobody sees at `oldest` and later, drops dead chunks, and moves the last rows out of
+    /// those that are mostly so, as versions of `version`. Takes the rows that it looked at from `budget`.
     pub(super) fn reclaim(&self, oldest: Version, version: Version, budget: &mut usize) {
         let mut writer = self.writer.lock();
-        if writer.candidates.is_empty() {
+        if writer.outdated.is_empty() && writer.candidates.is_empty() {
             return;
         }
         let chunks = self.chunks.load_full();
+        self.forget_outdated(&mut writer, &chunks, oldest, budget);
+        self.drop_chunks(&mut writer, &chunks, oldest, version, budget);
+        if let Some(pruned) = self.rows.load().pruned(writer.row_to_come()) {
+            self.rows.store(Arc::new(pruned));
+        }
+    }
+
+    fn forget_outdated(
+        &self,
+        writer: &mut TableWriter,
+        chunks: &ChunkList,
+        oldest: Version,
+        budget: &mut usize,
+    ) {
+        while let Some(outdated) = writer.outdated.front().copied()
+            && outdated.end <= oldest
+            && *budget > 0
+        {
+            writer.outdated.pop_front();
+            *budget -= 1;
+            let chunk = chunks.get(outdated.location.chunk);
+            let chunk = chunk.expect("chunks go after the rows that ended in them are forgotten");
+            self.forget(chunks, chunk, outdated.location, oldest);
+        }
+    }
+
+    fn drop_chunks(
+        &self,
+        writer: &mut TableWriter,
+        chunks: &ChunkList,
+        oldest: Version,
+        version: Version,
+        budget: &mut usize,
+    ) {
         let mut dropped = Vec::new();
+        // What ended later, or did not fit the budget, is not forgotten yet.
+        let not_forgotten = writer.outdated.front().map_or(Version::INFINITY, |first| first.end);
         for _ in 0..writer.candidates.len().min(LOOKED_AT) {
-            let Some(mut candidate) = writer.candidates.pop_front().filter(|_| *budget > 0) else {
-                break;
-            };
+            let Some(mut candidate) = writer.candidates.pop_front() else { break };
             let chunk = chunks.get(candidate.chunk).expect("a candidate is stored");
-            if chunk.is_dead(oldest) {
-                self.forget_rows(&chunks, chunk, &mut candidate, oldest, budget);
-            } else if chunk.lives.end_all.load(Ordering::Relaxed) == u64::MAX {
-                self.move_rows(&mut writer, chunk, version, budget);
+            let is_truncated = chunk.lives.end_all.load(Ordering::Relaxed) != u64::MAX;
+            if !chunk.is_dead(oldest) {
+                if !is_truncated {
+                    self.move_rows(writer, chunk, version, budget);
+                }
+            } else if not_forgotten.0 > chunk.lives.max_end.load(Ordering::Relaxed) {
+                if is_truncated {
+                    self.forget_rows(chunks, chunk, &mut candidate, oldest, budget);
+                } else {
+                    candidate.forgotten = chunk.rows() as u32;
+                }
             }
-            if candidate.forgotten as usize == chunk.rows() {
-                dropped.push(chunk.id);
-            } else {
-                writer.candidates.push_back(candidate);
+            match candidate.forgotten as usize == chunk.rows() {
+                true => dropped.push(chunk.id),
+                false => writer.candidates.push_back(candidate),
             }
         }
         if !dropped.is_empty() {
             let kept = self.chunks.load().without(|chunk| dropped.contains(&chunk.id));
             self.chunks.store(Arc::new(kept));
         }
-        if let Some(pruned) = self.rows.load().pruned(writer.row_to_come()) {
-            self.rows.store(Arc::new(pruned));
-        }
     }
 
-    /// Removes what refers to the versions of a dead chunk: index entries, and rows that ended here.
+    /// Forgets the rows of a truncated chunk: they did not end one by one.
     fn forget_rows(
         &self,
         chunks: &ChunkList,
@@ -65,23 +110,28 @@ impl Table {
         oldest: Version,
         budget: &mut usize,
     ) {
-        let (rows, indexes) = (self.rows.load(), self.indexes.load());
         while (candidate.forgotten as usize) < chunk.rows() && *budget > 0 {
             let here = Location { chunk: chunk.id, offset: candidate.forgotten };
             candidate.forgotten += 1;
             *budget -= 1;
-            let id = chunk.row_id(here.offset);
-            let newest = rows.get(id);
-            if newest == here {
-                rows.set(id, Location::NONE);
-            }
-            for index in indexes.iter().filter(|index| newest == here || index.must_compare()) {
-                let key = index.encoding.row_key(|column| chunk.cell(column, here.offset));
-                let kept =
-                    newest != here && has_key_since(chunks, index, newest, key.bytes(), oldest);
-                if !kept {
-                    index.remove(&key, id.0);
-                }
+            self.forget(chunks, chunk, here, oldest);
+        }
+    }
+
+    /// Removes what refers to a dead version: index entries that no visible version of the row needs, and the
+    /// row itself if this was its last version.
+    fn forget(&self, chunks: &ChunkList, chunk: &Chunk, here: Location, oldest: Version) {
+        let (rows, indexes) = (self.rows.load(), self.indexes.load());
+        let id = chunk.row_id(here.offset);
+        let newest = rows.get(id);
+        if newest == here {
+            rows.set(id, Location::NONE);
+        }
+        for index in indexes.iter().filter(|index| newest == here || index.must_compare()) {
+            let key = index.encoding.row_key(|column| chunk.cell(column, here.offset));
+            let kept = newest != here && has_key_since(chunks, index, newest, key.bytes(), oldest);
+            if !kept {
+                index.remove(&key, id.0);
             }
         }
     }
@@ -272,6 +322,25 @@ mod tests {
         assert!(most < 3 << 20, "{most}");
         assert!(entries(&table, 0) <= 2_000, "{}", entries(&table, 0));
         assert_eq!(table.statistics().rows, 0);
+    }
+
+    #[test]
+    fn a_key_that_comes_and_goes_stays_fast_to_find() {
+        let (store, table) = accounts(8_000);
+        let mut id = RowId(4_000);
+        for version in 2..5_000 {
+            table.delete(id, Version(version));
+            id = table.insert(&account(4_000, version as i64), Version(version));
+            store.publish(Version(version));
+            store.reclaim(Version(version + 1), 100);
+            assert!((0..3).all(|index| entries(&table, index) <= 8_001));
+        }
+        assert_eq!(found(&table, Version(4_999), 4_999), 1);
+        assert!(table.newest(RowId(4_000)).is_none());
+        // An index that comes now has no entries for what is gone.
+        let index = index_schema(9, &[0, 1], IndexKind::Ordered, true);
+        table.create_index(index).expect("all keys differ");
+        assert_eq!(entries(&table, 9), 8_000);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use super::Table;
 use super::chunk::{PACKED_NONE, pack};
 use super::chunk_writer::RowSource;
+use super::reclaim::Outdated;
 use super::table_writer::TableWriter;
 use crate::types::{ColumnId, Location, RowId, Value, ValueRef, Version};
 
@@ -101,15 +102,20 @@ impl Table {
         let old = self.rows.load().get(id);
         let chunks = self.chunks.load();
         let chunk = chunks.get(old.chunk).expect("the newest version of a row is stored");
+        let mut is_outdated = false;
         for index in self.indexes.load().iter() {
             let mut columns = index.schema().columns.iter();
             let new = |column: ColumnId| row[column.index()].borrow();
             if columns.any(|column| chunk.cell(*column, old.offset) != new(*column)) {
                 index.set_key_changed();
                 index.insert(&index.encoding.row_key(new), id.0);
+                is_outdated = true;
             }
         }
         writer.end(chunk, old, begin);
+        if is_outdated {
+            writer.outdated.push_back(Outdated { location: old, end: begin });
+        }
         let rows = NewRows { rows: &[row], first: id, ids: None };
         writer.append(self, &rows, begin, pack(old), |_, new| self.set_newest(id, new));
     }
@@ -121,6 +127,7 @@ impl Table {
         let chunks = self.chunks.load();
         let chunk = chunks.get(old.chunk).expect("the newest version of a row is stored");
         writer.end(chunk, old, end);
+        writer.outdated.push_back(Outdated { location: old, end });
         self.live_rows.fetch_sub(1, Ordering::Relaxed);
     }
 

@@ -1,10 +1,14 @@
 //! Changes of a table's definition.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use super::reclaim::Outdated;
+use super::table_writer::TableWriter;
 use super::{Chunk, Index, Table};
 use crate::types::{
-    ColumnId, DataType, Error, IndexId, IndexSchema, Result, SqlState, TableSchema, Value, ValueRef,
+    ColumnId, DataType, Error, IndexId, IndexSchema, Location, Result, SqlState, TableSchema,
+    Value, ValueRef, Version,
 };
 
 impl Table {
@@ -33,14 +37,16 @@ impl Table {
 
     /// Writer: builds an index over all rows; a duplicate in a unique one is 23505 and leaves nothing.
     pub fn create_index(&self, schema: IndexSchema) -> Result<()> {
-        let _writer = self.writer.lock();
+        let mut writer = self.writer.lock();
         let table = self.schema.load();
         let index = Index::new(&table, schema.clone());
+        let rows = self.rows.load();
         for (_, chunk) in self.chunks.load().chunks() {
-            let rows = 0..chunk.rows();
-            index.insert_many(rows.map(|row| {
-                let key = index.encoding.row_key(|column| chunk.cell(column, row as u32));
-                (key, chunk.row_id(row as u32).0)
+            let is_known = |offset: &u32| !rows.get(chunk.row_id(*offset)).is_none();
+            let known: Vec<u32> = (0..chunk.rows() as u32).filter(is_known).collect();
+            index.insert_many(known.iter().map(|offset| {
+                let key = index.encoding.row_key(|column| chunk.cell(column, *offset));
+                (key, chunk.row_id(*offset).0)
             }));
             if schema.unique {
                 self.check_duplicates(&index, chunk)?;
@@ -51,10 +57,29 @@ impl Table {
             }
         }
         index.publish();
+        self.note_outdated(&mut writer);
         let mut indexes = self.indexes();
         indexes.push(Arc::new(index));
         self.set_indexes(indexes);
         Ok(())
+    }
+
+    /// Every version that has ended may have had another key in a new index than the one after it.
+    fn note_outdated(&self, writer: &mut TableWriter) {
+        let mut outdated: Vec<Outdated> = writer.outdated.drain(..).collect();
+        for (id, chunk) in self.chunks.load().chunks() {
+            let ends = chunk.lives.ends.get().map_or(&[][..], |ends| ends);
+            for (offset, end) in ends.iter().enumerate().take(chunk.rows()) {
+                let location = Location { chunk: *id, offset: offset as u32 };
+                let end = Version(end.load(Ordering::Relaxed));
+                if end < Version::INFINITY {
+                    outdated.push(Outdated { location, end });
+                }
+            }
+        }
+        outdated.sort_by_key(|outdated| (outdated.end, outdated.location));
+        outdated.dedup_by_key(|outdated| outdated.location);
+        writer.outdated = outdated.into();
     }
 
     fn set_indexes(&self, indexes: Vec<Arc<Index>>) {
@@ -127,7 +152,7 @@ mod tests {
     use super::super::ColumnSlice;
     use super::super::twin::{index_schema, stored_table};
     use super::*;
-    use crate::types::{ColumnDefault, ColumnSchema, IndexKind, Version, array_cell};
+    use crate::types::{ColumnDefault, ColumnSchema, IndexKind, array_cell};
 
     fn integers(values: impl IntoIterator<Item = i32>) -> Vec<Vec<Value>> {
         values.into_iter().map(|value| vec![Value::Integer(value)]).collect()

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::chunk_writer::{ChunkWriter, RowSource};
 use super::column_store::{Encoding, heap_size};
-use super::reclaim::Candidate;
+use super::reclaim::{Candidate, Outdated};
 use super::statistics::{ColumnCounter, count_chunk};
 use super::{CHUNK_ROWS, Chunk, Dictionary, Table};
 use crate::types::{
@@ -29,6 +29,8 @@ pub(super) struct TableWriter {
     next_row: u64,
     /// By column.
     dictionaries: Vec<Option<Arc<Dictionary>>>,
+    /// Versions whose index entries can go once nobody sees them, by end.
+    pub outdated: VecDeque<Outdated>,
     /// Sealed chunks that are mostly or wholly dead, each once.
     pub candidates: VecDeque<Candidate>,
 }
@@ -60,6 +62,7 @@ impl TableWriter {
             next_chunk: 0,
             next_row: 0,
             dictionaries: Vec::new(),
+            outdated: VecDeque::new(),
             candidates: VecDeque::new(),
         }
     }

@@ -157,7 +157,15 @@ impl Run {
                 self.publish();
                 self.store.reclaim(self.writing, a as usize % 3_000);
             }
-            (99, _) if a.is_multiple_of(8) => {
+            (99, _) if a.is_multiple_of(4) => {
+                let id = 5 + u32::from(b);
+                let unknown = self.table.index(IndexId(id)).is_none();
+                if unknown {
+                    let schema = index_schema(id, &[1, 0], IndexKind::Ordered, false);
+                    self.table.create_index(schema).expect("it is not unique");
+                }
+            }
+            (99, _) if a % 8 == 1 => {
                 self.table.truncate(self.writing);
                 live.iter().for_each(|id| self.twin.end(*id, self.writing));
             }
@@ -386,5 +394,11 @@ proptest! {
             run.store.reclaim(run.writing, usize::MAX);
         }
         run.check();
+        // Nothing is left of what nobody sees.
+        let live = run.twin.live().len();
+        for index in run.table.indexes() {
+            let entries = index.weigh().0;
+            assert_eq!(entries, live, "entries of {}", index.schema().name);
+        }
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn nulls_of(slice: ColumnSlice<'_>) -> u32 {
         (_, nulls) => {
             let rows = slice.len();
             let whole = (0..rows / 64).map(|word| nulls.word(word).count_ones());
-            let rest = (rows % 64 > 0)
+            let rest = (!rows.is_multiple_of(64))
                 .then(|| (nulls.word(rows / 64) & ((1 << (rows % 64)) - 1)).count_ones());
             whole.chain(rest).sum()
         }
