@@ -30,12 +30,27 @@ pub(crate) struct Workspace<'a> {
     pub relations: &'a Relations,
     pub sight: Sight,
     pub set: &'a mut WriteSet,
-    views: Vec<(TableId, Arc<TableView>)>,
+    views: Views,
+    /// Views of the published version: they cost less than views of what is in the making, and read any location.
+    published: Views,
+}
+
+type Views = Vec<(TableId, Arc<TableView>)>;
+
+/// Nothing is applied while a workspace lives, so a view stays true.
+fn view_at(views: &mut Views, relation: &Relation, version: Version) -> Arc<TableView> {
+    let id = relation.schema.id;
+    if let Some((_, view)) = views.iter().find(|(table, _)| *table == id) {
+        return view.clone();
+    }
+    let view = relation.table.view(version);
+    views.push((id, view.clone()));
+    view
 }
 
 impl<'a> Workspace<'a> {
     pub fn new(relations: &'a Relations, sight: Sight, set: &'a mut WriteSet) -> Workspace<'a> {
-        Workspace { relations, sight, set, views: Vec::new() }
+        Workspace { relations, sight, set, views: Vec::new(), published: Vec::new() }
     }
 
     /// A table.
@@ -51,15 +66,10 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// The table's stored rows. Nothing is applied while a workspace lives, so a view stays true.
+    /// The table's stored rows.
     pub fn view(&mut self, relation: &Relation) -> Arc<TableView> {
-        let id = relation.schema.id;
-        if let Some((_, view)) = self.views.iter().find(|(table, _)| *table == id) {
-            return view.clone();
-        }
-        let view = relation.table.view(self.base());
-        self.views.push((id, view.clone()));
-        view
+        let version = self.base();
+        view_at(&mut self.views, relation, version)
     }
 
     /// Where the seen version of a stored row lies, and a view to read it with.
@@ -71,8 +81,8 @@ impl<'a> Workspace<'a> {
             }
             Sight::Newest { published, .. } => {
                 let (location, _, end) = relation.table.newest(id)?;
-                // A view of the published version costs less and reads any location.
-                (end == Version::INFINITY).then(|| (relation.table.view(published), location))
+                let alive = end == Version::INFINITY;
+                alive.then(|| (view_at(&mut self.published, relation, published), location))
             }
         }
     }

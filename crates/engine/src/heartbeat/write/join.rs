@@ -163,7 +163,8 @@ fn join(
     let mut change = |statement: usize, old: &[Value]| match &writes[statement].0.action {
         WriteAction::Update(update) => {
             let parameters = statements[statement].parameters;
-            let mut new = assign(relation, old, &update.assignments, parameters)?;
+            let mut new = old.to_vec();
+            assign(relation, &mut new, &update.assignments, parameters)?;
             check_row(relation, &mut new, &update.checks)?;
             Ok(Change::Update(new))
         }

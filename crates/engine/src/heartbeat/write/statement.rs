@@ -96,9 +96,8 @@ fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
             excluded: None,
         })
     });
-    for (id, old) in found {
-        let row = assign(&relation, &old, &plan.assignments, run.parameters)?;
-        let mut row = row;
+    for (id, mut row) in found {
+        assign(&relation, &mut row, &plan.assignments, run.parameters)?;
         check_row(&relation, &mut row, &plan.checks)?;
         run.touch(plan.table, id, || row.clone());
         run.workspace.set.update_row(plan.table, id, base, row, again.clone());
@@ -106,18 +105,24 @@ fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
     Ok(())
 }
 
+/// Gives a row its new values; all of them are computed from the old ones.
 pub(super) fn assign(
     relation: &Relation,
-    old: &[Value],
+    row: &mut [Value],
     assignments: &[(ColumnId, Scalar)],
     parameters: Parameters<'_>,
-) -> Result<Vec<Value>> {
-    let evaluation = Evaluation { row: old, types: &relation.types, parameters };
-    let mut new = old.to_vec();
-    for (column, value) in assignments {
-        new[column.index()] = evaluation.scalar(value)?;
+) -> Result<()> {
+    let evaluation = Evaluation { row: &*row, types: &relation.types, parameters };
+    if let [(column, value)] = assignments {
+        row[column.index()] = evaluation.scalar(value)?;
+        return Ok(());
     }
-    Ok(new)
+    let values = assignments.iter().map(|(_, value)| evaluation.scalar(value));
+    let values: Vec<Value> = values.collect::<Result<_>>()?;
+    for ((column, _), value) in assignments.iter().zip(values) {
+        row[column.index()] = value;
+    }
+    Ok(())
 }
 
 fn delete(run: &mut Run<'_, '_>, plan: &DeletePlan) -> Result<()> {

@@ -388,3 +388,79 @@ fn random_histories_survive_random_crashes() {
         assert_eq!(f.rows_at(T, &f.snapshot(), &WriteSet::new()), expected, "seed {seed}");
     }
 }
+
+#[test]
+fn recovery_that_fails_anywhere_can_be_repeated() {
+    let run = run();
+    let last = run.states.last().unwrap();
+    let image = run.history.last().unwrap();
+    for operation in 0..12 {
+        for kind in [FaultKind::InputOutput, FaultKind::NoSpace, FaultKind::ShortWrite] {
+            let directory = SimulatedDirectory::from_image(image.clone());
+            directory.set_fault(Some(Fault { operation, kind, forever: true }));
+            if let Ok(f) = Fixture::on(&directory, TUNING) {
+                assert_eq!(state_of(&f), *last, "{kind:?} at {operation}");
+            }
+            directory.set_fault(None);
+            let randomness = SeededRandomness::new(operation);
+            let crashed = SimulatedDirectory::from_image(directory.image().crash(&randomness));
+            let f = Fixture::on(&crashed, TUNING).unwrap();
+            assert_eq!(state_of(&f), *last, "{kind:?} at {operation}");
+        }
+    }
+}
+
+#[test]
+fn definitions_survive_in_the_log_and_in_checkpoints() {
+    let directory = SimulatedDirectory::new();
+    let f = Fixture::on(&directory, TUNING).unwrap();
+    let (mut schema, other) = (table(T, "t"), table(TableId(2), "gone"));
+    f.define(Definition::CreateTable(schema.clone())).unwrap();
+    f.define(Definition::CreateTable(other)).unwrap();
+    f.insert(1, 10).unwrap();
+    f.insert(2, 20).unwrap();
+    let added = ColumnSchema { missing: int(7), ..column("later", DataType::Integer, true) };
+    schema.columns.push(added);
+    schema.columns[2].dropped = true;
+    schema.name = "renamed".into();
+    f.define(Definition::AlterTable(schema)).unwrap();
+    let index = unique(77, "renamed_v_key", &[1], false);
+    f.define(Definition::CreateIndex { table: T, index }).unwrap();
+    f.define(Definition::DropTable(TableId(2))).unwrap();
+    f.define(Definition::PutEntry { key: "view/a".into(), value: Some(b"x".to_vec()) }).unwrap();
+    f.define(Definition::PutEntry { key: "view/b".into(), value: Some(b"y".to_vec()) }).unwrap();
+    f.define(Definition::PutEntry { key: "view/b".into(), value: None }).unwrap();
+    f.write(&add_to(T, false), &[int(2), int(5)]).unwrap();
+    let rows = |f: &Fixture| {
+        let view = f.writes.store().table(T).unwrap().view(f.snapshot().version());
+        let mut rows = Vec::new();
+        crate::transaction::every_row(&view, |location| rows.push(view.row(location)));
+        rows.sort_by_key(|row| format!("{row:?}"));
+        rows
+    };
+    let (schema, stored) = (f.writes.store().table(T).unwrap().schema(), rows(&f));
+    assert_eq!(stored[0].last(), Some(&int(7)));
+    let check = |f: &Fixture| {
+        assert_eq!(f.writes.store().table(T).unwrap().schema(), schema);
+        assert_eq!(rows(f), stored);
+        assert!(f.writes.store().table(TableId(2)).is_none());
+        let entries = f.writes.entries("view/");
+        assert_eq!(entries, [("view/a".to_string(), b"x"[..].into())]);
+        let duplicate = f.write(&set_by_id(T, 1), &[int(1), int(25)]);
+        assert_eq!(state(duplicate).unwrap_err(), SqlState::UniqueViolation);
+    };
+    drop(f);
+    let f = Fixture::on(&directory, TUNING).unwrap();
+    check(&f);
+    f.checkpoint().unwrap();
+    f.define(Definition::PutEntry { key: "other".into(), value: Some(Vec::new()) }).unwrap();
+    f.checkpoint().unwrap();
+    drop(f);
+    let names: Vec<String> = directory.image().names().map(str::to_owned).collect();
+    assert!(names.iter().any(|name| name.starts_with("data-")), "{names:?}");
+    let f = Fixture::on(&directory, TUNING).unwrap();
+    check(&f);
+    f.define(Definition::Truncate { tables: vec![T], restart_identity: true }).unwrap();
+    drop(f);
+    assert_eq!(rows(&Fixture::on(&directory, TUNING).unwrap()), Vec::<Vec<Value>>::new());
+}
