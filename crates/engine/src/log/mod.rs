@@ -2,7 +2,7 @@
 //!
 //! One record per write heartbeat, one write and one sync per record; the caller acknowledges and publishes
 //! afterwards. A checkpoint is a snapshot of all tables in new files, named by a manifest that appears atomically;
-//! the last [`checkpoint::KEPT`] of them are kept with the log behind the older one. Recovery loads the newest
+//! the last two of them are kept with the log behind the older one. Recovery loads the newest
 //! intact checkpoint and replays the log behind it, tables in parallel.
 //!
 //! | file | what it is |

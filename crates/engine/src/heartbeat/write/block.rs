@@ -8,6 +8,9 @@ use crate::storage::Snapshot;
 use crate::transaction::{Change, Isolation, Relations, Sight, Workspace, WriteSet, refresh};
 use crate::types::{Result, RowId, TableId, Value, Version};
 
+/// How often a statement with RETURNING runs again because its rows have changed meanwhile.
+const RETURNING_ATTEMPTS: u32 = 3;
+
 /// Whether a block may read its own pending changes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exposure {
@@ -19,6 +22,9 @@ pub enum Exposure {
 
 impl WriteHeartbeat {
     /// Runs a write of a block. After an error the set is as before.
+    ///
+    /// RETURNING shows what commit will write, so under READ COMMITTED its rows are held first, and if they have
+    /// changed under the statement it runs again on a fresh snapshot.
     pub fn write_in_transaction(
         &self,
         plan: &WritePlan,
@@ -28,22 +34,24 @@ impl WriteHeartbeat {
         set: &mut WriteSet,
     ) -> Result<WriteOutcome> {
         let shared = &*self.shared;
-        let mark = set.mark();
-        let relations = shared.relations.load();
-        let sight = Sight::At(snapshot.version());
-        let mut workspace = Workspace::new(&relations, sight, set);
-        let again = isolation == Isolation::ReadCommitted;
-        match run(&shared.store, &mut workspace, plan, parameters, again) {
-            Ok(effect) => {
-                shared.show(set, &effect.shown);
-                let (rows, returning) = (effect.rows, effect.returning);
-                Ok(WriteOutcome { version: snapshot.version(), rows, returning })
+        let mut snapshot = snapshot.clone();
+        for attempt in 0.. {
+            let mark = set.mark();
+            let (outcome, shown) = shared.attempt(plan, parameters, &snapshot, isolation, set)?;
+            let rows: Vec<_> =
+                shown.into_iter().filter(|(_, id)| !WriteSet::is_provisional(*id)).collect();
+            let settled = rows.is_empty()
+                || isolation == Isolation::RepeatableRead
+                || attempt == RETURNING_ATTEMPTS
+                || shared.settle(set, &rows);
+            if settled {
+                rows.into_iter().for_each(|row| set.exposed.mark(row));
+                return Ok(outcome);
             }
-            Err(error) => {
-                set.rollback_to(mark);
-                Err(error)
-            }
+            set.rollback_to(mark);
+            snapshot = shared.store.snapshot();
         }
+        unreachable!("the last attempt returns")
     }
 
     /// Prepares a READ COMMITTED block for reading its own changes of a table: from then on others let it go
@@ -90,16 +98,38 @@ impl Shared {
         }
     }
 
-    /// RETURNING has shown rows: their values are no longer free to change, and others should wait a moment.
-    fn show(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) {
-        let stored: Vec<_> =
-            rows.iter().copied().filter(|(_, id)| !WriteSet::is_provisional(*id)).collect();
-        if stored.is_empty() {
-            return;
+    fn attempt(
+        &self,
+        plan: &WritePlan,
+        parameters: &[Value],
+        snapshot: &Snapshot,
+        isolation: Isolation,
+        set: &mut WriteSet,
+    ) -> Result<(WriteOutcome, Vec<(TableId, RowId)>)> {
+        let mark = set.mark();
+        let relations = self.relations.load();
+        let sight = Sight::At(snapshot.version());
+        let mut workspace = Workspace::new(&relations, sight, set);
+        let again = isolation == Isolation::ReadCommitted;
+        match run(&self.store, &mut workspace, plan, parameters, again) {
+            Ok(effect) => {
+                let (rows, returning) = (effect.rows, effect.returning);
+                let version = snapshot.version();
+                Ok((WriteOutcome { version, rows, returning }, effect.shown))
+            }
+            Err(error) => {
+                set.rollback_to(mark);
+                Err(error)
+            }
         }
-        // Where somebody else holds a row this set goes on without, and may meet a conflict.
-        self.courtesy.hold(&mut set.exposed, &stored, self.environment.clock.now());
-        stored.into_iter().for_each(|row| set.exposed.mark(row));
+    }
+
+    /// Holds rows that RETURNING is about to show; whether they are still as the statement saw them. Where somebody
+    /// else holds one this set goes on without, and may meet a conflict.
+    fn settle(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> bool {
+        let held = self.hold(set, rows) == Exposure::Ready;
+        let relations = self.relations.load();
+        !held || rows.iter().all(|row| !changed_since_base(set, &relations, *row))
     }
 }
 

@@ -156,6 +156,16 @@ pub fn delete_by_id(table: TableId) -> Arc<WritePlan> {
     plan(WriteAction::Delete(DeletePlan { table, predicates: id_is(0) }), 1, Vec::new())
 }
 
+/// Runs a thousand times slower than time.
+#[derive(Debug)]
+struct SlowClock(std::time::Instant);
+
+impl crate::env::Clock for SlowClock {
+    fn now(&self) -> std::time::Duration {
+        self.0.elapsed() / 1000
+    }
+}
+
 pub struct Fixture {
     pub writes: WriteHeartbeat,
 }
@@ -166,6 +176,16 @@ impl Fixture {
     /// Without a data directory, with `t`.
     pub fn in_memory() -> Fixture {
         let writes = WriteHeartbeat::open(Environment::system(), None, 2, 1000, Tuning::default());
+        let fixture = Fixture { writes: writes.unwrap() };
+        fixture.define(Definition::CreateTable(table(T, "t"))).unwrap();
+        fixture
+    }
+
+    /// Without a data directory, with `t`; a hold lasts as long as ever a test may take.
+    pub fn on_a_slow_clock() -> Fixture {
+        let clock = Arc::new(SlowClock(std::time::Instant::now()));
+        let environment = Environment { clock, ..Environment::system() };
+        let writes = WriteHeartbeat::open(environment, None, 2, 1000, Tuning::default());
         let fixture = Fixture { writes: writes.unwrap() };
         fixture.define(Definition::CreateTable(table(T, "t"))).unwrap();
         fixture
