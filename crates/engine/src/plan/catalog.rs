@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::storage::{Store, TableStatistics};
-use crate::types::{ColumnId, Error, IndexSchema, Result, SqlState, TableId, TableSchema};
+use crate::types::{ColumnId, Error, IndexSchema, Result, Scalar, SqlState, TableId, TableSchema};
 
 /// Estimates never go below this many rows: tables are often planned for while still empty.
 const LEAST_ROWS: f64 = 100.0;
@@ -19,6 +19,8 @@ pub struct PlannedTable {
     pub schema: Arc<TableSchema>,
     /// Its estimates.
     pub statistics: TableStatistics,
+    /// Parameters of the statement being planned that scalar subqueries give, directly or through expressions.
+    pub computed: Arc<[usize]>,
 }
 
 impl PlannedTable {
@@ -35,6 +37,11 @@ impl PlannedTable {
             (false, true) => known.min(self.rows()),
             (false, false) => DEFAULT_DISTINCT.min(self.rows()),
         }
+    }
+
+    /// Whether a scalar subquery gives this value.
+    pub fn is_computed(&self, value: &Scalar) -> bool {
+        matches!(value, Scalar::Parameter(parameter) if self.computed.contains(parameter))
     }
 
     /// Whether some unique index on non-NULL columns lies within `columns`: they then name one row.
@@ -66,7 +73,8 @@ impl Catalog {
     pub fn of(store: &Store) -> Catalog {
         let planned = |table: Arc<crate::storage::Table>| {
             let schema = table.schema();
-            (schema.id, PlannedTable { schema, statistics: table.statistics() })
+            let (statistics, computed) = (table.statistics(), Arc::default());
+            (schema.id, PlannedTable { schema, statistics, computed })
         };
         Catalog { tables: store.tables().into_iter().map(planned).collect() }
     }
@@ -74,6 +82,14 @@ impl Catalog {
     /// A catalog made by hand.
     pub fn new(tables: impl IntoIterator<Item = PlannedTable>) -> Catalog {
         Catalog { tables: tables.into_iter().map(|table| (table.schema.id, table)).collect() }
+    }
+
+    /// The same tables for a statement in which scalar subqueries give these parameters.
+    pub fn with_computed(&self, parameters: Vec<usize>) -> Catalog {
+        let computed: Arc<[usize]> = parameters.into();
+        let table =
+            |table: &PlannedTable| PlannedTable { computed: computed.clone(), ..table.clone() };
+        Catalog { tables: self.tables.iter().map(|(id, t)| (*id, table(t))).collect() }
     }
 
     /// A table; 42P01 when it was dropped after the statement was analysed.

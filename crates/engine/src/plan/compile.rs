@@ -53,7 +53,11 @@ pub fn compile(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplat
         let (root, weight) = tree(&lift.node(&subquery.root), catalog)?;
         subqueries.push(CompiledSubquery { parameter: subquery.parameter, root, weight });
     }
-    let (root, weight) = tree(&lift.node(&plan.root), catalog)?;
+    let root = lift.node(&plan.root);
+    let (root, weight) = match lift.computed() {
+        none if none.is_empty() => tree(&root, catalog)?,
+        computed => tree(&root, &catalog.with_computed(computed))?,
+    };
     let heavy = weight == Weight::Heavy || subqueries.iter().any(|s| s.weight == Weight::Heavy);
     let derived = lift.derived.iter().map(|d| d.expression.data_type());
     Ok(CompiledTemplate {

@@ -9,7 +9,7 @@ use super::compiled::{Estimate, Operation, Operator};
 /// Looking at a row in a scan.
 pub const SCAN_ROW: f64 = 1.0;
 /// Finding a key in an index.
-pub const PROBE: f64 = 80.0;
+pub const PROBE: f64 = 40.0;
 /// Reading a row that an index named: a random access.
 pub const FETCH: f64 = 25.0;
 /// Putting a row into a hash table.

@@ -12,8 +12,8 @@ use super::compiled::{CompiledTemplate, Operation, Operator, Weight};
 use super::cost::{self, Choice};
 use super::lane_plan::{LaneNode, LanePlan};
 use super::selectivity::ASSUMED_BATCH;
-use super::signature::{aggregate, kind_name, table_name};
-use super::{SortKey, TemplatePlan};
+use super::signature::{function_name, kind_name, table_name};
+use super::{Aggregate, SortKey, TemplatePlan};
 use crate::types::{Comparison, LaneId, Predicate, Scalar, TemplateId, Value};
 
 /// Whose path is told.
@@ -150,7 +150,8 @@ impl Explained<'_> {
                 format!("Hash join ({}) on {}", kind_name(*kind), keys.join(" and "))
             }
             Operation::Aggregate { determinants, aggregates, .. } => {
-                let functions: Vec<String> = aggregates.iter().map(aggregate).collect();
+                let functions: Vec<String> =
+                    aggregates.iter().map(|a| aggregate_text(a, &column)).collect();
                 let functions = functions.join(", ");
                 match determinants.is_empty() {
                     true => format!("Aggregate {functions}"),
@@ -220,10 +221,11 @@ impl Explained<'_> {
                 format!("a unique key finds about {looked_at} rows")
             }
             Access::Index(_) => {
-                format!(
-                    "the index finds about {looked_at} rows, {rows} remain; \
-                         a scan may serve a large batch better"
-                )
+                let kept = format!("the index finds about {looked_at} rows, {rows} remain");
+                match self.compiled.weight {
+                    Weight::Light => kept,
+                    Weight::Heavy => format!("{kept}; a large batch may scan instead"),
+                }
             }
             Access::Scan => {
                 format!(
@@ -281,7 +283,10 @@ fn output_name(operator: &Operator, column: usize, catalog: &Catalog) -> Option<
     match &operator.operation {
         Operation::Aggregate { keys, aggregates, .. } => match keys.get(column) {
             Some(key) => name_of(operator, *key, catalog),
-            None => aggregates.get(column - keys.len()).map(aggregate),
+            None => {
+                let name = |c: usize| name_of(operator, c, catalog).unwrap_or(format!("#{c}"));
+                aggregates.get(column - keys.len()).map(|a| aggregate_text(a, &name))
+            }
         },
         Operation::Project { expressions, .. } => match expressions.get(column)? {
             Scalar::Column(c) => name_of(operator, *c, catalog),
@@ -340,6 +345,14 @@ fn value(scalar: &Scalar, column: &dyn Fn(usize) -> String) -> String {
         Scalar::Literal(literal) => literal_text(literal),
         Scalar::Expression(expression) => expression.text().to_owned(),
     }
+}
+
+fn aggregate_text(aggregate: &Aggregate, column: &dyn Fn(usize) -> String) -> String {
+    let argument = aggregate.argument.as_ref().map_or("*".to_owned(), |a| value(a, column));
+    let distinct = if aggregate.distinct { "distinct " } else { "" };
+    let filter = aggregate.filter.as_ref();
+    let filter = filter.map_or(String::new(), |f| format!(" where {}", f.text()));
+    format!("{}({distinct}{argument}){filter}", function_name(aggregate.function))
 }
 
 fn literal_text(value: &Value) -> String {

@@ -23,6 +23,13 @@ impl Lift {
         Lift { given: plan.parameters.len(), filled, derived: Vec::new() }
     }
 
+    /// The parameters that subqueries give, directly or through what was lifted.
+    pub fn computed(&self) -> Vec<usize> {
+        let derived = self.derived.iter().enumerate().filter(|(_, d)| d.stage > 0);
+        let derived = derived.map(|(i, _)| self.given + i);
+        self.filled.iter().copied().chain(derived).collect()
+    }
+
     /// The tree with its parameter-only expressions lifted.
     pub fn node(&mut self, node: &PlanNode) -> PlanNode {
         match node {

@@ -5,11 +5,14 @@ use crate::types::{Comparison, Predicate, Scalar, Value, ValueRef};
 
 /// Activations assumed to share a heavy operator when a join order is chosen. With distinct parameters an
 /// equality on a column of few values saturates (a batch asks for all subjects), while ranges keep their
-/// selectivity: so the order that is best for a batch differs from the best for one.
-pub const ASSUMED_BATCH: f64 = 64.0;
+/// selectivity: so the order that is best for a batch differs from the best for one. Few are assumed: in a large
+/// batch the work for each activation outweighs what a better order would save.
+pub const ASSUMED_BATCH: f64 = 8.0;
 
 /// PostgreSQL's defaults for comparisons with unknown values.
 const RANGE: f64 = 1.0 / 3.0;
+/// A range whose end a scalar subquery gives mostly asks for the newest rows.
+const COMPUTED_RANGE: f64 = 0.02;
 const PATTERN: f64 = 0.01;
 const OPAQUE: f64 = 1.0 / 3.0;
 
@@ -78,6 +81,7 @@ fn comparison_share(
     match comparison {
         Comparison::Equal => 1.0 / table.distinct(column),
         Comparison::NotEqual => 1.0,
+        _ if table.is_computed(value) => COMPUTED_RANGE,
         Comparison::Less | Comparison::LessOrEqual => below(table, column, value).unwrap_or(RANGE),
         Comparison::Greater | Comparison::GreaterOrEqual => {
             below(table, column, value).map_or(RANGE, |share| 1.0 - share)

@@ -97,7 +97,7 @@ pub fn kind_name(kind: JoinKind) -> &'static str {
 }
 
 /// A scalar as text: equal text, equal meaning.
-pub fn scalar(scalar: &Scalar) -> String {
+fn scalar(scalar: &Scalar) -> String {
     match scalar {
         Scalar::Column(column) => format!("#{column}"),
         Scalar::Parameter(parameter) => format!("${}", parameter + 1),
@@ -108,8 +108,8 @@ pub fn scalar(scalar: &Scalar) -> String {
     }
 }
 
-/// An aggregate as text.
-pub fn aggregate(aggregate: &Aggregate) -> String {
+/// An aggregate as text: equal text, equal meaning.
+fn aggregate(aggregate: &Aggregate) -> String {
     let argument = aggregate.argument.as_ref().map_or("*".to_owned(), scalar);
     let distinct = if aggregate.distinct { "distinct " } else { "" };
     let filter = aggregate.filter.as_ref();
@@ -117,7 +117,8 @@ pub fn aggregate(aggregate: &Aggregate) -> String {
     format!("{}({distinct}{argument}){filter}", function_name(aggregate.function))
 }
 
-fn function_name(function: AggregateFunction) -> &'static str {
+/// A function's name in SQL.
+pub fn function_name(function: AggregateFunction) -> &'static str {
     match function {
         AggregateFunction::Count => "count",
         AggregateFunction::Sum => "sum",

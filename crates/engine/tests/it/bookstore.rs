@@ -19,7 +19,11 @@ pub const AUTHOR: TableId = TableId(2);
 pub const ORDERS: TableId = TableId(3);
 pub const ORDER_LINE: TableId = TableId(4);
 
-pub const SUBJECTS: [&str; 6] = ["ARTS", "HISTORY", "HUMOR", "SPORTS", "TRAVEL", "YOUTH"];
+pub const SUBJECTS: [&str; 24] = [
+    "ARTS", "BIOGRAPHIES", "BUSINESS", "CHILDREN", "COMPUTERS", "COOKING", "HEALTH", "HISTORY", "HOME",
+    "HUMOR", "LITERATURE", "MYSTERY", "NON-FICTION", "PARENTING", "POLITICS", "REFERENCE", "RELIGION",
+    "ROMANCE", "SELF-HELP", "SCIENCE-NATURE", "SCIENCE-FICTION", "SPORTS", "YOUTH", "TRAVEL",
+];
 
 /// An engine that keeps nothing, with `workers` workers.
 pub fn engine(sharing: Sharing, workers: usize) -> Arc<Engine> {
@@ -375,6 +379,53 @@ pub fn run(
         answers[position] = answer;
     }
     answers
+}
+
+/// Runs one activation and waits for its answer.
+pub fn lone(
+    engine: &Engine,
+    template: &Arc<Template>,
+    parameters: Vec<Value>,
+    take: impl Fn(Answer) + Send + 'static,
+) {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    submit(engine, template, parameters, move |answer| {
+        take(answer.expect("it succeeds"));
+        sender.send(()).expect("it is awaited");
+    });
+    engine.lead(template.lane());
+    receiver.recv().expect("it answers");
+}
+
+/// Runs a batch and waits for all answers, without looking at them.
+pub fn at_once(engine: &Engine, template: &Arc<Template>, requests: &[Vec<Value>]) {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    for parameters in requests {
+        let sender = sender.clone();
+        submit(engine, template, parameters.clone(), move |answer| {
+            sender.send(answer.expect("it succeeds").rows()).expect("it is awaited");
+        });
+    }
+    engine.lead(template.lane());
+    requests.iter().for_each(|_| {
+        receiver.recv().expect("it answers");
+    });
+}
+
+fn submit(
+    engine: &Engine,
+    template: &Arc<Template>,
+    parameters: Vec<Value>,
+    receive: impl FnOnce(Result<Answer>) + Send + 'static,
+) {
+    engine.submit(Activation {
+        template: template.clone(),
+        parameters: parameters.into(),
+        snapshot: None,
+        cancelled: Arc::new(AtomicBool::new(false)),
+        figures: None,
+        receiver: Box::new(receive),
+    });
 }
 
 /// An answer as values.

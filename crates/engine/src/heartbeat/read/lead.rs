@@ -16,7 +16,6 @@ use crate::heartbeat::{Activation, Answer, AnswerPart};
 use crate::operators::Faults;
 use crate::plan::Weight;
 use crate::plan::cost::{self, Choice};
-use crate::query_set::SetTable;
 use crate::types::{Error, Result, Slot, SqlState, Value};
 
 /// A heavy batch that takes less than this is led by whoever submitted it: waking a worker takes about 50 µs.
@@ -99,10 +98,9 @@ impl Reads {
             let values = program.parameters(&parameters)?;
             let mut views = TableViews::new(&self.store, snapshot.version());
             let mut faults = Faults::default();
-            let sets = SetTable::new(1);
             let slots = std::iter::once(Slot(0));
             let values = [&values[..]];
-            let mut tuples = point.chain.run(slots, &values, &sets, &mut views, &mut faults)?;
+            let mut tuples = point.chain.run(slots, &values, &self.one, &mut views, &mut faults)?;
             if let Some((_, error)) = faults.iter().next() {
                 return Err(error.clone());
             }

@@ -36,6 +36,7 @@ use self::prepared::PreparedLane;
 use super::{Activation, EngineOptions, Sharing, Template};
 use crate::env::Environment;
 use crate::plan::{Catalog, GlobalPlan, Merged, TemplatePlan, Weight};
+use crate::query_set::SetTable;
 use crate::storage::Store;
 use crate::types::{Error, LaneId, Result, SqlState, TemplateId};
 
@@ -52,6 +53,8 @@ pub struct Reads {
     pool: Arc<Pool>,
     history: History,
     heartbeats: AtomicU64,
+    /// The query sets of every batch of one.
+    one: SetTable,
 }
 
 #[derive(Default)]
@@ -103,6 +106,7 @@ impl Reads {
                 pool,
                 history: History::default(),
                 heartbeats: AtomicU64::new(0),
+                one: SetTable::new(1),
             }
         });
         match failed {

@@ -10,8 +10,8 @@ use super::pool::Loop;
 use super::prepared::PreparedNode;
 use super::run::{Rows, Shared};
 use crate::operators::{
-    self, Batch, Faults, GroupBuild, IndexJoinScratch, IndexJoinState, JoinBuild, JoinProbe,
-    JoinTable, SortBuild,
+    self, Batch, Cut, Faults, GroupBuild, Groups, IndexJoinScratch, IndexJoinState, JoinBuild,
+    JoinProbe, JoinTable, SortBuild,
 };
 use crate::query_set::{SetId, Tuples};
 use crate::scan::TableBatch;
@@ -33,6 +33,8 @@ pub enum PipeSource {
     Chunks(Vec<Tuples>),
     /// From a table; the position is that of the scan's node.
     Table(usize, Arc<TableBatch>),
+    /// From a grouping, slots by slots; the position is that of its node, the number that of the parts.
+    Groups(usize, Arc<Groups>, usize),
 }
 
 /// A streaming operator; the position is that of its node.
@@ -48,6 +50,8 @@ pub enum Step {
     IndexJoin(usize, Arc<IndexJoinState>),
     /// Partners by hash table.
     Probe(usize, Arc<JoinTable>),
+    /// An order and cuts, where each morsel has all rows of its slots.
+    Sort(usize, Arc<[Cut]>),
 }
 
 /// What becomes of the rows at the end; the position is that of the breaker's node.
@@ -114,8 +118,14 @@ impl Pipe {
         }
     }
 
+    /// Whether all rows of a slot come in one morsel.
+    pub fn is_partitioned(&self) -> bool {
+        matches!(self.source, PipeSource::Groups(..))
+    }
+
     fn morsels(&self) -> usize {
         match &self.source {
+            PipeSource::Groups(_, _, parts) => *parts,
             PipeSource::Chunks(chunks) => chunks.len(),
             // The first morsel is all index probes of the batch.
             PipeSource::Table(_, table) => table.chunks().len() + 1,
@@ -225,6 +235,15 @@ impl<'a> Worker<'a> {
                 self.spent(*node, output.tuples.rows, began);
                 Some(output.tuples)
             }
+            PipeSource::Groups(n, groups, parts) => {
+                let shared = &self.pipeline.shared;
+                let PreparedNode::Group(node) = &shared.lane.nodes[*n] else { unreachable!() };
+                let (set, faults) = (shared.wanted[*n], &mut self.work.faults);
+                let began = Instant::now();
+                let tuples = groups.finish(node, &self.batch, set, (within, *parts), faults);
+                self.spent(*n, tuples.rows, began);
+                Some(tuples)
+            }
         }
     }
 
@@ -253,6 +272,12 @@ impl<'a> Worker<'a> {
                 let PreparedNode::HashJoin(node) = &shared.lane.nodes[*n] else { unreachable!() };
                 let probe = entry(&mut self.work.probes, *n);
                 (*n, table.probe(node, batch, &shared.users[*n], probe, tuples, faults))
+            }
+            Step::Sort(n, cuts) => {
+                let PreparedNode::Sort(node, _) = &shared.lane.nodes[*n] else { unreachable!() };
+                let mut build = SortBuild::default();
+                build.add(node, batch, tuples, faults);
+                (*n, operators::sort(node, batch, cuts, vec![build], faults))
             }
         };
         self.spent(node, tuples.rows, began);

@@ -24,6 +24,10 @@ use crate::types::{DataType, Error, Result, Slot, SqlState, TableId, Value, Vers
 /// Pipelines of fewer morsels than this run on the thread that opened them.
 const PARALLEL: usize = 3;
 
+/// Slots whose groups are finished, sorted and cut together: few enough that their groups stay in a core's cache,
+/// enough that a part is worth starting.
+const PART_SLOTS: usize = 16;
+
 /// One distinct request in a batch.
 pub struct Slotted {
     /// Position of its template among the lane's members.
@@ -359,11 +363,10 @@ impl Run<'_> {
         });
         let builds = builds.collect();
         let began = Instant::now();
-        let groups = Groups::merge(node, &batch, builds, &mut self.faults);
-        let set = shared.wanted[n];
-        let tuples = groups.finish(node, &batch, set, (0, 1), &mut self.faults);
-        self.note(n, tuples.rows, began);
-        Ok(vec![chunks_pipe(vec![tuples])])
+        let groups = Arc::new(Groups::merge(node, &batch, builds, &mut self.faults));
+        self.note(n, 0, began);
+        let parts = shared.sets.cardinality(shared.wanted[n]).div_ceil(PART_SLOTS).max(1);
+        Ok(vec![Pipe { source: PipeSource::Groups(n, groups, parts), steps: Vec::new() }])
     }
 
     fn sort(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {
@@ -373,6 +376,11 @@ impl Run<'_> {
         let batch = shared.batch(&parameters);
         let cuts = self.cuts(n, cuts);
         let input = self.input(n, 0)?;
+        if let [pipe] = &input[..]
+            && pipe.is_partitioned()
+        {
+            return Ok(then(input, Step::Sort(n, cuts.into())));
+        }
         let builds = self.drain(input, Sink::Sort(n)).into_iter().filter_map(|part| match part {
             Part::Sort(build) => Some(build),
             _ => None,
