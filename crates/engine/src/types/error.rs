@@ -24,6 +24,8 @@ pub struct Fault {
     pub table: Option<String>,
     /// The column concerned.
     pub column: Option<String>,
+    /// Where it happened: `COPY t, line 3, column a: "x"`.
+    pub context: Option<String>,
 }
 
 /// The result of everything that a user can make fail.
@@ -49,6 +51,7 @@ impl Error {
             constraint: None,
             table: None,
             column: None,
+            context: None,
         }))
     }
 
@@ -67,6 +70,12 @@ impl Error {
     /// Adds the position in the statement's text, in characters, counted from 1.
     pub fn position(mut self, position: u32) -> Error {
         self.0.position = Some(position);
+        self
+    }
+
+    /// Adds the CONTEXT line.
+    pub fn context(mut self, context: impl Into<String>) -> Error {
+        self.0.context = Some(context.into());
         self
     }
 
@@ -101,6 +110,8 @@ macro_rules! states {
 }
 
 states! {
+    SuccessfulCompletion "00000" "successful_completion: a notice";
+    Warning "01000" "warning";
     ProtocolViolation "08P01" "malformed message, wrong parameter count";
     FeatureNotSupported "0A000" "feature_not_supported";
     CardinalityViolation "21000" "a scalar subquery gave several rows; ON CONFLICT touched a row twice";
@@ -155,6 +166,7 @@ states! {
     CannotCoerce "42846" "cannot_coerce";
     IndeterminateDatatype "42P18" "indeterminate_datatype";
     WrongObjectType "42809" "wrong_object_type";
+    GeneratedAlways "428C9" "generated_always";
     InvalidColumnReference "42P10" "invalid_column_reference";
     InvalidTableDefinition "42P16" "invalid_table_definition";
     InvalidForeignKey "42830" "invalid_foreign_key";
@@ -167,6 +179,7 @@ states! {
     TooManyColumns "54011" "too_many_columns";
     ObjectNotInState "55000" "object_not_in_prerequisite_state";
     ObjectInUse "55006" "object_in_use";
+    FixedParameter "55P02" "cant_change_runtime_param";
     QueryCanceled "57014" "query_canceled";
     AdminShutdown "57P01" "admin_shutdown";
     CannotConnectNow "57P03" "cannot_connect_now";

@@ -1,44 +1,36 @@
 //! One client's conversation: settings, prepared statements, the transaction block it is in.
 //!
 //! The server decodes messages and calls a [`Session`]; a session never sees the wire. Absent here: planning
-//! (`template`), finding rows (the engine).
+//! (`template`), what single statements mean (`statement`), finding rows (the engine).
+
+mod block;
+mod conversation;
+mod database;
+mod execute;
+mod explain;
+mod functions;
+mod own_reads;
+pub(crate) mod prepared;
+mod read;
+mod script;
+mod settings;
+mod utility;
+mod write;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use engine::heartbeat::{Answer, EngineOptions};
+use engine::heartbeat::Answer;
 use engine::types::{DataType, Result, Value};
 
-/// How to open a database.
-#[derive(Clone, Debug)]
-pub struct DatabaseOptions {
-    /// The engine below.
-    pub engine: EngineOptions,
-    /// Templates kept in the cache; the least recently used goes first.
-    pub template_limit: usize,
-}
-
-/// The engine, the catalog and the template cache: what all sessions share.
-#[derive(Debug)]
-pub struct Database {}
-
-impl Database {
-    /// Opens or creates what `options.engine.data` names.
-    pub fn open(options: DatabaseOptions) -> Result<Arc<Database>> {
-        let _ = options;
-        todo!()
-    }
-
-    /// A new conversation.
-    pub fn session(self: &Arc<Self>, user: &str) -> Session {
-        let _ = user;
-        todo!()
-    }
-}
-
-/// One client's conversation. Not shared between tasks; statements run one after another.
-#[derive(Debug)]
-pub struct Session {}
+pub use block::{Block, Transaction};
+pub(crate) use block::now;
+pub use conversation::Session;
+pub use database::{Database, DatabaseOptions};
+pub(crate) use database::Ids;
+use prepared::Prepared;
+pub(crate) use settings::is_utc;
+pub(crate) use write::answer_of;
+pub use settings::{SERVER_VERSION, Settings};
 
 /// A parsed and planned statement, ready to run with parameters; cheap to clone and to keep.
 #[derive(Debug)]
@@ -51,6 +43,11 @@ pub struct Statement {
     pub parameter_types: Vec<DataType>,
     /// Columns of the answer; `None` where the statement answers with a command tag alone.
     pub columns: Option<Arc<[ColumnDescription]>>,
+    /// Type ids as the client gave them, to plan again after DDL.
+    declared: Box<[u32]>,
+    prepared: Arc<Prepared>,
+    /// Values of the literals that became parameters.
+    literals: Vec<Value>,
 }
 
 /// One field of RowDescription.
@@ -116,6 +113,18 @@ pub struct Rows {
     pub counted: bool,
 }
 
+impl Rows {
+    /// An answer that is complete.
+    pub(crate) fn complete(
+        columns: Arc<[ColumnDescription]>,
+        answer: Answer,
+        tag: &'static str,
+    ) -> Rows {
+        let pieces = Box::pin(futures::stream::once(std::future::ready(Ok(answer))));
+        Rows { columns, pieces, tag, counted: true }
+    }
+}
+
 /// A COPY FROM STDIN in progress. Message boundaries may split a row anywhere.
 #[async_trait::async_trait]
 pub trait CopyIn: Send {
@@ -127,59 +136,4 @@ pub trait CopyIn: Send {
     async fn done(self: Box<Self>, session: &mut Session) -> Result<String>;
     /// The client gave up: 57014 with its message.
     async fn fail(self: Box<Self>, session: &mut Session, message: &str);
-}
-
-impl Session {
-    /// Splits a simple Query's text and plans what can be planned now. Later statements may need the effects
-    /// of earlier ones: those are planned when their turn comes. 42601 with a position before anything runs if
-    /// any of it does not parse.
-    pub fn parse_script(&mut self, text: &str) -> Result<Vec<Arc<str>>> {
-        let _ = text;
-        todo!()
-    }
-
-    /// Plans one statement (42601 for several). `types` are PostgreSQL type ids from Parse, 0 for unknown.
-    pub fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
-        let _ = (text, types);
-        todo!()
-    }
-
-    /// Runs a statement: 25P02 in a failed block unless it ends the block; 0A000 "cached plan must not change
-    /// result type" when DDL changed the columns since `prepare`.
-    pub async fn execute(
-        &mut self,
-        statement: &Arc<Statement>,
-        parameters: Vec<Value>,
-        implicit: ImplicitTransaction,
-    ) -> Result<Outcome> {
-        let _ = (statement, parameters, implicit);
-        todo!()
-    }
-
-    /// Sync, or the end of a simple Query: commits the implicit transaction, if any; after an error rolls it
-    /// back.
-    pub async fn end_implicit(&mut self, failed: bool) -> Result<()> {
-        let _ = failed;
-        todo!()
-    }
-
-    /// What ReadyForQuery says.
-    pub fn transaction_status(&self) -> TransactionStatus {
-        todo!()
-    }
-
-    /// Set it to end the running statement with 57014; the session clears it when a statement starts.
-    pub fn cancelled(&self) -> Arc<AtomicBool> {
-        todo!()
-    }
-
-    /// Settings that changed since the last call and that the protocol reports (ParameterStatus).
-    pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
-        todo!()
-    }
-
-    /// Warnings and notices since the last call.
-    pub fn take_notices(&mut self) -> Vec<engine::types::Error> {
-        todo!()
-    }
 }

@@ -1,0 +1,206 @@
+//! The transaction that a session is in: its snapshot, its own changes, its savepoints.
+
+use engine::storage::Snapshot;
+use engine::transaction::{Isolation, Mark, WriteSet};
+use engine::types::{Error, Result, SqlState};
+
+use super::TransactionStatus;
+use super::settings::Before;
+
+/// The transaction that a session is in, if any.
+#[derive(Debug, Default)]
+pub enum Block {
+    /// None.
+    #[default]
+    Idle,
+    /// Its statements succeed so far.
+    Open(Box<Transaction>),
+    /// A statement has failed: only its end, or a savepoint before, is accepted.
+    Failed(Box<Transaction>),
+}
+
+/// A transaction in progress.
+#[derive(Debug)]
+pub struct Transaction {
+    /// Opened by BEGIN, rather than by several statements between two Syncs.
+    pub explicit: bool,
+    /// How it reads.
+    pub isolation: Isolation,
+    /// Refuses writes.
+    pub read_only: bool,
+    /// REPEATABLE READ: what the first statement saw.
+    pub snapshot: Option<Snapshot>,
+    /// Own changes.
+    pub set: WriteSet,
+    /// `now()`, microseconds since 1970.
+    pub started: i64,
+    /// Whether a query or a write ran in it: isolation can no longer be changed.
+    pub has_run: bool,
+    savepoints: Vec<Savepoint>,
+    settings: Vec<SettingChange>,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    mark: Mark,
+    settings: usize,
+}
+
+/// A setting changed in the transaction.
+#[derive(Debug)]
+struct SettingChange {
+    before: Before,
+    /// SET LOCAL: ends with the transaction, however that ends.
+    local: bool,
+}
+
+impl Transaction {
+    /// A transaction that starts now.
+    pub fn new(explicit: bool, isolation: Isolation, read_only: bool) -> Transaction {
+        Transaction {
+            explicit,
+            isolation,
+            read_only,
+            snapshot: None,
+            set: WriteSet::new(),
+            started: now(),
+            has_run: false,
+            savepoints: Vec::new(),
+            settings: Vec::new(),
+        }
+    }
+
+    /// SAVEPOINT.
+    pub fn save(&mut self, name: String) {
+        let (mark, settings) = (self.set.mark(), self.settings.len());
+        self.savepoints.push(Savepoint { name, mark, settings });
+    }
+
+    fn position(&self, name: &str) -> Result<usize> {
+        let position = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);
+        position.ok_or_else(|| {
+            let message = format!("savepoint \"{name}\" does not exist");
+            Error::new(SqlState::InvalidSavepoint, message)
+        })
+    }
+
+    /// RELEASE SAVEPOINT: forgets it and all after it.
+    pub fn release(&mut self, name: &str) -> Result<()> {
+        let position = self.position(name)?;
+        self.savepoints.truncate(position);
+        Ok(())
+    }
+
+    /// ROLLBACK TO SAVEPOINT: undoes what came after it, and keeps it. Gives settings to restore, newest first.
+    pub fn roll_back_to(&mut self, name: &str) -> Result<Vec<Before>> {
+        let position = self.position(name)?;
+        self.savepoints.truncate(position + 1);
+        let savepoint = &self.savepoints[position];
+        self.set.rollback_to(savepoint.mark);
+        let undone = self.settings.split_off(savepoint.settings);
+        Ok(undone.into_iter().rev().map(|change| change.before).collect())
+    }
+
+    /// Remembers how to undo a changed setting.
+    pub fn changed_setting(&mut self, before: Before, local: bool) {
+        self.settings.push(SettingChange { before, local });
+    }
+
+    /// Settings to restore when the transaction ends, newest first.
+    pub fn settings_to_restore(&mut self, committed: bool) -> Vec<Before> {
+        let changes = std::mem::take(&mut self.settings).into_iter().rev();
+        changes.filter(|change| change.local || !committed).map(|change| change.before).collect()
+    }
+}
+
+/// Microseconds since 1970-01-01 00:00 UTC.
+pub fn now() -> i64 {
+    chrono::Utc::now().timestamp_micros()
+}
+
+impl Block {
+    /// What ReadyForQuery says. An implicit transaction shows as idle: it ends with the message.
+    pub fn status(&self) -> TransactionStatus {
+        match self {
+            Block::Open(transaction) if transaction.explicit => TransactionStatus::Open,
+            Block::Failed(transaction) if transaction.explicit => TransactionStatus::Failed,
+            _ => TransactionStatus::Idle,
+        }
+    }
+
+    /// The transaction, unless it has failed.
+    pub fn open(&mut self) -> Option<&mut Transaction> {
+        match self {
+            Block::Open(transaction) => Some(transaction),
+            _ => None,
+        }
+    }
+
+    /// The transaction, failed or not.
+    pub fn any(&mut self) -> Option<&mut Transaction> {
+        match self {
+            Block::Open(transaction) | Block::Failed(transaction) => Some(transaction),
+            Block::Idle => None,
+        }
+    }
+
+    /// Whether BEGIN opened it.
+    pub fn is_explicit(&self) -> bool {
+        match self {
+            Block::Open(transaction) | Block::Failed(transaction) => transaction.explicit,
+            Block::Idle => false,
+        }
+    }
+
+    /// Whether a statement in it has failed.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Block::Failed(_))
+    }
+
+    /// After a fault: the rest of the transaction is ignored.
+    pub fn fail(&mut self) {
+        if let Block::Open(transaction) = std::mem::take(self) {
+            *self = Block::Failed(transaction);
+        }
+    }
+
+    /// After ROLLBACK TO SAVEPOINT: the transaction goes on.
+    pub fn recover(&mut self) {
+        *self = match std::mem::take(self) {
+            Block::Failed(transaction) => Block::Open(transaction),
+            other => other,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::types::TableId;
+
+    #[test]
+    fn savepoints_undo_changes_and_settings() {
+        let mut transaction = Transaction::new(true, Isolation::ReadCommitted, false);
+        transaction.set.insert(TableId(1), Box::new([]));
+        transaction.save("a".into());
+        transaction.set.insert(TableId(1), Box::new([]));
+        transaction.changed_setting(("work_mem".into(), None), false);
+        transaction.save("b".into());
+        assert_eq!(transaction.roll_back_to("a"), Ok(vec![("work_mem".into(), None)]));
+        assert_eq!(transaction.set.len(), 1);
+        assert_eq!(transaction.release("b").expect_err("gone").state.code(), "3B001");
+        assert_eq!(transaction.roll_back_to("a"), Ok(vec![]));
+        assert_eq!(transaction.release("a"), Ok(()));
+    }
+
+    #[test]
+    fn a_failed_block_can_be_recovered() {
+        let mut block = Block::Open(Box::new(Transaction::new(true, Isolation::ReadCommitted, false)));
+        block.fail();
+        assert_eq!(block.status(), TransactionStatus::Failed);
+        assert!(block.open().is_none());
+        block.recover();
+        assert_eq!(block.status(), TransactionStatus::Open);
+    }
+}

@@ -1,0 +1,122 @@
+//! What all sessions share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+
+use engine::heartbeat::{Engine, EngineOptions};
+use engine::types::{IndexId, Result, SequenceId, TableId};
+
+use super::prepared::Prepared;
+use super::{Session, Settings};
+use crate::catalog::Catalog;
+use crate::template::{Planner, TemplateCache};
+
+/// How to open a database.
+#[derive(Clone, Debug)]
+pub struct DatabaseOptions {
+    /// The engine below.
+    pub engine: EngineOptions,
+    /// Templates kept in the cache; the least recently used goes first.
+    pub template_limit: usize,
+    /// Makes of a password what is stored of it; without it passwords cannot be set.
+    pub password_verifier: Option<fn(&str) -> String>,
+}
+
+/// The engine, the catalog and the template cache: what all sessions share.
+#[derive(Debug)]
+pub struct Database {
+    pub(super) engine: Arc<Engine>,
+    /// Plans statements.
+    pub(crate) planner: Arc<Planner>,
+    pub(super) cache: TemplateCache<Prepared>,
+    /// New ids.
+    pub(crate) ids: Ids,
+    /// Statements that change definitions run one after another.
+    pub(crate) defining: tokio::sync::Mutex<()>,
+    pub(crate) password_verifier: Option<fn(&str) -> String>,
+    /// Statements that run now: where there are several, a batch is worth waiting for.
+    pub(super) running: AtomicUsize,
+    next_process: AtomicI32,
+}
+
+/// Ids for new tables, indexes and sequences: above all that exist, and never given twice.
+#[derive(Debug, Default)]
+pub struct Ids {
+    table: AtomicU32,
+    index: AtomicU32,
+    sequence: AtomicU32,
+}
+
+fn next(counter: &AtomicU32, least: u32) -> u32 {
+    counter.fetch_max(least, Ordering::Relaxed);
+    counter.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Ids {
+    /// A new table's id.
+    pub fn table(&self, catalog: &Catalog) -> TableId {
+        TableId(next(&self.table, catalog.next_table_id().0))
+    }
+
+    /// A new index's id.
+    pub fn index(&self, catalog: &Catalog) -> IndexId {
+        IndexId(next(&self.index, catalog.next_index_id().0))
+    }
+
+    /// A new sequence's id.
+    pub fn sequence(&self, catalog: &Catalog) -> SequenceId {
+        SequenceId(next(&self.sequence, catalog.next_sequence_id().0))
+    }
+}
+
+impl Database {
+    /// Opens or creates what `options.engine.data` names.
+    pub fn open(options: DatabaseOptions) -> Result<Arc<Database>> {
+        let engine = Engine::open(options.engine)?;
+        let planner = Arc::new(Planner::new(engine.clone()));
+        Ok(Arc::new(Database {
+            engine,
+            planner,
+            cache: TemplateCache::new(options.template_limit),
+            ids: Ids::default(),
+            defining: tokio::sync::Mutex::new(()),
+            password_verifier: options.password_verifier,
+            running: AtomicUsize::new(0),
+            next_process: AtomicI32::new(1),
+        }))
+    }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// A new conversation.
+    pub fn session(self: &Arc<Self>, user: &str) -> Session {
+        let process = self.next_process.fetch_add(1, Ordering::Relaxed);
+        Session::new(self.clone(), user.into(), process, Settings::new(user))
+    }
+}
+
+/// Counts a running statement while it lives.
+pub(super) struct Running<'a>(&'a Database);
+
+impl Database {
+    pub(super) fn start(&self) -> Running<'_> {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Running(self)
+    }
+}
+
+impl Running<'_> {
+    /// Whether other sessions run statements too.
+    pub(super) fn in_company(&self) -> bool {
+        self.0.running.load(Ordering::Relaxed) > 1
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,240 @@
+//! Running a prepared statement: the rules that hold for all of them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use engine::types::{Error, Result, SqlState, Value};
+
+use super::block::{Block, Transaction};
+use super::prepared::Plan;
+use super::{ImplicitTransaction, Outcome, Session, Statement, now};
+
+/// The engine went away under a waiting statement.
+pub(super) fn shut_down() -> Error {
+    Error::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
+}
+
+impl Session {
+    /// Runs a statement: 25P02 in a failed block unless it ends the block; 0A000 "cached plan must not change
+    /// result type" when DDL changed the columns since `prepare`.
+    pub async fn execute(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Vec<Value>,
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
+        self.cancelled.store(false, Ordering::Relaxed);
+        let outcome = match self.settings.statement_timeout() {
+            None => self.run(statement, parameters, implicit).await,
+            Some(limit) => self.run_limited(statement, parameters, implicit, limit).await,
+        };
+        if outcome.is_err() {
+            self.block.fail();
+        }
+        outcome
+    }
+
+    async fn run_limited(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Vec<Value>,
+        implicit: ImplicitTransaction,
+        limit: std::time::Duration,
+    ) -> Result<Outcome> {
+        let cancelled = self.cancelled.clone();
+        let mut run = std::pin::pin!(self.run(statement, parameters, implicit));
+        tokio::select! {
+            biased;
+            outcome = &mut run => outcome,
+            () = tokio::time::sleep(limit) => {
+                cancelled.store(true, Ordering::Relaxed);
+                run.await.map_err(|error| match error.state {
+                    SqlState::QueryCanceled => Error::new(
+                        SqlState::QueryCanceled,
+                        "canceling statement due to statement timeout",
+                    ),
+                    _ => error,
+                })
+            }
+        }
+    }
+
+    async fn run(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Vec<Value>,
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
+        let plan = &statement.prepared.plan;
+        if self.block.is_failed() && !plan.ends_block() {
+            let message = "current transaction is aborted, commands ignored until end of \
+                           transaction block";
+            return Err(Error::new(SqlState::FailedTransaction, message));
+        }
+        check_count(statement, &parameters)?;
+        let renewed = self.renew(statement)?;
+        let statement = renewed.as_ref().unwrap_or(statement);
+        let joins = implicit == ImplicitTransaction::Joined && matches!(self.block, Block::Idle);
+        if joins && !matches!(statement.prepared.plan, Plan::Utility(_) | Plan::Empty) {
+            self.block = Block::Open(self.new_transaction(false));
+        }
+        self.dispatch(statement, parameters, implicit).await
+    }
+
+    async fn dispatch(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Vec<Value>,
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
+        match &statement.prepared.plan {
+            Plan::Empty => Ok(Outcome::Empty),
+            Plan::Query(query) => {
+                let values = self.values(parameters, &statement.literals, query.now);
+                self.run_query(query, values).await
+            }
+            Plan::SessionQuery(query) => Box::pin(self.run_session_query(query)).await,
+            Plan::Write(write) => {
+                let values = self.values(parameters, &statement.literals, write.now);
+                self.run_write(write, values, statement.columns.as_ref()).await
+            }
+            Plan::InsertQuery(insert) => {
+                let values = self.values(parameters, &statement.literals, insert.now);
+                self.run_insert_query(insert, values).await
+            }
+            Plan::Complex(write) => {
+                let values = self.values(parameters, &statement.literals, write.now);
+                self.run_complex(write, values, statement.columns.as_ref()).await
+            }
+            Plan::Utility(utility) => {
+                let utility = utility.clone();
+                Box::pin(self.run_utility(&utility, &statement.text, implicit)).await
+            }
+        }
+    }
+
+    /// A statement's parameters: the client's, the lifted literals', the transaction's start.
+    fn values(&mut self, mut values: Vec<Value>, literals: &[Value], with_now: bool) -> Vec<Value> {
+        values.reserve_exact(literals.len() + usize::from(with_now));
+        values.extend_from_slice(literals);
+        if with_now {
+            values.push(Value::TimestampTz(self.started()));
+        }
+        values
+    }
+
+    /// The transaction's start, which `now()` gives; outside a block the statement's.
+    pub(crate) fn started(&mut self) -> i64 {
+        self.block.any().map_or_else(now, |transaction| transaction.started)
+    }
+
+    /// Plans a statement again when the catalog has changed under it. Its answer must look the same.
+    fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
+        let is_utility = matches!(statement.prepared.plan, Plan::Utility(_) | Plan::Empty);
+        let version = self.database.planner.catalog().version;
+        if is_utility || statement.prepared.version == version {
+            return Ok(None);
+        }
+        let renewed = self.prepare(&statement.text, &statement.parameters)?;
+        let same_types = renewed.parameter_types == statement.parameter_types;
+        if !same_types || !same_columns(statement, &renewed) {
+            let message = "cached plan must not change result type";
+            return Err(Error::new(SqlState::FeatureNotSupported, message));
+        }
+        Ok(Some(renewed))
+    }
+
+    /// Sync, or the end of a simple Query: commits the implicit transaction, if any; after an error rolls it
+    /// back.
+    pub async fn end_implicit(&mut self, failed: bool) -> Result<()> {
+        if self.block.is_explicit() {
+            if failed {
+                self.block.fail();
+            }
+            return Ok(());
+        }
+        match std::mem::take(&mut self.block) {
+            Block::Idle => Ok(()),
+            Block::Open(transaction) if !failed => self.commit_transaction(transaction).await,
+            Block::Open(transaction) | Block::Failed(transaction) => {
+                self.abandon(transaction);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a transaction's changes durable and visible. The session is outside a block when this is called.
+    pub(crate) async fn commit_transaction(&mut self, mut transaction: Box<Transaction>) -> Result<()> {
+        let local = transaction.settings_to_restore(true);
+        let outcome = match transaction.set.is_empty() {
+            true => Ok(()),
+            false => {
+                let isolation = transaction.isolation;
+                self.commit_set(std::mem::take(&mut transaction.set), isolation).await
+            }
+        };
+        match outcome.is_ok() {
+            true => local.into_iter().for_each(|before| self.settings.restore(before)),
+            false => {
+                local.into_iter().for_each(|before| self.settings.restore(before));
+                self.abandon(transaction);
+            }
+        }
+        outcome
+    }
+
+    /// Forgets a transaction's changes and puts its settings back.
+    pub(crate) fn abandon(&mut self, mut transaction: Box<Transaction>) {
+        for before in transaction.settings_to_restore(false) {
+            self.settings.restore(before);
+        }
+    }
+
+    /// Takes the transaction out of the session.
+    pub(crate) fn take_block(&mut self) -> Block {
+        std::mem::take(&mut self.block)
+    }
+
+    /// The block, to be changed by transaction control.
+    pub(crate) fn block_mut(&mut self) -> &mut Block {
+        &mut self.block
+    }
+
+    /// 25006 for a statement that writes in a read-only transaction.
+    pub(crate) fn refuse_read_only(&mut self, tag: &str) -> Result<()> {
+        let read_only = match self.block.any() {
+            Some(transaction) => transaction.read_only,
+            None => self.settings.is_on("default_transaction_read_only"),
+        };
+        if !read_only {
+            return Ok(());
+        }
+        let tag = tag.trim_end_matches(" 0");
+        let message = format!("cannot execute {tag} in a read-only transaction");
+        Err(Error::new(SqlState::ReadOnlyTransaction, message))
+    }
+}
+
+fn check_count(statement: &Statement, parameters: &[Value]) -> Result<()> {
+    if parameters.len() == statement.parameters.len() {
+        return Ok(());
+    }
+    let message = format!(
+        "bind message supplies {} parameters, but prepared statement requires {}",
+        parameters.len(),
+        statement.parameters.len()
+    );
+    Err(Error::new(SqlState::ProtocolViolation, message))
+}
+
+fn same_columns(old: &Statement, new: &Statement) -> bool {
+    match (&old.columns, &new.columns) {
+        (Some(old), Some(new)) => {
+            let pairs = old.iter().zip(new.iter());
+            old.len() == new.len()
+                && pairs.into_iter().all(|(a, b)| a.name == b.name && a.type_id == b.type_id)
+        }
+        (None, None) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,298 @@
+//! Functions that ask the session: `nextval`, `current_setting`, `pg_backend_pid` and their like.
+//!
+//! A query that names one is planned when it runs: each call becomes its value in the AST first. So a call is
+//! evaluated once per query, which for a query over a table is refused for those that must run per row.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem,
+    Visit, VisitMut, Visitor, VisitorMut,
+};
+use engine::types::{DataType, Error, Result, SequenceId, SqlState, Value};
+use tokio::sync::oneshot;
+
+use super::Session;
+use super::execute::shut_down;
+use crate::statement::create_table::text_constant;
+use crate::statement::expression::sequence;
+use crate::template::output_name;
+
+const NAMES: &[&str] = &[
+    "nextval", "currval", "lastval", "setval", "set_config", "current_setting", "pg_backend_pid",
+    "current_user", "session_user", "current_role", "user",
+];
+
+/// The function's name where it is one of ours.
+fn known(function: &Function) -> Option<&'static str> {
+    let name = function.name.0.last()?.as_ident()?;
+    NAMES.iter().find(|known| name.value.eq_ignore_ascii_case(known)).copied()
+}
+
+/// Whether a query calls one.
+pub fn names_functions(query: &Query) -> bool {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Function(function) if known(function).is_some() => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    query.visit(&mut Finder).is_break()
+}
+
+/// One call with its arguments.
+#[derive(Clone, Debug)]
+struct Call {
+    name: &'static str,
+    arguments: Vec<Expr>,
+}
+
+/// The calls of a query, in the order in which they stand, and their values once known.
+pub struct Functions {
+    calls: Vec<Call>,
+    /// Values; `None` while only the types matter.
+    values: Option<Vec<Value>>,
+    over_tables: bool,
+}
+
+impl Functions {
+    /// For a query that is only described.
+    pub fn describe() -> Functions {
+        Functions { calls: Vec::new(), values: None, over_tables: false }
+    }
+
+    /// The calls of a query.
+    pub fn collect(query: &Query) -> Functions {
+        struct Collector(Vec<Call>);
+        impl Visitor for Collector {
+            type Break = ();
+
+            fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+                if let Expr::Function(function) = expr
+                    && let Some(name) = known(function)
+                {
+                    self.0.push(Call { name, arguments: arguments(function) });
+                }
+                ControlFlow::Continue(())
+            }
+        }
+        let mut collector = Collector(Vec::new());
+        let _ = query.visit(&mut collector);
+        let over_tables = query.body.as_select().is_none_or(|select| !select.from.is_empty());
+        Functions { calls: collector.0, values: None, over_tables }
+    }
+
+    /// Calls them all.
+    pub async fn evaluate(&mut self, session: &mut Session) -> Result<()> {
+        let mut values = Vec::with_capacity(self.calls.len());
+        for call in &self.calls {
+            if self.over_tables && matches!(call.name, "nextval" | "setval") {
+                let message = format!("{} in a query over tables is not supported", call.name);
+                return Err(Error::new(SqlState::FeatureNotSupported, message));
+            }
+            values.push(session.call(call).await?);
+        }
+        self.values = Some(values);
+        Ok(())
+    }
+
+    /// Puts the values in the places of the calls, under the functions' names.
+    pub fn replace(&self, query: &mut Query) -> Result<()> {
+        let mut values = self.values.clone().map(Vec::into_iter);
+        let mut replacer = Replacer { values: values.as_mut() };
+        let _ = VisitMut::visit(query, &mut replacer);
+        Ok(())
+    }
+}
+
+fn arguments(function: &Function) -> Vec<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return Vec::new() };
+    let expr = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    };
+    list.args.iter().filter_map(expr).collect()
+}
+
+struct Replacer<'a> {
+    values: Option<&'a mut std::vec::IntoIter<Value>>,
+}
+
+impl VisitorMut for Replacer<'_> {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<()> {
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) = item
+                && matches!(expr, Expr::Function(function) if known(function).is_some())
+            {
+                let alias = Ident::with_quote('"', output_name(expr));
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Function(function) = expr
+            && let Some(name) = known(function)
+        {
+            let value = self.values.as_mut().and_then(|values| values.next());
+            *expr = constant(name, value.as_ref());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The value as an expression of the function's type.
+fn constant(name: &str, value: Option<&Value>) -> Expr {
+    let data_type = match name {
+        "nextval" | "currval" | "lastval" | "setval" => DataType::BigInt,
+        "pg_backend_pid" => DataType::Integer,
+        _ => DataType::Text,
+    };
+    let literal = match value {
+        None | Some(Value::Null) => ast::Value::Null,
+        Some(value) => {
+            let mut bytes = Vec::new();
+            crate::text::write_value(value.borrow(), &mut bytes);
+            ast::Value::SingleQuotedString(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    };
+    let ast_type = match data_type {
+        DataType::BigInt => ast::DataType::BigInt(None),
+        DataType::Integer => ast::DataType::Integer(None),
+        _ => ast::DataType::Text,
+    };
+    Expr::Cast {
+        kind: ast::CastKind::Cast,
+        expr: Box::new(Expr::value(literal)),
+        data_type: ast_type,
+        array: false,
+        format: None,
+    }
+}
+
+impl Session {
+    async fn call(&mut self, call: &Call) -> Result<Value> {
+        match call.name {
+            "nextval" => {
+                let id = self.sequence_argument(call)?;
+                self.next_value(id).await.map(Value::BigInt)
+            }
+            "currval" => {
+                let id = self.sequence_argument(call)?;
+                let value = self.current_values.get(&id).copied();
+                value.map(Value::BigInt).ok_or_else(|| {
+                    let name = text_constant(&call.arguments[0]).unwrap_or_default();
+                    let message = format!(
+                        "currval of sequence \"{name}\" is not yet defined in this session"
+                    );
+                    Error::new(SqlState::ObjectNotInState, message)
+                })
+            }
+            "lastval" => self.last_value.map(Value::BigInt).ok_or_else(|| {
+                let message = "lastval is not yet defined in this session";
+                Error::new(SqlState::ObjectNotInState, message)
+            }),
+            "setval" => self.set_value(call).await,
+            "set_config" => self.set_config(call),
+            "current_setting" => self.current_setting(call),
+            "pg_backend_pid" => Ok(Value::Integer(self.process)),
+            _ => Ok(Value::Text(self.user.as_ref().into())),
+        }
+    }
+
+    fn sequence_argument(&self, call: &Call) -> Result<SequenceId> {
+        let name = self.text_argument(call, 0)?;
+        Ok(sequence(&self.database.planner.catalog(), &name)?.id)
+    }
+
+    fn argument(&self, call: &Call, position: usize, wanted: DataType) -> Result<Value> {
+        let Some(expr) = call.arguments.get(position) else {
+            let message = format!("function {} needs more arguments", call.name);
+            return Err(Error::new(SqlState::UndefinedFunction, message));
+        };
+        let planner = &self.database.planner;
+        let catalog = planner.catalog();
+        let scope = planner.scope(&catalog, &[])?;
+        scope.constant(expr, Some(wanted))
+    }
+
+    fn text_argument(&self, call: &Call, position: usize) -> Result<String> {
+        if let Some(text) = call.arguments.get(position).and_then(text_constant) {
+            return Ok(text);
+        }
+        match self.argument(call, position, DataType::Text)? {
+            Value::Text(text) => Ok(text.into()),
+            _ => Ok(String::new()),
+        }
+    }
+
+    /// The next value of a sequence, told only when it can never be given again.
+    pub(crate) async fn next_value(&mut self, id: SequenceId) -> Result<i64> {
+        self.refuse_read_only("nextval()")?;
+        let engine = self.database.engine.clone();
+        let sequence = engine.store().sequence(id).ok_or_else(|| {
+            Error::new(SqlState::UndefinedTable, "the sequence does not exist any more")
+        })?;
+        let value = sequence.next_value()?;
+        let (send, receive) = oneshot::channel();
+        engine.reserve_sequences(Box::new(move |outcome| {
+            let _ = send.send(outcome.map(|_| ()));
+        }));
+        receive.await.unwrap_or_else(|_| Err(shut_down()))?;
+        self.current_values.insert(id, value);
+        self.last_value = Some(value);
+        Ok(value)
+    }
+
+    async fn set_value(&mut self, call: &Call) -> Result<Value> {
+        self.refuse_read_only("setval()")?;
+        let id = self.sequence_argument(call)?;
+        let Value::BigInt(last) = self.argument(call, 1, DataType::BigInt)? else {
+            return Ok(Value::Null);
+        };
+        let called = match call.arguments.len() {
+            2 => true,
+            _ => self.argument(call, 2, DataType::Boolean)? == Value::Boolean(true),
+        };
+        self.set_sequence(id, last, called).await?;
+        self.current_values.insert(id, last);
+        Ok(Value::BigInt(last))
+    }
+
+    /// Moves a sequence, durably.
+    pub(crate) async fn set_sequence(&self, id: SequenceId, last: i64, called: bool) -> Result<()> {
+        let (send, receive) = oneshot::channel();
+        let receiver = Box::new(move |outcome: Result<_>| {
+            let _ = send.send(outcome.map(|_| ()));
+        });
+        self.database.engine.set_sequence(id, last, called, receiver);
+        receive.await.unwrap_or_else(|_| Err(shut_down()))
+    }
+
+    fn set_config(&mut self, call: &Call) -> Result<Value> {
+        let name = self.text_argument(call, 0)?;
+        let value = self.text_argument(call, 1)?;
+        let local = self.argument(call, 2, DataType::Boolean)? == Value::Boolean(true);
+        self.change_setting(&name, Some(&value), local)?;
+        self.settings.show(&name).map(|value| Value::Text(value.into()))
+    }
+
+    fn current_setting(&mut self, call: &Call) -> Result<Value> {
+        let name = self.text_argument(call, 0)?;
+        let missing_ok = call.arguments.len() > 1
+            && self.argument(call, 1, DataType::Boolean)? == Value::Boolean(true);
+        match self.settings.show(&name) {
+            Ok(value) => Ok(Value::Text(value.into())),
+            Err(_) if missing_ok => Ok(Value::Null),
+            Err(error) => Err(error),
+        }
+    }
+}

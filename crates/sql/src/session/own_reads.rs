@@ -1,0 +1,361 @@
+//! Reading what the transaction has just written, row by row.
+//!
+//! A block that reads rows of a table that it has changed cannot ride the shared batch: nobody else may see its
+//! changes. Most such reads are look-ups by key (the bookstore's cart and stock, `pgbench`'s balance), so their plans
+//! are interpreted here over index probes and the write set, in microseconds. What would scan a table, or has an
+//! operator that this small interpreter lacks, goes the long way (`None`).
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use engine::heartbeat::Answer;
+use engine::plan::{Aggregate, AggregateFunction, JoinKind, PlanNode, SortKey, TemplatePlan};
+use engine::storage::{Snapshot, Store, TableView};
+use engine::transaction::{Evaluation, Overlay, Parameters, WriteSet};
+use engine::types::{
+    Comparison, DataType, IndexSchema, Location, Predicate, Result, Scalar, TableId, Value, ValueRef,
+};
+
+use super::write::answer_of;
+
+/// Rows beyond which the batch operators of the long way are better.
+const ROW_LIMIT: usize = 1000;
+
+/// The answer of a template over a snapshot and the transaction's own changes; `None`: not here.
+pub fn answer(
+    plan: &TemplatePlan,
+    values: &[Value],
+    store: &Arc<Store>,
+    snapshot: &Snapshot,
+    set: &WriteSet,
+) -> Result<Option<Answer>> {
+    if !plan.scalar_subqueries.is_empty() || values.len() < plan.parameters.len() {
+        return Ok(None);
+    }
+    let parameters = Parameters { values, types: &plan.parameters };
+    let reader = Reader { store, snapshot, set, parameters };
+    let Some(rows) = reader.rows(&plan.root)? else { return Ok(None) };
+    let width = plan.output.len();
+    let mut columns: Vec<Vec<Value>> = vec![Vec::with_capacity(rows.values.len()); width];
+    for row in rows.values {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    Ok(Some(answer_of(plan.output.clone(), &columns)))
+}
+
+struct Reader<'a> {
+    store: &'a Arc<Store>,
+    snapshot: &'a Snapshot,
+    set: &'a WriteSet,
+    parameters: Parameters<'a>,
+}
+
+struct RowSet {
+    types: Vec<DataType>,
+    values: Vec<Vec<Value>>,
+}
+
+impl Reader<'_> {
+    fn rows(&self, node: &PlanNode) -> Result<Option<RowSet>> {
+        match node {
+            PlanNode::Scan { table, predicates } => self.scan(*table, predicates, &[]),
+            PlanNode::Filter { input, predicates } => self.filter(input, predicates),
+            PlanNode::Project { input, expressions, types } => {
+                self.project(input, expressions, types)
+            }
+            PlanNode::Join { kind: JoinKind::Inner, left, right, keys, residual } => {
+                self.join(left, right, keys, residual)
+            }
+            PlanNode::Aggregate { input, keys, aggregates } if keys.is_empty() => {
+                self.aggregate(input, aggregates)
+            }
+            PlanNode::Sort { input, keys, skip, fetch } => {
+                let Some(mut rows) = self.rows(input)? else { return Ok(None) };
+                rows.values.sort_by(|a, b| order(keys, a, b));
+                self.cut(rows, skip.as_ref(), fetch.as_ref())
+            }
+            PlanNode::Limit { input, skip, fetch } => match self.rows(input)? {
+                Some(rows) => self.cut(rows, skip.as_ref(), fetch.as_ref()),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn evaluate<'a>(&'a self, row: &'a [Value], types: &'a [DataType]) -> Evaluation<'a, [Value]> {
+        Evaluation { row, types, parameters: self.parameters }
+    }
+
+    /// The rows of a table that meet the predicates and have these values in these columns, found through an index.
+    fn scan(
+        &self,
+        table: TableId,
+        predicates: &[Predicate],
+        bound: &[(usize, Value)],
+    ) -> Result<Option<RowSet>> {
+        let Some(stored) = self.store.table(table) else { return Ok(None) };
+        let view = stored.view(self.snapshot.version());
+        let schema = view.schema().clone();
+        let types: Vec<DataType> = schema.columns.iter().map(|c| c.data_type).collect();
+        let Some(equal) = self.equalities(predicates, bound, &types)? else { return Ok(None) };
+        let covered = |index: &&IndexSchema| {
+            index.columns.iter().all(|c| equal.iter().any(|(column, _)| *column == c.index()))
+        };
+        let candidates = schema.indexes.iter().filter(covered);
+        let Some(index) = candidates.max_by_key(|index| (index.unique, index.columns.len())) else {
+            return Ok(None);
+        };
+        let Some(found) = probe(&view, index, &equal) else { return Ok(None) };
+        let mut values = Vec::with_capacity(found.len());
+        for location in found {
+            if matches!(self.set.lookup(table, view.row_id(location)), Overlay::Untouched) {
+                values.push(view.row(location));
+            }
+        }
+        values.extend(self.set.rows(table).map(|(_, row)| row.to_vec()));
+        let mut kept = Vec::with_capacity(values.len());
+        for row in values {
+            let equals = |(column, value): &(usize, Value)| {
+                !row[*column].is_null()
+                    && row[*column].borrow().compare(value.borrow()) == Ordering::Equal
+            };
+            if bound.iter().all(equals) && self.evaluate(&row, &types).all(predicates)? {
+                kept.push(row);
+            }
+        }
+        Ok(Some(RowSet { types, values: kept }))
+    }
+
+    /// Columns with a known value; `None` where one can equal nothing that an index finds by its type.
+    fn equalities(
+        &self,
+        predicates: &[Predicate],
+        bound: &[(usize, Value)],
+        types: &[DataType],
+    ) -> Result<Option<Vec<(usize, Value)>>> {
+        let mut equal = bound.to_vec();
+        for predicate in predicates {
+            if let Predicate::Compare { column, comparison: Comparison::Equal, value } = predicate {
+                let value = match value {
+                    Scalar::Parameter(number) => self.parameters.values[*number].clone(),
+                    Scalar::Literal(value) => value.clone(),
+                    _ => continue,
+                };
+                equal.push((*column, value));
+            }
+        }
+        // An index is probed with values of its columns' types; other numbers compare by value.
+        for (column, value) in &mut equal {
+            match crate::statement::assignment::cast(value.clone(), types[*column]) {
+                Ok(cast) if cast.borrow().compare(value.borrow()) == Ordering::Equal => *value = cast,
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(equal))
+    }
+
+    fn filter(&self, input: &PlanNode, predicates: &[Predicate]) -> Result<Option<RowSet>> {
+        if let PlanNode::Scan { table, predicates: own } = input {
+            let all: Vec<Predicate> = own.iter().chain(predicates).cloned().collect();
+            return self.scan(*table, &all, &[]);
+        }
+        let Some(rows) = self.rows(input)? else { return Ok(None) };
+        self.keep(rows, predicates).map(Some)
+    }
+
+    fn keep(&self, rows: RowSet, predicates: &[Predicate]) -> Result<RowSet> {
+        let mut kept = Vec::with_capacity(rows.values.len());
+        for row in rows.values {
+            if self.evaluate(&row, &rows.types).all(predicates)? {
+                kept.push(row);
+            }
+        }
+        Ok(RowSet { types: rows.types, values: kept })
+    }
+
+    fn project(
+        &self,
+        input: &PlanNode,
+        expressions: &[Scalar],
+        types: &[DataType],
+    ) -> Result<Option<RowSet>> {
+        let Some(rows) = self.rows(input)? else { return Ok(None) };
+        let mut values = Vec::with_capacity(rows.values.len());
+        for row in &rows.values {
+            let evaluation = self.evaluate(row, &rows.types);
+            let cells = expressions.iter().map(|scalar| evaluation.scalar(scalar));
+            values.push(cells.collect::<Result<Vec<Value>>>()?);
+        }
+        Ok(Some(RowSet { types: types.to_vec(), values }))
+    }
+
+    /// Joins by probing the other side's index once per row. Either side may be the one with the index.
+    fn join(
+        &self,
+        left: &PlanNode,
+        right: &PlanNode,
+        keys: &[(usize, usize)],
+        residual: &[Predicate],
+    ) -> Result<Option<RowSet>> {
+        let joined = match self.rows(left)? {
+            Some(rows) => self.probe_side(&rows, right, keys, false)?,
+            None => {
+                let turned: Vec<(usize, usize)> = keys.iter().map(|(l, r)| (*r, *l)).collect();
+                match self.rows(right)? {
+                    Some(rows) => self.probe_side(&rows, left, &turned, true)?,
+                    None => None,
+                }
+            }
+        };
+        match joined {
+            Some(rows) => self.keep(rows, residual).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn probe_side(
+        &self,
+        outer: &RowSet,
+        inner: &PlanNode,
+        keys: &[(usize, usize)],
+        inner_first: bool,
+    ) -> Result<Option<RowSet>> {
+        let (table, predicates) = match inner {
+            PlanNode::Scan { table, predicates } => (*table, predicates.as_slice()),
+            _ => return Ok(None),
+        };
+        if outer.values.len() > ROW_LIMIT {
+            return Ok(None);
+        }
+        let Some(stored) = self.store.table(table) else { return Ok(None) };
+        let inner_types: Vec<DataType> =
+            stored.schema().columns.iter().map(|column| column.data_type).collect();
+        let mut values = Vec::new();
+        for row in &outer.values {
+            let bound: Vec<(usize, Value)> =
+                keys.iter().map(|(own, other)| (*other, row[*own].clone())).collect();
+            if bound.iter().any(|(_, value)| value.is_null()) {
+                continue;
+            }
+            let Some(found) = self.scan(table, predicates, &bound)? else { return Ok(None) };
+            for other in found.values {
+                let mut pair = Vec::with_capacity(row.len() + other.len());
+                if inner_first {
+                    pair.extend(other);
+                    pair.extend_from_slice(row);
+                } else {
+                    pair.extend_from_slice(row);
+                    pair.extend(other);
+                }
+                values.push(pair);
+            }
+        }
+        let types = match inner_first {
+            true => [inner_types.as_slice(), &outer.types].concat(),
+            false => [outer.types.as_slice(), &inner_types].concat(),
+        };
+        Ok(Some(RowSet { types, values }))
+    }
+
+    /// COUNT, MIN and MAX over all rows; sums and means have more rules than are worth repeating here.
+    fn aggregate(&self, input: &PlanNode, aggregates: &[Aggregate]) -> Result<Option<RowSet>> {
+        let simple = |aggregate: &Aggregate| {
+            let known = matches!(
+                aggregate.function,
+                AggregateFunction::Count | AggregateFunction::Min | AggregateFunction::Max
+            );
+            known && !aggregate.distinct && aggregate.filter.is_none()
+        };
+        if !aggregates.iter().all(simple) {
+            return Ok(None);
+        }
+        let Some(rows) = self.rows(input)? else { return Ok(None) };
+        let mut row = Vec::with_capacity(aggregates.len());
+        for aggregate in aggregates {
+            row.push(self.fold(&rows, aggregate)?);
+        }
+        let types = aggregates.iter().map(|aggregate| aggregate.data_type).collect();
+        Ok(Some(RowSet { types, values: vec![row] }))
+    }
+
+    fn fold(&self, rows: &RowSet, aggregate: &Aggregate) -> Result<Value> {
+        let Some(argument) = &aggregate.argument else {
+            return Ok(Value::BigInt(rows.values.len() as i64));
+        };
+        let mut count = 0;
+        let mut best = Value::Null;
+        for row in &rows.values {
+            let value = self.evaluate(row, &rows.types).scalar(argument)?;
+            if value.is_null() {
+                continue;
+            }
+            count += 1;
+            let order = value.borrow().compare(best.borrow());
+            let wins = match aggregate.function {
+                AggregateFunction::Max => order == Ordering::Greater || best.is_null(),
+                _ => order == Ordering::Less,
+            };
+            if wins {
+                best = value;
+            }
+        }
+        Ok(if aggregate.function == AggregateFunction::Count { Value::BigInt(count) } else { best })
+    }
+
+    fn cut(&self, rows: RowSet, skip: Option<&Scalar>, fetch: Option<&Scalar>) -> Result<Option<RowSet>> {
+        let (Some(skip), Some(fetch)) = (self.count(skip, 0), self.count(fetch, usize::MAX)) else {
+            return Ok(None);
+        };
+        let values = rows.values.into_iter().skip(skip).take(fetch).collect();
+        Ok(Some(RowSet { types: rows.types, values }))
+    }
+
+    /// A row count; negative ones are the long way's to refuse.
+    fn count(&self, scalar: Option<&Scalar>, default: usize) -> Option<usize> {
+        let value = match scalar {
+            None => return Some(default),
+            Some(Scalar::Parameter(number)) => &self.parameters.values[*number],
+            Some(Scalar::Literal(value)) => value,
+            Some(_) => return None,
+        };
+        match value {
+            Value::Null => Some(default),
+            Value::BigInt(count) => usize::try_from(*count).ok(),
+            Value::Integer(count) => usize::try_from(*count).ok(),
+            _ => None,
+        }
+    }
+}
+
+fn probe(view: &TableView, index: &IndexSchema, equal: &[(usize, Value)]) -> Option<Vec<Location>> {
+    let built = view.table().index(index.id)?;
+    let mut key: Vec<ValueRef<'_>> = Vec::with_capacity(index.columns.len());
+    for column in &index.columns {
+        let (_, value) = equal.iter().find(|(bound, _)| *bound == column.index())?;
+        key.push(value.borrow());
+    }
+    let mut found = Vec::new();
+    view.probe(&built, &key, &mut found);
+    (found.len() <= ROW_LIMIT).then_some(found)
+}
+
+fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
+    for key in keys {
+        let (left, right) = (&a[key.column], &b[key.column]);
+        let order = match (left.is_null(), right.is_null()) {
+            (true, true) => Ordering::Equal,
+            (true, false) if key.nulls_first => Ordering::Less,
+            (true, false) => Ordering::Greater,
+            (false, true) if key.nulls_first => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            _ if key.descending => right.borrow().compare(left.borrow()),
+            _ => left.borrow().compare(right.borrow()),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}

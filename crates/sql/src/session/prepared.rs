@@ -1,0 +1,254 @@
+//! A statement's text to a plan: found in the cache, or parsed, lifted and planned.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, SetExpr};
+use engine::types::{DataType, Error, Result, SqlState, Value};
+
+use super::functions::{Functions, names_functions};
+use super::{ColumnDescription, Database, Session, Statement};
+use crate::catalog::Catalog;
+use crate::statement::complex::ComplexWrite;
+use crate::statement::insert::InsertQuery;
+use crate::statement::write::Write;
+use crate::statement::{copy, describe, insert, modify};
+use crate::template::{Lifted, Parameters, QueryTemplate, lift, parse};
+
+/// A statement as planned once for all sessions.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The catalog that it was planned with.
+    pub version: u64,
+    /// PostgreSQL's type ids of the client's parameters.
+    pub parameters: Vec<u32>,
+    /// Their types.
+    pub parameter_types: Vec<DataType>,
+    /// Columns of the answer; `None` where a tag is all.
+    pub columns: Option<Arc<[ColumnDescription]>>,
+    /// What to do.
+    pub plan: Plan,
+}
+
+/// What a statement does.
+#[derive(Debug)]
+pub enum Plan {
+    /// Nothing: the text holds no statement.
+    Empty,
+    /// A query.
+    Query(Query),
+    /// A query that asks the session something; planned when it runs.
+    SessionQuery(Box<ast::Query>),
+    /// A write that the engine runs alone.
+    Write(Write),
+    /// INSERT of a query's rows.
+    InsertQuery(Box<InsertQuery>),
+    /// A write whose rows a query finds.
+    Complex(Box<ComplexWrite>),
+    /// Anything else: run from its AST.
+    Utility(Box<ast::Statement>),
+}
+
+/// A query and what the session adds.
+#[derive(Debug)]
+pub struct Query {
+    /// The template.
+    pub template: Arc<QueryTemplate>,
+    /// Whether the last parameter is the transaction's start.
+    pub now: bool,
+    /// SELECT ... FOR UPDATE in a block: the rows to be expected unchanged.
+    pub locking: Option<Box<crate::statement::locking::Locking>>,
+}
+
+impl Plan {
+    /// Whether a failed block accepts it.
+    pub fn ends_block(&self) -> bool {
+        matches!(
+            self,
+            Plan::Utility(statement)
+                if matches!(**statement, ast::Statement::Commit { .. } | ast::Statement::Rollback { .. })
+        )
+    }
+}
+
+impl Session {
+    /// Plans one statement (42601 for several). `types` are PostgreSQL type ids from Parse, 0 for unknown.
+    pub fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
+        let database = self.database().clone();
+        let catalog = database.planner.catalog();
+        let (prepared, literals) = match database.cache.find(text, types, catalog.version) {
+            Some(found) => found,
+            None => self.plan(text, types, &catalog)?,
+        };
+        Ok(Arc::new(Statement {
+            text: text.into(),
+            parameters: prepared.parameters.clone(),
+            parameter_types: prepared.parameter_types.clone(),
+            columns: prepared.columns.clone(),
+            declared: types.into(),
+            prepared,
+            literals,
+        }))
+    }
+
+    fn plan(
+        &mut self,
+        text: &str,
+        types: &[u32],
+        catalog: &Arc<Catalog>,
+    ) -> Result<(Arc<Prepared>, Vec<Value>)> {
+        let mut statements = match copy::rewrite_options(text) {
+            Some(rewritten) => parse(&rewritten)?,
+            None => parse(text)?,
+        };
+        let statement = match statements.len() {
+            0 => return Ok((Arc::new(Prepared::utility(catalog, Plan::Empty, None)), Vec::new())),
+            1 => statements.remove(0),
+            _ => {
+                let message = "cannot insert multiple commands into a prepared statement";
+                return Err(Error::new(SqlState::SyntaxError, message));
+            }
+        };
+        self.plan_statement(text, statement, types, catalog)
+    }
+
+    /// Plans a parsed statement; what can be shared goes into the cache under `text`.
+    pub(crate) fn plan_statement(
+        &mut self,
+        text: &str,
+        statement: ast::Statement,
+        types: &[u32],
+        catalog: &Arc<Catalog>,
+    ) -> Result<(Arc<Prepared>, Vec<Value>)> {
+        match &statement {
+            ast::Statement::Query(query) if !is_write(query) => {
+                if names_functions(query) {
+                    return self.plan_session_query(query, catalog).map(|p| (p, Vec::new()));
+                }
+            }
+            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {}
+            _ => {
+                let columns = describe::columns(self, &statement)?;
+                let plan = Plan::Utility(Box::new(statement));
+                return Ok((Arc::new(Prepared::utility(catalog, plan, columns)), Vec::new()));
+            }
+        }
+        let database = self.database().clone();
+        let lifted = lift(text, statement);
+        let (prepared, parameters) = plan_lifted(&database, catalog, lifted.clone(), types, text)?;
+        let literals = parameters.literal_values()?;
+        let prepared = Arc::new(prepared);
+        let all = parameters.types();
+        let first = parameters.client();
+        let literal_types = &all[first..first + lifted.literals.len()];
+        database.cache.insert(&lifted, types, catalog.version, literal_types, prepared.clone());
+        Ok((prepared, literals))
+    }
+
+    /// A query over the session itself: described with stand-ins, planned for good when it runs.
+    fn plan_session_query(
+        &mut self,
+        query: &ast::Query,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Arc<Prepared>> {
+        let mut described = query.clone();
+        Functions::describe().replace(&mut described)?;
+        let columns = self.describe_query(&described)?;
+        let plan = Plan::SessionQuery(Box::new(query.clone()));
+        Ok(Arc::new(Prepared::utility(catalog, plan, Some(columns))))
+    }
+
+    /// The columns of a query without parameters.
+    pub(crate) fn describe_query(&self, query: &ast::Query) -> Result<Arc<[ColumnDescription]>> {
+        let template = self.query_template(query)?;
+        Ok(template.columns.clone())
+    }
+
+    /// Plans a query without parameters, outside the cache.
+    pub(crate) fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
+        let database = self.database();
+        let catalog = database.planner.catalog();
+        let mut statement = ast::Statement::Query(Box::new(query.clone()));
+        crate::template::name_columns(&mut statement);
+        let ast::Statement::Query(query) = statement else { unreachable!("made above") };
+        let mut parameters = Parameters::none();
+        {
+            let text = query.to_string();
+            database.planner.query(&catalog, &query, &mut parameters, &text, &text)
+        }
+    }
+}
+
+/// Whether a query is WITH ... INSERT, UPDATE or DELETE.
+fn is_write(query: &ast::Query) -> bool {
+    matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_))
+}
+
+fn plan_lifted(
+    database: &Database,
+    catalog: &Arc<Catalog>,
+    lifted: Lifted,
+    types: &[u32],
+    text: &str,
+) -> Result<(Prepared, Parameters)> {
+    match lifted.statement.clone() {
+        ast::Statement::Query(query) if is_write(&query) => {
+            let message = "WITH before INSERT, UPDATE or DELETE is not supported";
+            Err(Error::new(SqlState::FeatureNotSupported, message))
+        }
+        ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types, text),
+        ast::Statement::Insert(insert) => insert::plan(database, catalog, lifted, insert, types),
+        ast::Statement::Update(update) => modify::plan_update(database, catalog, lifted, update, types),
+        ast::Statement::Delete(delete) => modify::plan_delete(database, catalog, lifted, delete, types),
+        other => unreachable!("{other} is not planned as a template"),
+    }
+}
+
+fn plan_query(
+    database: &Database,
+    catalog: &Arc<Catalog>,
+    lifted: &Lifted,
+    mut query: ast::Query,
+    types: &[u32],
+    text: &str,
+) -> Result<(Prepared, Parameters)> {
+    let mut parameters = Parameters::new(lifted, types);
+    let locks = std::mem::take(&mut query.locks);
+    let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text, text)?;
+    let locking = match locks.is_empty() {
+        true => None,
+        false => crate::statement::locking::plan(database, catalog, &query, &parameters)?.map(Box::new),
+    };
+    let columns = Some(template.columns.clone());
+    let plan = Plan::Query(Query { template, now: lifted.now, locking });
+    Ok((Prepared::template(catalog, &parameters, columns, plan), parameters))
+}
+
+impl Prepared {
+    /// A statement without parameters.
+    pub fn utility(
+        catalog: &Catalog,
+        plan: Plan,
+        columns: Option<Arc<[ColumnDescription]>>,
+    ) -> Prepared {
+        let version = catalog.version;
+        Prepared { version, parameters: Vec::new(), parameter_types: Vec::new(), columns, plan }
+    }
+
+    /// A statement with the parameters that planning found.
+    pub fn template(
+        catalog: &Catalog,
+        parameters: &Parameters,
+        columns: Option<Arc<[ColumnDescription]>>,
+        plan: Plan,
+    ) -> Prepared {
+        let mut parameter_types = parameters.types();
+        parameter_types.truncate(parameters.client());
+        Prepared {
+            version: catalog.version,
+            parameters: parameters.type_ids(),
+            parameter_types,
+            columns,
+            plan,
+        }
+    }
+}

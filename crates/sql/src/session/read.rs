@@ -1,0 +1,228 @@
+//! Queries: through the shared engine, or alone on the same snapshot.
+
+use std::sync::Arc;
+
+use engine::heartbeat::{Activation, Answer, Exposure, Template};
+use engine::storage::Snapshot;
+use engine::transaction::Isolation;
+use engine::types::{Error, Result, RowId, SqlState, TableId, Value};
+use tokio::sync::oneshot;
+
+use super::execute::shut_down;
+use super::functions::Functions;
+use super::own_reads;
+use super::prepared::Query;
+use super::{Outcome, Rows, Session};
+use crate::alone::{self, Overlay, Reading};
+use crate::statement::locking::Locking;
+use crate::template::{Path, QueryTemplate};
+
+impl Session {
+    /// Runs a query.
+    pub(super) async fn run_query(&mut self, query: &Query, values: Vec<Value>) -> Result<Outcome> {
+        let template = &query.template;
+        if let Some(locking) = &query.locking
+            && self.block.is_explicit()
+        {
+            self.refuse_read_only("SELECT FOR UPDATE")?;
+            return self.run_locking(template, locking, values).await;
+        }
+        let pieces = self.read(template, values).await?;
+        let columns = template.columns.clone();
+        Ok(Outcome::Rows(Rows { columns, pieces, tag: "SELECT", counted: true }))
+    }
+
+    /// A query over the session: its functions become their values, then it is planned for this once.
+    pub(super) async fn run_session_query(
+        &mut self,
+        query: &datafusion::sql::sqlparser::ast::Query,
+    ) -> Result<Outcome> {
+        let mut query = query.clone();
+        let mut functions = Functions::collect(&query);
+        functions.evaluate(self).await?;
+        functions.replace(&mut query)?;
+        let template = self.query_template(&query)?;
+        let pieces = self.read(&template, Vec::new()).await?;
+        let columns = template.columns.clone();
+        Ok(Outcome::Rows(Rows { columns, pieces, tag: "SELECT", counted: true }))
+    }
+
+    /// The answer of a query, as the transaction sees it.
+    pub(crate) async fn read(
+        &mut self,
+        template: &Arc<QueryTemplate>,
+        values: Vec<Value>,
+    ) -> Result<alone::Answers> {
+        let touched = self.touched(&template.tables);
+        if !touched.is_empty() {
+            return self.read_own(template, values, &touched).await;
+        }
+        let snapshot = self.transaction_snapshot();
+        match &template.path {
+            Path::Shared(shared) => {
+                let answer = self.submit(shared, values, snapshot).await?;
+                Ok(Box::pin(futures::stream::once(std::future::ready(Ok(answer)))))
+            }
+            Path::Alone(_) => {
+                let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
+                let reading = self.reading(snapshot, None);
+                alone::run(template, &values, &reading).await
+            }
+        }
+    }
+
+    /// The whole answer of a query.
+    pub(crate) async fn read_all(
+        &mut self,
+        template: &Arc<QueryTemplate>,
+        values: Vec<Value>,
+    ) -> Result<Answer> {
+        use futures::TryStreamExt;
+        let answers: Vec<Answer> = self.read(template, values).await?.try_collect().await?;
+        let parts = answers.into_iter().flat_map(|answer| answer.parts).collect();
+        Ok(Answer { output: template.output.clone(), parts })
+    }
+
+    /// The tables among these that the transaction has changed itself.
+    fn touched(&mut self, tables: &[TableId]) -> Vec<TableId> {
+        match self.block.open() {
+            Some(transaction) if !transaction.set.is_empty() => {
+                tables.iter().copied().filter(|table| transaction.set.touches(*table)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the transaction's statements see: with REPEATABLE READ what the first one saw, else the newest.
+    fn transaction_snapshot(&mut self) -> Option<Snapshot> {
+        let store = self.database.engine.store();
+        let Some(transaction) = self.block.open() else { return None };
+        transaction.has_run = true;
+        match transaction.isolation {
+            Isolation::ReadCommitted => None,
+            Isolation::RepeatableRead => {
+                Some(transaction.snapshot.get_or_insert_with(|| store.snapshot()).clone())
+            }
+        }
+    }
+
+    /// The snapshot of a statement that reads or changes these tables in a block; pending changes that it would
+    /// see are settled first.
+    pub(super) async fn statement_snapshot(&mut self, touched: &[TableId]) -> Snapshot {
+        for table in touched {
+            self.expose(*table).await;
+        }
+        let snapshot = self.transaction_snapshot();
+        snapshot.unwrap_or_else(|| self.database.engine.store().snapshot())
+    }
+
+    async fn expose(&mut self, table: TableId) {
+        let engine = self.database.engine.clone();
+        while let Some(transaction) = self.block.open() {
+            if transaction.isolation != Isolation::ReadCommitted {
+                return;
+            }
+            match engine.expose(&mut transaction.set, table) {
+                Exposure::Ready => return,
+                Exposure::Wait(pause) => tokio::time::sleep(pause).await,
+            }
+        }
+    }
+
+    fn reading(&self, snapshot: Snapshot, overlay: Option<Arc<Overlay>>) -> Reading {
+        let store = self.database.engine.store().clone();
+        Reading { store, snapshot, overlay, cancelled: self.cancelled.clone() }
+    }
+
+    /// A query over tables that the transaction has changed: row by row where its plan is simple enough, since a
+    /// block that reads what it just wrote must not pay for planning; else alone, under the changes.
+    async fn read_own(
+        &mut self,
+        template: &Arc<QueryTemplate>,
+        values: Vec<Value>,
+        touched: &[TableId],
+    ) -> Result<alone::Answers> {
+        let snapshot = self.statement_snapshot(touched).await;
+        let store = self.database.engine.store().clone();
+        let Some(transaction) = self.block.open() else {
+            unreachable!("only an open transaction has own changes");
+        };
+        if let Path::Shared(shared) = &template.path
+            && let Some(answer) =
+                own_reads::answer(&shared.plan, &values, &store, &snapshot, &transaction.set)?
+        {
+            return Ok(Box::pin(futures::stream::once(std::future::ready(Ok(answer)))));
+        }
+        let overlay = Arc::new(Overlay::new(&transaction.set, touched));
+        let reading = self.reading(snapshot, Some(overlay));
+        alone::run(template, &values, &reading).await
+    }
+
+    /// SELECT ... FOR UPDATE: the answer, and the rows behind it remembered.
+    async fn run_locking(
+        &mut self,
+        template: &Arc<QueryTemplate>,
+        locking: &Locking,
+        values: Vec<Value>,
+    ) -> Result<Outcome> {
+        let touched = self.touched(&template.tables);
+        let snapshot = self.statement_snapshot(&touched).await;
+        let version = snapshot.version();
+        let overlay = self.block.open().map(|t| Arc::new(Overlay::new(&t.set, &touched)));
+        let reading = self.reading(snapshot, overlay);
+        let ids = alone::collect(&locking.query, &values, &reading).await?;
+        let answer = alone::collect(template, &values, &reading).await?;
+        if let Some(transaction) = self.block.open() {
+            for part in &ids.parts {
+                for (column, table) in locking.tables.iter().enumerate() {
+                    for row in 0..part.rows() {
+                        // Rows of the own transaction have ids below zero: nobody else can change them.
+                        if let engine::types::ValueRef::BigInt(id @ 0..) = part.cell(row, column) {
+                            transaction.set.expect(*table, RowId(id as u64), version);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Outcome::Rows(Rows::complete(template.columns.clone(), answer, "SELECT")))
+    }
+
+    /// One activation of a template in the global plan.
+    pub(super) async fn submit(
+        &self,
+        template: &Arc<Template>,
+        mut values: Vec<Value>,
+        snapshot: Option<Snapshot>,
+    ) -> Result<Answer> {
+        let engine = &self.database.engine;
+        let running = self.database.start();
+        let (send, receive) = oneshot::channel();
+        values.truncate(template.plan.parameters.len());
+        engine.submit(Activation {
+            template: template.clone(),
+            parameters: values.into(),
+            snapshot,
+            cancelled: self.cancelled.clone(),
+            receiver: Box::new(move |answer| {
+                // Nobody waits any more where the client has gone.
+                let _ = send.send(answer);
+            }),
+        });
+        if running.in_company() {
+            // Others are about to submit: let them, so that one batch takes all.
+            tokio::task::yield_now().await;
+        }
+        engine.lead(template.lane());
+        receive.await.unwrap_or_else(|_| Err(shut_down()))
+    }
+}
+
+/// The one value of a scalar subquery's answer: NULL for no row, 21000 for several.
+pub(super) fn single_value(answer: &Answer) -> Result<Value> {
+    if answer.rows() > 1 {
+        let message = "more than one row returned by a subquery used as an expression";
+        return Err(Error::new(SqlState::CardinalityViolation, message));
+    }
+    let part = answer.parts.iter().find(|part| part.rows() > 0);
+    Ok(part.map_or(Value::Null, |part| part.cell(0, 0).to_owned()))
+}

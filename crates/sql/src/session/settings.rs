@@ -1,0 +1,359 @@
+//! `SET`, `SHOW` and what the protocol reports of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::types::{Error, Result, SqlState};
+
+/// What a setting's value must look like.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Text,
+    Boolean,
+    Integer(i64, i64),
+    /// A number of milliseconds, with or without a unit.
+    Duration,
+    OneOf(&'static [&'static str]),
+    TimeZone,
+    Encoding,
+    DateStyle,
+    Fixed,
+}
+
+struct Definition {
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    /// Sent to the client as ParameterStatus.
+    reported: bool,
+}
+
+const fn setting(name: &'static str, kind: Kind, default: &'static str) -> Definition {
+    Definition { name, kind, default, reported: false }
+}
+
+const fn reported(name: &'static str, kind: Kind, default: &'static str) -> Definition {
+    Definition { name, kind, default, reported: true }
+}
+
+/// PostgreSQL's version that clients see; drivers choose their catalog queries by it.
+pub const SERVER_VERSION: &str = concat!("15.0 (SharedDB ", env!("CARGO_PKG_VERSION"), ")");
+
+const ISOLATION_LEVELS: &[&str] =
+    &["read committed", "repeatable read", "read uncommitted", "serializable"];
+
+const DEFINITIONS: &[Definition] = &[
+    reported("application_name", Kind::Text, ""),
+    reported("client_encoding", Kind::Encoding, "UTF8"),
+    reported("DateStyle", Kind::DateStyle, "ISO, MDY"),
+    reported("default_transaction_read_only", Kind::Boolean, "off"),
+    reported("in_hot_standby", Kind::Fixed, "off"),
+    reported("integer_datetimes", Kind::Fixed, "on"),
+    reported("IntervalStyle", Kind::OneOf(&["postgres"]), "postgres"),
+    reported("is_superuser", Kind::Fixed, "on"),
+    reported("server_encoding", Kind::Fixed, "UTF8"),
+    reported("server_version", Kind::Fixed, SERVER_VERSION),
+    reported("session_authorization", Kind::Fixed, "shareddb"),
+    reported("standard_conforming_strings", Kind::OneOf(&["on"]), "on"),
+    reported("TimeZone", Kind::TimeZone, "UTC"),
+    setting("backslash_quote", Kind::OneOf(&["safe_encoding", "on", "off"]), "safe_encoding"),
+    setting("bytea_output", Kind::OneOf(&["hex"]), "hex"),
+    setting("check_function_bodies", Kind::Boolean, "on"),
+    setting(
+        "client_min_messages",
+        Kind::OneOf(&["debug5", "debug1", "log", "notice", "warning", "error"]),
+        "notice",
+    ),
+    setting("default_table_access_method", Kind::Text, "heap"),
+    setting("default_tablespace", Kind::Text, ""),
+    setting("default_text_search_config", Kind::Text, "pg_catalog.simple"),
+    setting("default_transaction_deferrable", Kind::Boolean, "off"),
+    setting("default_transaction_isolation", Kind::OneOf(ISOLATION_LEVELS), "read committed"),
+    setting("escape_string_warning", Kind::Boolean, "on"),
+    setting("extra_float_digits", Kind::Integer(-15, 3), "1"),
+    setting("idle_in_transaction_session_timeout", Kind::Duration, "0"),
+    setting("jit", Kind::Boolean, "off"),
+    setting("lc_collate", Kind::Fixed, "C"),
+    setting("lc_ctype", Kind::Fixed, "C"),
+    setting("lc_messages", Kind::Text, "C"),
+    setting("lc_monetary", Kind::Text, "C"),
+    setting("lc_numeric", Kind::Text, "C"),
+    setting("lc_time", Kind::Text, "C"),
+    setting("lock_timeout", Kind::Duration, "0"),
+    setting("maintenance_work_mem", Kind::Text, "64MB"),
+    setting("max_identifier_length", Kind::Fixed, "63"),
+    setting("max_index_keys", Kind::Fixed, "32"),
+    setting("row_security", Kind::Boolean, "on"),
+    setting("search_path", Kind::Text, "\"$user\", public"),
+    setting("server_version_num", Kind::Fixed, "150000"),
+    setting("statement_timeout", Kind::Duration, "0"),
+    setting(
+        "synchronous_commit",
+        Kind::OneOf(&["on", "remote_apply", "remote_write", "local"]),
+        "on",
+    ),
+    setting("transaction_deferrable", Kind::Boolean, "off"),
+    setting("transaction_isolation", Kind::OneOf(ISOLATION_LEVELS), "read committed"),
+    setting("transaction_read_only", Kind::Boolean, "off"),
+    setting("work_mem", Kind::Text, "4MB"),
+    setting("xmloption", Kind::OneOf(&["content", "document"]), "content"),
+];
+
+/// One session's settings.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// Values that differ from the default, by canonical name.
+    changed: BTreeMap<String, String>,
+    /// Names that the protocol has yet to report.
+    unreported: BTreeSet<&'static str>,
+    /// `statement_timeout` in milliseconds, kept beside its text since every statement asks.
+    statement_timeout: u64,
+}
+
+/// What a setting was before a change; `None` for its default.
+pub type Before = (String, Option<String>);
+
+impl Settings {
+    /// Fresh settings; all that is reported will be.
+    pub fn new(user: &str) -> Settings {
+        let mut settings = Settings::default();
+        settings.changed.insert("session_authorization".to_owned(), user.to_owned());
+        let all = DEFINITIONS.iter().filter(|d| d.reported).map(|d| d.name);
+        settings.unreported.extend(all);
+        settings
+    }
+
+    /// The value of a setting; 42704 for an unknown one.
+    pub fn show(&self, name: &str) -> Result<String> {
+        let (canonical, default) = match find(name) {
+            Some(definition) => (definition.name, Some(definition.default)),
+            None => (name, None),
+        };
+        let value = self.changed.get(canonical).map(String::as_str).or(default);
+        value.map(str::to_owned).ok_or_else(|| unrecognized(name))
+    }
+
+    /// All settings with their values, by name.
+    pub fn all(&self) -> Vec<(String, String)> {
+        let value = |d: &Definition| self.changed.get(d.name).map_or(d.default, String::as_str);
+        let mut all: Vec<_> =
+            DEFINITIONS.iter().map(|d| (d.name.to_owned(), value(d).to_owned())).collect();
+        all.sort_by_key(|(name, _)| name.to_lowercase());
+        all
+    }
+
+    /// Changes a setting; `None` is its default. Gives back what it was, for ROLLBACK and SET LOCAL.
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Before> {
+        let Some(definition) = find(name) else { return self.set_custom(name, value) };
+        let value = match value {
+            Some(value) => Some(definition.check(value)?),
+            None => None,
+        };
+        let before = (definition.name.to_owned(), self.changed.get(definition.name).cloned());
+        self.put(definition.name, value);
+        Ok(before)
+    }
+
+    /// `my.setting`: anybody may have some.
+    fn set_custom(&mut self, name: &str, value: Option<&str>) -> Result<Before> {
+        if !name.contains('.') {
+            return Err(unrecognized(name));
+        }
+        let before = (name.to_owned(), self.changed.get(name).cloned());
+        self.put(name, value.map(str::to_owned));
+        Ok(before)
+    }
+
+    /// Puts a setting back.
+    pub fn restore(&mut self, (name, value): Before) {
+        self.put(&name, value);
+    }
+
+    /// RESET ALL.
+    pub fn reset_all(&mut self) {
+        let names: Vec<String> =
+            self.changed.keys().filter(|name| *name != "session_authorization").cloned().collect();
+        names.iter().for_each(|name| self.put(name, None));
+    }
+
+    fn put(&mut self, name: &str, value: Option<String>) {
+        if let Some(definition) = find(name).filter(|definition| definition.reported) {
+            self.unreported.insert(definition.name);
+        }
+        match value {
+            Some(value) => self.changed.insert(name.to_owned(), value),
+            None => self.changed.remove(name),
+        };
+        if name == "statement_timeout" {
+            let text = self.changed.get(name).map_or("0", String::as_str);
+            self.statement_timeout = milliseconds(text).unwrap_or(0);
+        }
+    }
+
+    /// Whether a boolean setting is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.changed.get(name).is_some_and(|value| value == "on")
+    }
+
+    /// How long a statement may run.
+    pub fn statement_timeout(&self) -> Option<std::time::Duration> {
+        (self.statement_timeout > 0)
+            .then(|| std::time::Duration::from_millis(self.statement_timeout))
+    }
+
+    /// Settings to report since the last call.
+    pub fn take_reported(&mut self) -> Vec<(String, String)> {
+        let names = std::mem::take(&mut self.unreported);
+        let value = |name: &str| self.show(name).expect("reported settings are known");
+        names.into_iter().map(|name| (name.to_owned(), value(name))).collect()
+    }
+}
+
+fn find(name: &str) -> Option<&'static Definition> {
+    DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(name))
+}
+
+fn unrecognized(name: &str) -> Error {
+    let message = format!("unrecognized configuration parameter \"{name}\"");
+    Error::new(SqlState::UndefinedObject, message)
+}
+
+impl Definition {
+    /// The value as kept.
+    fn check(&self, value: &str) -> Result<String> {
+        let invalid = || {
+            let message = format!("invalid value for parameter \"{}\": \"{value}\"", self.name);
+            Error::new(SqlState::InvalidParameterValue, message)
+        };
+        match self.kind {
+            Kind::Text => Ok(value.to_owned()),
+            Kind::Boolean => boolean(value).map(str::to_owned).ok_or_else(|| {
+                let message = format!("parameter \"{}\" requires a Boolean value", self.name);
+                Error::new(SqlState::InvalidParameterValue, message)
+            }),
+            Kind::Integer(least, most) => {
+                let number: i64 = value.trim().parse().map_err(|_| invalid())?;
+                let in_range = (least..=most).contains(&number);
+                in_range.then(|| number.to_string()).ok_or_else(|| {
+                    let message = format!(
+                        "{number} is outside the valid range for parameter \"{}\" \
+                         ({least} .. {most})",
+                        self.name
+                    );
+                    Error::new(SqlState::InvalidParameterValue, message)
+                })
+            }
+            Kind::Duration => milliseconds(value).map(duration_text).ok_or_else(invalid),
+            Kind::OneOf(words) => {
+                let known = words.iter().find(|word| word.eq_ignore_ascii_case(value));
+                known.map(|word| (*word).to_owned()).ok_or_else(invalid)
+            }
+            Kind::TimeZone => time_zone(value),
+            Kind::Encoding => encoding(value).map(str::to_owned).ok_or_else(invalid),
+            Kind::DateStyle => date_style(value).ok_or_else(invalid),
+            Kind::Fixed => {
+                let message = format!("parameter \"{}\" cannot be changed", self.name);
+                Err(Error::new(SqlState::FixedParameter, message))
+            }
+        }
+    }
+}
+
+fn boolean(value: &str) -> Option<&'static str> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" | "t" | "y" => Some("on"),
+        "off" | "false" | "no" | "0" | "f" | "n" => Some("off"),
+        _ => None,
+    }
+}
+
+fn milliseconds(value: &str) -> Option<u64> {
+    let value = value.trim();
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let number: u64 = value[..digits].parse().ok()?;
+    let unit = match value[digits..].trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(unit).filter(|ms| *ms <= i32::MAX as u64)
+}
+
+/// The largest unit that divides it, as SHOW writes it.
+fn duration_text(milliseconds: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
+    match UNITS.iter().find(|(unit, _)| milliseconds != 0 && milliseconds.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{}{name}", milliseconds / unit),
+        None if milliseconds == 0 => "0".to_owned(),
+        None => format!("{milliseconds}ms"),
+    }
+}
+
+/// All times are UTC here. Zones that mean the same are taken as they are; drivers announce their own zone when they
+/// connect and read the offset from every value, so other names are taken too, without effect.
+fn time_zone(value: &str) -> Result<String> {
+    let plausible = !value.is_empty()
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-:".contains(c));
+    plausible.then(|| value.to_owned()).ok_or_else(|| {
+        let message = format!("invalid value for parameter \"TimeZone\": \"{value}\"");
+        Error::new(SqlState::InvalidParameterValue, message)
+    })
+}
+
+/// Whether a zone's name means UTC.
+pub fn is_utc(zone: &str) -> bool {
+    let names = ["utc", "gmt", "etc/utc", "etc/gmt", "zulu", "etc/zulu", "uct", "etc/uct", "default"];
+    names.iter().any(|name| zone.eq_ignore_ascii_case(name))
+        || matches!(zone, "0" | "+00" | "+00:00" | "-00" | "Etc/Universal" | "Universal")
+}
+
+fn encoding(value: &str) -> Option<&'static str> {
+    let name: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
+    match name.to_ascii_lowercase().as_str() {
+        "utf8" | "unicode" => Some("UTF8"),
+        "sqlascii" => Some("SQL_ASCII"),
+        _ => None,
+    }
+}
+
+/// Output is ISO whatever is asked for; the order of day and month is fixed too.
+fn date_style(value: &str) -> Option<String> {
+    let mut words = value.split(',').map(|word| word.trim().to_ascii_lowercase());
+    let known = words.all(|word| matches!(word.as_str(), "iso" | "mdy" | "us"));
+    known.then(|| "ISO, MDY".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_checked_and_reported_once() {
+        let mut settings = Settings::new("me");
+        assert!(settings.take_reported().contains(&("client_encoding".into(), "UTF8".into())));
+        settings.set("application_name", Some("x")).expect("known");
+        settings.set("extra_float_digits", Some("3")).expect("known");
+        assert_eq!(settings.take_reported(), [("application_name".into(), "x".into())]);
+        assert!(settings.take_reported().is_empty());
+        let state = |r: Result<Before>| r.expect_err("refused").state.code();
+        assert_eq!(state(settings.set("nonsense", Some("1"))), "42704");
+        assert_eq!(state(settings.set("extra_float_digits", Some("9"))), "22023");
+        assert_eq!(state(settings.set("client_encoding", Some("latin1"))), "22023");
+    }
+
+    #[test]
+    fn durations_have_units() {
+        let mut settings = Settings::new("me");
+        settings.set("statement_timeout", Some("2s")).expect("valid");
+        assert_eq!(settings.statement_timeout(), Some(std::time::Duration::from_secs(2)));
+        assert_eq!(settings.show("statement_timeout"), Ok("2s".into()));
+        let before = settings.set("statement_timeout", Some("1500")).expect("valid");
+        assert_eq!(settings.show("STATEMENT_TIMEOUT"), Ok("1500ms".into()));
+        settings.restore(before);
+        assert_eq!(settings.show("statement_timeout"), Ok("2s".into()));
+        settings.reset_all();
+        assert_eq!(settings.statement_timeout(), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! Statements that are run from their AST.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{ObjectType, Statement as Ast};
+use engine::types::{Error, Result, SqlState};
+
+use super::block::Block;
+use super::settings::Before;
+use super::{ImplicitTransaction, Outcome, Session, Statement};
+use crate::statement::{
+    alter_table, comment, copy, create_index, create_table, drop, explain, prepare, role, sequence,
+    setting, transaction, truncate, view,
+};
+
+impl Session {
+    /// Runs a statement that is no template.
+    pub(super) async fn run_utility(
+        &mut self,
+        statement: &Ast,
+        text: &str,
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
+        if let Some(tag) = comment::accept(self, statement) {
+            return tag.map(Outcome::Command);
+        }
+        match statement {
+            Ast::ShowVariable { variable } => setting::show(self, variable),
+            Ast::Copy { .. } => {
+                self.join(implicit);
+                copy::run(self, statement).await
+            }
+            Ast::Execute { name, parameters, .. } => {
+                prepare::execute(self, name.as_ref(), parameters, implicit).await
+            }
+            Ast::Explain { .. } => explain::run(self, statement, text).await,
+            _ => {
+                if let Some(tag) = self.run_control(statement).await? {
+                    return Ok(Outcome::Command(tag));
+                }
+                self.run_definition(statement, implicit).await.map(Outcome::Command)
+            }
+        }
+    }
+
+    /// Opens the implicit transaction of several statements.
+    fn join(&mut self, implicit: ImplicitTransaction) {
+        if implicit == ImplicitTransaction::Joined && matches!(self.block, Block::Idle) {
+            self.block = Block::Open(self.new_transaction(false));
+        }
+    }
+
+    /// Transaction control and settings; `None` for anything else.
+    async fn run_control(&mut self, statement: &Ast) -> Result<Option<String>> {
+        Ok(Some(match statement {
+            Ast::StartTransaction { modes, begin, .. } => {
+                let tag = if *begin { "BEGIN" } else { "START TRANSACTION" };
+                transaction::begin(self, modes, tag)?
+            }
+            Ast::Commit { chain, .. } => transaction::commit(self, *chain).await?,
+            Ast::Rollback { savepoint: Some(name), .. } => transaction::roll_back_to(self, name)?,
+            Ast::Rollback { chain, .. } => transaction::roll_back(self, *chain)?,
+            Ast::Savepoint { name } => transaction::savepoint(self, name)?,
+            Ast::ReleaseSavepoint { name } => transaction::release(self, name)?,
+            Ast::Set(set) => setting::set(self, set)?,
+            Ast::Reset(reset) => setting::reset(self, &reset.reset)?,
+            Ast::Discard { object_type } => setting::discard(self, object_type)?,
+            Ast::Prepare { name, data_types, statement } => {
+                prepare::prepare(self, name, data_types, statement)?
+            }
+            Ast::Deallocate { name, .. } => prepare::deallocate(self, name)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Statements that change definitions. They take effect at once and cannot be rolled back, so a block refuses
+    /// them; several in one message run one after another.
+    async fn run_definition(&mut self, statement: &Ast, implicit: ImplicitTransaction) -> Result<String> {
+        let tag = definition_tag(statement)?;
+        self.refuse_read_only(&tag)?;
+        if let Ast::Truncate(truncate) = statement {
+            self.join(implicit);
+            return truncate::truncate(self, truncate).await;
+        }
+        if self.block.is_explicit() {
+            let message = format!("{tag} inside a transaction block is not supported");
+            return Err(Error::new(SqlState::FeatureNotSupported, message)
+                .hint("Definitions take effect at once here: run the statement outside a block."));
+        }
+        // What came before in the same message is committed first.
+        if let Block::Open(transaction) = std::mem::take(&mut self.block) {
+            self.commit_transaction(transaction).await?;
+        }
+        match statement {
+            Ast::CreateTable(create) => create_table::create_table(self, create).await,
+            Ast::AlterTable(alter) => alter_table::alter_table(self, alter).await,
+            Ast::CreateIndex(create) => create_index::create_index(self, create).await,
+            Ast::CreateView(create) => view::create_view(self, create).await,
+            Ast::CreateSequence { .. } => self.create_sequence(statement).await,
+            Ast::CreateRole(create) => role::create_role(self, create).await,
+            Ast::AlterRole { name, operation } => role::alter_role(self, name, operation).await,
+            Ast::Drop { .. } => self.drop_objects(statement).await,
+            _ => unreachable!("definition_tag knows them all"),
+        }
+    }
+
+    async fn create_sequence(&mut self, statement: &Ast) -> Result<String> {
+        let Ast::CreateSequence {
+            temporary,
+            if_not_exists,
+            name,
+            data_type,
+            sequence_options,
+            owned_by,
+        } = statement
+        else {
+            unreachable!("the caller matched");
+        };
+        if *temporary {
+            return Err(crate::statement::constraint::unsupported("CREATE TEMPORARY SEQUENCE"));
+        }
+        let statement = sequence::CreateSequence {
+            name,
+            if_not_exists: *if_not_exists,
+            data_type: data_type.as_ref(),
+            options: sequence_options,
+            owned_by: owned_by.as_ref(),
+        };
+        sequence::create_sequence(self, statement).await
+    }
+
+    async fn drop_objects(&mut self, statement: &Ast) -> Result<String> {
+        let Ast::Drop { object_type, if_exists, names, cascade, .. } = statement else {
+            unreachable!("the caller matched");
+        };
+        if matches!(object_type, ObjectType::Role | ObjectType::User) {
+            for name in names {
+                let name = crate::statement::naming::split(name)?.1;
+                role::drop_role(self, &name, *if_exists).await?;
+            }
+            return Ok("DROP ROLE".to_owned());
+        }
+        let (kind, if_exists, cascade) = (*object_type, *if_exists, *cascade);
+        drop::drop(self, drop::Drop { kind, names, if_exists, cascade }).await
+    }
+
+    /// EXECUTE runs another statement inside this one.
+    pub(crate) async fn execute_nested(
+        &mut self,
+        statement: &Arc<Statement>,
+        values: Vec<engine::types::Value>,
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
+        self.run(statement, values, implicit).await
+    }
+
+    /// Changes a setting; undone by ROLLBACK, and with `local` by the end of the transaction.
+    pub(crate) fn change_setting(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        local: bool,
+    ) -> Result<()> {
+        if local && !self.in_block() {
+            let message = "SET LOCAL can only be used in transaction blocks";
+            self.notice(Error::new(SqlState::NoActiveTransaction, message));
+            return Ok(());
+        }
+        let before = self.settings.set(name, value)?;
+        if let Some(transaction) = self.block.any() {
+            transaction.changed_setting(before, local);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn restore_settings(&mut self, settings: Vec<Before>) {
+        settings.into_iter().for_each(|before| self.settings.restore(before));
+    }
+
+    pub(crate) fn reset_settings(&mut self) {
+        self.settings.reset_all();
+    }
+
+    pub(crate) fn all_settings(&self) -> Vec<(String, String)> {
+        self.settings.all()
+    }
+
+    /// A setting's value; some say how the transaction runs.
+    pub(crate) fn show_setting(&mut self, name: &str) -> Result<String> {
+        let lower = name.to_ascii_lowercase();
+        if let Some(transaction) = self.block.any() {
+            let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+            match lower.as_str() {
+                "transaction_isolation" => return Ok(isolation_name(transaction.isolation)),
+                "transaction_read_only" => return Ok(on(transaction.read_only)),
+                _ => {}
+            }
+        }
+        match lower.as_str() {
+            "transaction_isolation" => self.settings.show("default_transaction_isolation"),
+            "transaction_read_only" => self.settings.show("default_transaction_read_only"),
+            _ => self.settings.show(name),
+        }
+    }
+
+    pub(crate) fn statement(&self, name: &str) -> Option<Arc<Statement>> {
+        self.statements.get(name).cloned()
+    }
+
+    pub(crate) fn keep_statement(&mut self, name: String, statement: Arc<Statement>) {
+        self.statements.insert(name, statement);
+    }
+
+    pub(crate) fn forget_statement(&mut self, name: &str) -> bool {
+        self.statements.remove(name).is_some()
+    }
+
+    pub(crate) fn forget_statements(&mut self) {
+        self.statements.clear();
+    }
+
+    pub(crate) fn forget_sequences(&mut self) {
+        self.current_values.clear();
+        self.last_value = None;
+    }
+}
+
+fn isolation_name(isolation: engine::transaction::Isolation) -> String {
+    match isolation {
+        engine::transaction::Isolation::ReadCommitted => "read committed".to_owned(),
+        engine::transaction::Isolation::RepeatableRead => "repeatable read".to_owned(),
+    }
+}
+
+/// The tag of a statement that changes definitions; 0A000 for those that nothing here runs.
+fn definition_tag(statement: &Ast) -> Result<String> {
+    Ok(match statement {
+        Ast::CreateTable(create) if create.query.is_some() => "CREATE TABLE AS".to_owned(),
+        Ast::CreateTable(_) => "CREATE TABLE".to_owned(),
+        Ast::AlterTable(_) => "ALTER TABLE".to_owned(),
+        Ast::CreateIndex(_) => "CREATE INDEX".to_owned(),
+        Ast::CreateView(_) => "CREATE VIEW".to_owned(),
+        Ast::CreateSequence { .. } => "CREATE SEQUENCE".to_owned(),
+        Ast::CreateRole(_) => "CREATE ROLE".to_owned(),
+        Ast::AlterRole { .. } => "ALTER ROLE".to_owned(),
+        Ast::Drop { object_type, .. } => format!("DROP {object_type}"),
+        Ast::Truncate(_) => "TRUNCATE TABLE".to_owned(),
+        other => {
+            let text = other.to_string();
+            let words: Vec<&str> = text.split_whitespace().take(2).collect();
+            let message = format!("{} is not supported", words.join(" ").to_uppercase());
+            return Err(Error::new(SqlState::FeatureNotSupported, message));
+        }
+    })
+}
+

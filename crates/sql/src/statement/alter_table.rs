@@ -1,0 +1,497 @@
+//! ALTER TABLE.
+
+use datafusion::sql::sqlparser::ast::{
+    self, AlterColumnOperation, AlterTableOperation as Operation, DropBehavior, Ident,
+    RenameTableNameKind, TableConstraint,
+};
+use engine::types::{
+    ColumnDefault, ColumnId, DataType, Definition, Error, Result, SqlState, TableSchema, Value,
+};
+
+use super::constraint::{Draft, unsupported};
+use super::create_table::{add_column, add_column_constraint};
+use super::drop::dependents;
+use super::naming::{duplicate_relation, fold, in_public, table, undefined_column};
+use super::{data_type, expression, view};
+use crate::catalog::Catalog;
+use crate::session::Session;
+
+/// Runs ALTER TABLE, one operation after the other.
+pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> Result<String> {
+    let database = session.database().clone();
+    let _defining = database.defining.lock().await;
+    let catalog = database.planner.catalog();
+    if statement.if_exists && catalog.table(None, &in_public(&statement.name)?).is_none() {
+        let message = format!("relation \"{}\" does not exist, skipping", statement.name);
+        session.notice(Error::new(SqlState::SuccessfulCompletion, message));
+        return Ok("ALTER TABLE".to_owned());
+    }
+    let id = table(&catalog, &statement.name)?.id;
+    for operation in &statement.operations {
+        let catalog = session.database().planner.catalog();
+        let Some(schema) = catalog.table_by_id(id) else {
+            unreachable!("definitions change one after another");
+        };
+        alter(session, &catalog, schema, operation).await?;
+    }
+    Ok("ALTER TABLE".to_owned())
+}
+
+async fn alter(
+    session: &mut Session,
+    catalog: &Catalog,
+    table: &TableSchema,
+    operation: &Operation,
+) -> Result<()> {
+    match operation {
+        Operation::AddConstraint { constraint, not_valid: false } => {
+            add_constraint(session, catalog, table, constraint).await
+        }
+        Operation::AddColumn { if_not_exists, column_def, .. } => {
+            if *if_not_exists && table.column(&fold(&column_def.name)).is_some() {
+                let message = format!(
+                    "column \"{}\" of relation \"{}\" already exists, skipping",
+                    fold(&column_def.name),
+                    table.name
+                );
+                session.notice(Error::new(SqlState::DuplicateColumn, message));
+                return Ok(());
+            }
+            add(session, catalog, table, column_def).await
+        }
+        Operation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+            for name in column_names {
+                drop_column(session, name, *if_exists, drop_behavior.as_ref(), table.id).await?;
+            }
+            Ok(())
+        }
+        Operation::DropConstraint { if_exists, name, drop_behavior } => {
+            drop_constraint(session, catalog, table, name, *if_exists, drop_behavior.as_ref()).await
+        }
+        Operation::RenameColumn { old_column_name, new_column_name } => {
+            rename_column(session, catalog, table, old_column_name, new_column_name).await
+        }
+        Operation::RenameTable { table_name } => {
+            let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
+            rename_table(session, catalog, table, &in_public(name)?).await
+        }
+        Operation::RenameConstraint { old_name, new_name } => {
+            rename_constraint(session, table, &fold(old_name), &fold(new_name)).await
+        }
+        Operation::AlterColumn { column_name, op } => {
+            alter_column(session, table, column_name, op).await
+        }
+        // There is one owner.
+        Operation::OwnerTo { .. } => Ok(()),
+        other => Err(unsupported(&format!("ALTER TABLE {other}"))),
+    }
+}
+
+fn column(table: &TableSchema, name: &Ident) -> Result<ColumnId> {
+    let name = fold(name);
+    let found = table.column(&name).map(|(id, _)| id);
+    found.ok_or_else(|| undefined_column(&table.name, &name))
+}
+
+fn is_cascade(behavior: Option<&DropBehavior>) -> bool {
+    matches!(behavior, Some(DropBehavior::Cascade))
+}
+
+async fn add_constraint(
+    session: &mut Session,
+    catalog: &Catalog,
+    table: &TableSchema,
+    constraint: &TableConstraint,
+) -> Result<()> {
+    let database = session.database().clone();
+    let mut draft = Draft { schema: table.clone(), catalog, ids: &database.ids };
+    draft.add(constraint, None)?;
+    let mut changed = draft.schema;
+    expression::validate_checks(&database.planner, &database.planner.catalog(), &changed)?;
+    check_rows(session, table, &changed).await?;
+    let added: Vec<_> = changed.indexes.split_off(table.indexes.len());
+    if changed != *table {
+        session.define(Definition::AlterTable(changed)).await?;
+    }
+    for index in added {
+        let created = session.define(Definition::CreateIndex { table: table.id, index }).await;
+        if created.is_err() {
+            // NOT NULL came with the primary key: it goes with it.
+            session.define(Definition::AlterTable(table.clone())).await?;
+        }
+        created?;
+    }
+    Ok(())
+}
+
+/// Rows that are there must keep new rules: 23502, 23514, 23503.
+async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema) -> Result<()> {
+    for (id, column) in new.live_columns() {
+        if column.not_null && !old.columns.get(id.index()).is_some_and(|c| c.not_null) {
+            let name = &column.name;
+            let text = format!("SELECT 1 FROM {} WHERE {} IS NULL LIMIT 1", quote(&old.name), quote(name));
+            if has_rows(session, &text).await? {
+                let message =
+                    format!("column \"{name}\" of relation \"{}\" contains null values", old.name);
+                return Err(Error::new(SqlState::NotNullViolation, message).column(&*old.name, &**name));
+            }
+        }
+    }
+    for check in new.checks.iter().filter(|check| !old.checks.contains(check)) {
+        let text =
+            format!("SELECT 1 FROM {} WHERE NOT ({}) LIMIT 1", quote(&old.name), check.expression);
+        if has_rows(session, &text).await? {
+            let message = format!(
+                "check constraint \"{}\" of relation \"{}\" is violated by some row",
+                check.name, old.name
+            );
+            return Err(Error::new(SqlState::CheckViolation, message).constraint(&*old.name, &*check.name));
+        }
+    }
+    let catalog = session.database().planner.catalog();
+    for key in new.foreign_keys.iter().filter(|key| !old.foreign_keys.contains(key)) {
+        let parent = catalog.table_by_id(key.parent).map_or(old, |parent| parent);
+        let pairs = key.columns.iter().zip(&key.parent_columns).map(|(own, other)| {
+            let own = quote(&new.columns[own.index()].name);
+            format!("p.{} = c.{own}", quote(&parent.columns[other.index()].name))
+        });
+        let on = pairs.collect::<Vec<_>>().join(" AND ");
+        let own = key.columns.iter().map(|own| {
+            format!("c.{} IS NOT NULL", quote(&new.columns[own.index()].name))
+        });
+        let filled = own.collect::<Vec<_>>().join(" AND ");
+        let text = format!(
+            "SELECT 1 FROM {} AS c WHERE {filled} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {on}) \
+             LIMIT 1",
+            quote(&old.name),
+            quote(&parent.name)
+        );
+        if has_rows(session, &text).await? {
+            let message = format!(
+                "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                old.name, key.name
+            );
+            return Err(Error::new(SqlState::ForeignKeyViolation, message)
+                .constraint(&*old.name, &*key.name));
+        }
+    }
+    Ok(())
+}
+
+fn quote(name: &str) -> String {
+    super::returning::quoted(name).to_string()
+}
+
+async fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
+    let mut statements = crate::template::parse(text)?;
+    let ast::Statement::Query(query) = statements.remove(0) else {
+        unreachable!("the text is a query");
+    };
+    let template = session.query_template(&query)?;
+    Ok(session.read_all(&template, Vec::new()).await?.rows() > 0)
+}
+
+async fn add(
+    session: &mut Session,
+    catalog: &Catalog,
+    table: &TableSchema,
+    definition: &ast::ColumnDef,
+) -> Result<()> {
+    let name = fold(&definition.name);
+    if table.column(&name).is_some() {
+        let message = format!("column \"{name}\" of relation \"{}\" already exists", table.name);
+        return Err(Error::new(SqlState::DuplicateColumn, message));
+    }
+    let database = session.database().clone();
+    let mut draft = Draft { schema: table.clone(), catalog, ids: &database.ids };
+    let mut sequences = Vec::new();
+    let id = add_column(session, &mut draft, definition, &mut sequences)?;
+    for option in &definition.options {
+        add_column_constraint(&mut draft, definition, option)?;
+    }
+    let mut changed = draft.schema;
+    let has_rows = has_rows(session, &format!("SELECT 1 FROM {} LIMIT 1", quote(&table.name))).await?;
+    let column = &mut changed.columns[id.index()];
+    match &column.default {
+        ColumnDefault::Constant(value) => column.missing = value.clone(),
+        ColumnDefault::Expression(text) => {
+            let expr = expression::at_time(text, session.started())?;
+            let scope_catalog = database.planner.catalog();
+            let scope = database.planner.scope(&scope_catalog, &[])?;
+            column.missing = scope.constant(&expr, Some(column.data_type))?;
+        }
+        ColumnDefault::Sequence { .. } if has_rows => {
+            return Err(unsupported("adding a serial or identity column to a table with rows"));
+        }
+        _ => {}
+    }
+    if column.not_null && column.missing.is_null() && has_rows {
+        let message = format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
+        return Err(Error::new(SqlState::NotNullViolation, message).column(&*table.name, name));
+    }
+    let added: Vec<_> = changed.indexes.split_off(table.indexes.len());
+    for sequence in sequences {
+        session.define(Definition::CreateSequence(sequence)).await?;
+    }
+    expression::validate_checks(&database.planner, &database.planner.catalog(), &changed)?;
+    session.define(Definition::AlterTable(changed)).await?;
+    for index in added {
+        session.define(Definition::CreateIndex { table: table.id, index }).await?;
+    }
+    Ok(())
+}
+
+async fn drop_column(
+    session: &mut Session,
+    name: &Ident,
+    if_exists: bool,
+    behavior: Option<&DropBehavior>,
+    table: engine::types::TableId,
+) -> Result<()> {
+    let catalog = session.database().planner.catalog();
+    let Some(table) = catalog.table_by_id(table) else { return Ok(()) };
+    let folded = fold(name);
+    let id = match column(table, name) {
+        Ok(id) => id,
+        Err(_) if if_exists => {
+            let message = format!(
+                "column \"{folded}\" of relation \"{}\" does not exist, skipping",
+                table.name
+            );
+            session.notice(Error::new(SqlState::SuccessfulCompletion, message));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let cascade = is_cascade(behavior);
+    let mut details = Vec::new();
+    for other in catalog.tables() {
+        let keys = other.foreign_keys.iter();
+        let keys = keys.filter(|key| key.parent == table.id && key.parent_columns.contains(&id));
+        details.extend(keys.map(|key| {
+            format!("constraint {} on table {} depends on column {folded}", key.name, other.name)
+        }));
+    }
+    details.extend(
+        view::depending_on(&catalog, &table.name)
+            .into_iter()
+            .map(|view| format!("view {view} may depend on column {folded} of table {}", table.name)),
+    );
+    if !details.is_empty() {
+        if cascade {
+            return Err(unsupported("DROP COLUMN ... CASCADE on a column that others depend on"));
+        }
+        return Err(dependents(&format!("column {folded} of table {}", table.name), &details));
+    }
+    for index in table.indexes.iter().filter(|index| index.columns.contains(&id)) {
+        session.define(Definition::DropIndex { table: table.id, index: index.id }).await?;
+    }
+    let catalog = session.database().planner.catalog();
+    let Some(table) = catalog.table_by_id(table.id) else { return Ok(()) };
+    let draft = Draft { schema: table.clone(), catalog: &catalog, ids: &session.database().ids };
+    let mut changed = table.clone();
+    let mentions = |text: &str| {
+        expression::parse(text).is_ok_and(|expr| draft.mentioned(&expr).contains(&id))
+    };
+    changed.checks.retain(|check| !mentions(&check.expression));
+    changed.foreign_keys.retain(|key| !key.columns.contains(&id));
+    let column = &mut changed.columns[id.index()];
+    let owned = match column.default {
+        ColumnDefault::Sequence { id: sequence, .. } => Some(sequence),
+        _ => None,
+    };
+    column.dropped = true;
+    column.not_null = false;
+    column.default = ColumnDefault::None;
+    column.missing = Value::Null;
+    let table = table.id;
+    session.define(Definition::AlterTable(changed)).await?;
+    let catalog = session.database().planner.catalog();
+    let is_owned = |sequence: &&std::sync::Arc<engine::types::SequenceSchema>| {
+        Some(sequence.id) == owned && sequence.owner == Some((table, id))
+    };
+    if let Some(sequence) = catalog.sequences().into_iter().find(is_owned) {
+        session.define(Definition::DropSequence(sequence.id)).await?;
+    }
+    Ok(())
+}
+
+async fn drop_constraint(
+    session: &mut Session,
+    catalog: &Catalog,
+    table: &TableSchema,
+    name: &Ident,
+    if_exists: bool,
+    behavior: Option<&DropBehavior>,
+) -> Result<()> {
+    let name = fold(name);
+    let mut changed = table.clone();
+    changed.checks.retain(|check| *check.name != *name);
+    changed.foreign_keys.retain(|key| *key.name != *name);
+    if changed != *table {
+        return session.define(Definition::AlterTable(changed)).await;
+    }
+    let carries = |index: &&engine::types::IndexSchema| index.constraint && *index.name == *name;
+    let Some(index) = table.indexes.iter().find(carries) else {
+        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
+        if if_exists {
+            let message = format!("{message}, skipping");
+            session.notice(Error::new(SqlState::SuccessfulCompletion, message));
+            return Ok(());
+        }
+        return Err(Error::new(SqlState::UndefinedObject, message));
+    };
+    let mut keyed = index.columns.clone();
+    keyed.sort();
+    let mut referencing = Vec::new();
+    for other in catalog.tables() {
+        let uses = |key: &engine::types::ForeignKey| {
+            let mut columns = key.parent_columns.clone();
+            columns.sort();
+            key.parent == table.id && columns == keyed
+        };
+        if other.foreign_keys.iter().any(&uses) {
+            let mut without = TableSchema::clone(other);
+            without.foreign_keys.retain(|key| !uses(key));
+            referencing.push(without);
+        }
+    }
+    if !referencing.is_empty() && !is_cascade(behavior) {
+        let detail = |other: &TableSchema| {
+            format!("a foreign key on table {} depends on index {name}", other.name)
+        };
+        let details: Vec<String> = referencing.iter().map(detail).collect();
+        let object = format!("constraint {name} on table {}", table.name);
+        return Err(dependents(&object, &details));
+    }
+    for other in referencing {
+        session.define(Definition::AlterTable(other)).await?;
+    }
+    session.define(Definition::DropIndex { table: table.id, index: index.id }).await
+}
+
+async fn rename_column(
+    session: &mut Session,
+    catalog: &Catalog,
+    table: &TableSchema,
+    old: &Ident,
+    new: &Ident,
+) -> Result<()> {
+    let id = column(table, old)?;
+    let name = fold(new);
+    if table.column(&name).is_some() {
+        let message = format!("column \"{name}\" of relation \"{}\" already exists", table.name);
+        return Err(Error::new(SqlState::DuplicateColumn, message));
+    }
+    let views = view::depending_on(catalog, &table.name);
+    if !views.is_empty() {
+        return Err(unsupported("renaming a column of a table that a view uses"));
+    }
+    let mut changed = table.clone();
+    for check in &mut changed.checks {
+        let renamed = expression::rename(&check.expression, &fold(old), &name)?;
+        check.expression = renamed.into();
+    }
+    changed.columns[id.index()].name = name.into();
+    session.define(Definition::AlterTable(changed)).await
+}
+
+async fn rename_table(
+    session: &mut Session,
+    catalog: &Catalog,
+    table: &TableSchema,
+    name: &str,
+) -> Result<()> {
+    if catalog.has_relation(name) {
+        return Err(duplicate_relation(name));
+    }
+    if !view::depending_on(catalog, &table.name).is_empty() {
+        return Err(unsupported("renaming a table that a view uses"));
+    }
+    let mut changed = table.clone();
+    changed.name = name.into();
+    session.define(Definition::AlterTable(changed)).await
+}
+
+async fn rename_constraint(
+    session: &mut Session,
+    table: &TableSchema,
+    old: &str,
+    new: &str,
+) -> Result<()> {
+    let mut changed = table.clone();
+    let checks = changed.checks.iter_mut().map(|check| &mut check.name);
+    let keys = changed.foreign_keys.iter_mut().map(|key| &mut key.name);
+    match checks.chain(keys).find(|name| ***name == *old) {
+        Some(name) => *name = new.into(),
+        None if table.indexes.iter().any(|index| *index.name == *old) => {
+            return Err(unsupported("renaming a constraint that an index carries"));
+        }
+        None => {
+            let message =
+                format!("constraint \"{old}\" for table \"{}\" does not exist", table.name);
+            return Err(Error::new(SqlState::UndefinedObject, message));
+        }
+    }
+    session.define(Definition::AlterTable(changed)).await
+}
+
+async fn alter_column(
+    session: &mut Session,
+    table: &TableSchema,
+    name: &Ident,
+    operation: &AlterColumnOperation,
+) -> Result<()> {
+    let id = column(table, name)?;
+    let mut changed = table.clone();
+    let target = &mut changed.columns[id.index()];
+    match operation {
+        AlterColumnOperation::SetNotNull => {
+            target.not_null = true;
+            check_rows(session, table, &changed).await?;
+        }
+        AlterColumnOperation::DropNotNull => {
+            let is_key = |key: &engine::types::IndexSchema| key.columns.contains(&id);
+            if table.primary_key().is_some_and(is_key) {
+                let message = format!("column \"{}\" is in a primary key", fold(name));
+                return Err(Error::new(SqlState::InvalidTableDefinition, message));
+            }
+            target.not_null = false;
+        }
+        AlterColumnOperation::SetDefault { value } => {
+            let planner = session.database().planner.clone();
+            target.default =
+                expression::default(&planner, &planner.catalog(), value, target.data_type)?;
+        }
+        AlterColumnOperation::DropDefault => target.default = ColumnDefault::None,
+        AlterColumnOperation::SetDataType { data_type: wanted, using, .. } => {
+            let wanted = data_type::data_type(wanted)?;
+            if using.is_some() || !is_wider(target.data_type, wanted) {
+                let message = format!(
+                    "changing the type of a column from {} to {wanted} needs a rewrite, which is not \
+                     supported",
+                    target.data_type
+                );
+                return Err(Error::new(SqlState::FeatureNotSupported, message));
+            }
+            target.data_type = wanted;
+        }
+        AlterColumnOperation::AddGenerated { .. } => {
+            return Err(unsupported("ALTER COLUMN ... ADD GENERATED"));
+        }
+    }
+    session.define(Definition::AlterTable(changed)).await
+}
+
+/// Whether every stored value is one of the wider type as it is.
+fn is_wider(old: DataType, new: DataType) -> bool {
+    match (old, new) {
+        (DataType::Varchar(old), DataType::Varchar(new)) => new >= old,
+        (DataType::Varchar(_), DataType::Text) => true,
+        (
+            DataType::Numeric { precision: old, scale: a },
+            DataType::Numeric { precision: new, scale: b },
+        ) => a == b && new >= old,
+        (old, new) => old == new,
+    }
+}

@@ -1,0 +1,176 @@
+//! UPDATE and DELETE whose rows a query finds: FROM, USING, subqueries that look at the row.
+//!
+//! The statement becomes a query over hidden row ids, run on one snapshot and the transaction's own changes; what it
+//! finds goes into a write set. Outside a block a conflict is evaluated again on a fresh snapshot.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, Expr, Ident, SelectItem, TableWithJoins, VisitMut, VisitorMut};
+use engine::plan::OutputColumn;
+use engine::types::{Check, ColumnId, DataType, Result, TableSchema};
+
+use super::constraint::unsupported;
+use super::insert::is_default;
+use super::modify::Target;
+use super::naming::fold;
+use super::returning::{self, quoted};
+use super::write::output_column;
+use super::{assignment, describe, expression};
+use crate::catalog::Catalog;
+use crate::session::prepared::{Plan, Prepared};
+use crate::session::{ColumnDescription, Database};
+use crate::template::{Lifted, Parameters, QueryTemplate};
+
+/// A change whose rows a query finds.
+#[derive(Debug)]
+pub struct ComplexWrite {
+    /// Row id, then new values, then RETURNING.
+    pub query: Arc<QueryTemplate>,
+    /// The changed table.
+    pub table: Arc<TableSchema>,
+    /// UPDATE: the columns that get the query's columns from 1 on. DELETE: `None`.
+    pub assigned: Option<Vec<ColumnId>>,
+    /// CHECK.
+    pub checks: Vec<Check>,
+    /// RETURNING's columns, the last ones of the query; `None` without the clause.
+    pub output: Option<Arc<[OutputColumn]>>,
+    /// Whether the last parameter is the transaction's start.
+    pub now: bool,
+}
+
+/// UPDATE or DELETE, taken apart.
+#[derive(Clone, Copy)]
+pub struct Change<'a> {
+    /// The changed table.
+    pub target: &'a Target,
+    /// SET; `None` for DELETE.
+    pub pairs: Option<&'a [(ColumnId, Expr)]>,
+    /// FROM or USING.
+    pub from: &'a [TableWithJoins],
+    /// WHERE
+    pub selection: Option<&'a Expr>,
+    /// RETURNING
+    pub returning: Option<&'a [SelectItem]>,
+}
+
+/// Plans the change as a query.
+pub fn plan(
+    database: &Database,
+    catalog: &Arc<Catalog>,
+    lifted: &Lifted,
+    change: Change<'_>,
+    mut parameters: Parameters,
+) -> Result<(Prepared, Parameters)> {
+    let table = &change.target.table;
+    let items = match change.returning {
+        Some(clause) => returning::items(clause, table, &change.target.alias)?,
+        None => Vec::new(),
+    };
+    let text = query_text(&change, &items)?;
+    let mut statements = crate::template::parse(&text)?;
+    let ast::Statement::Query(query) = statements.remove(0) else {
+        unreachable!("the text is a query");
+    };
+    let planner = &database.planner;
+    let query = planner.query(catalog, &query, &mut parameters, &text, &text)?;
+    let assigned: Option<Vec<ColumnId>> =
+        change.pairs.map(|pairs| pairs.iter().map(|(column, _)| *column).collect());
+    for (position, (column, expr)) in change.pairs.unwrap_or_default().iter().enumerate() {
+        if !matches!(expr, Expr::Value(_)) {
+            let found = query.output[position + 1].data_type;
+            assignment::check(&table.columns[column.index()], found)?;
+        }
+    }
+    let first = 1 + assigned.as_ref().map_or(0, Vec::len);
+    let output: Option<Arc<[OutputColumn]>> = change.returning.map(|_| {
+        let typed = items.iter().zip(&query.output[first..]);
+        typed.map(|(item, column)| output_column(&item.name, column.data_type)).collect()
+    });
+    let columns: Option<Arc<[ColumnDescription]>> = output.as_ref().map(|output| {
+        let described = output.iter();
+        described.map(|c| describe::describe_column(&c.name, c.data_type, None)).collect()
+    });
+    let plan = Plan::Complex(Box::new(ComplexWrite {
+        query,
+        table: table.clone(),
+        assigned,
+        checks: expression::checks(planner, catalog, table)?,
+        output,
+        now: lifted.now,
+    }));
+    Ok((Prepared::template(catalog, &parameters, columns, plan), parameters))
+}
+
+/// `SELECT row id, new values, RETURNING FROM table, others WHERE ...`
+fn query_text(change: &Change<'_>, items: &[returning::Item]) -> Result<String> {
+    use std::fmt::Write;
+    let alias = quoted(&change.target.alias);
+    let table = &change.target.table;
+    let mut text = format!("SELECT {alias}.{} AS c0", crate::catalog::ROW_ID);
+    let mut number = 1;
+    let mut add = |expr: &dyn std::fmt::Display| {
+        write!(text, ", {expr} AS c{number}").expect("strings take all");
+        number += 1;
+    };
+    for (_, expr) in change.pairs.unwrap_or_default() {
+        if is_default(expr) {
+            return Err(unsupported("SET ... = DEFAULT in an UPDATE with FROM or subqueries"));
+        }
+        add(expr);
+    }
+    for item in items {
+        let mut expr = item.expr.clone();
+        if let Some(pairs) = change.pairs {
+            let _ = expr.visit(&mut NewValues { change, pairs });
+        }
+        add(&expr);
+    }
+    let hidden = crate::catalog::HIDDEN_SCHEMA;
+    write!(text, " FROM {hidden}.{} AS {alias}", quoted(&table.name)).expect("strings take all");
+    for from in change.from {
+        write!(text, ", {from}").expect("strings take all");
+    }
+    if let Some(selection) = change.selection {
+        write!(text, " WHERE {selection}").expect("strings take all");
+    }
+    Ok(text)
+}
+
+/// RETURNING of an UPDATE sees the new row: assigned columns become what is assigned to them.
+struct NewValues<'a> {
+    change: &'a Change<'a>,
+    pairs: &'a [(ColumnId, Expr)],
+}
+
+impl NewValues<'_> {
+    fn replacement(&self, expr: &Expr) -> Option<Expr> {
+        let name: &Ident = match expr {
+            Expr::Identifier(name) => name,
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [relation, name] if fold(relation) == self.change.target.alias => name,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let (column, schema) = self.change.target.table.column(&fold(name))?;
+        let (_, value) = self.pairs.iter().find(|(assigned, _)| *assigned == column)?;
+        Some(Expr::Nested(Box::new(cast(value.clone(), schema.data_type))))
+    }
+}
+
+fn cast(expr: Expr, data_type: DataType) -> Expr {
+    let text = format!("CAST(({expr}) AS {data_type})");
+    expression::parse(&text).unwrap_or(expr)
+}
+
+impl VisitorMut for NewValues<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(replacement) = self.replacement(expr) {
+            *expr = replacement;
+        }
+        ControlFlow::Continue(())
+    }
+}

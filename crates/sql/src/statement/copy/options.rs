@@ -1,0 +1,206 @@
+//! COPY's options.
+
+use datafusion::sql::sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use engine::types::{Error, Result, SqlState};
+
+use crate::statement::constraint::unsupported;
+
+/// How lines are cut into fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// CSV rather than text.
+    pub csv: bool,
+    /// Between fields.
+    pub delimiter: u8,
+    /// What stands for NULL.
+    pub null: Vec<u8>,
+    /// The first line names the columns.
+    pub header: bool,
+    /// CSV: around fields.
+    pub quote: u8,
+    /// CSV: before a quote inside quotes.
+    pub escape: u8,
+}
+
+impl Format {
+    /// The format that the options ask for.
+    pub fn new(options: &[CopyOption], legacy: &[CopyLegacyOption], from: bool) -> Result<Format> {
+        let mut given = Given::default();
+        for option in options {
+            given.take(option, from)?;
+        }
+        for option in legacy {
+            given.take_legacy(option)?;
+        }
+        given.finish()
+    }
+}
+
+#[derive(Default)]
+struct Given {
+    csv: bool,
+    delimiter: Option<char>,
+    null: Option<String>,
+    header: bool,
+    quote: Option<char>,
+    escape: Option<char>,
+}
+
+impl Given {
+    fn take(&mut self, option: &CopyOption, from: bool) -> Result<()> {
+        match option {
+            CopyOption::Format(name) => match name.value.to_ascii_lowercase().as_str() {
+                "text" => self.csv = false,
+                "csv" => self.csv = true,
+                "binary" => return Err(unsupported("COPY in binary format")),
+                other => {
+                    let message = format!("COPY format \"{other}\" not recognized");
+                    return Err(invalid(message));
+                }
+            },
+            CopyOption::Freeze(_) if !from => {
+                return Err(unsupported("COPY FREEZE with COPY TO"));
+            }
+            // Rows are visible to snapshots of their version only; there is nothing to freeze.
+            CopyOption::Freeze(_) => {}
+            CopyOption::Delimiter(c) => self.delimiter = Some(*c),
+            CopyOption::Null(text) => self.null = Some(text.clone()),
+            CopyOption::Header(header) => self.header = *header,
+            CopyOption::Quote(c) => self.quote = Some(*c),
+            CopyOption::Escape(c) => self.escape = Some(*c),
+            CopyOption::Encoding(name) => {
+                let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+                if !plain.eq_ignore_ascii_case("utf8") {
+                    return Err(unsupported(&format!("COPY in encoding {name}")));
+                }
+            }
+            other => return Err(unsupported(&format!("COPY option {other}"))),
+        }
+        Ok(())
+    }
+
+    fn take_legacy(&mut self, option: &CopyLegacyOption) -> Result<()> {
+        match option {
+            CopyLegacyOption::Csv(options) => {
+                self.csv = true;
+                for option in options {
+                    match option {
+                        CopyLegacyCsvOption::Header => self.header = true,
+                        CopyLegacyCsvOption::Quote(c) => self.quote = Some(*c),
+                        CopyLegacyCsvOption::Escape(c) => self.escape = Some(*c),
+                        other => return Err(unsupported(&format!("COPY option {other}"))),
+                    }
+                }
+            }
+            CopyLegacyOption::Delimiter(c) => self.delimiter = Some(*c),
+            CopyLegacyOption::Null(text) => self.null = Some(text.clone()),
+            CopyLegacyOption::Header => self.header = true,
+            CopyLegacyOption::Binary => return Err(unsupported("COPY in binary format")),
+            other => return Err(unsupported(&format!("COPY option {other}"))),
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Format> {
+        if !self.csv && (self.quote.is_some() || self.escape.is_some()) {
+            let what = if self.quote.is_some() { "quote" } else { "escape" };
+            return Err(unsupported(&format!("COPY {what} outside CSV mode")));
+        }
+        let byte = |c: Option<char>, default: u8, what: &str| match c {
+            None => Ok(default),
+            Some(c) => u8::try_from(c).ok().filter(u8::is_ascii).ok_or_else(|| {
+                unsupported(&format!("COPY with a {what} of more than one byte"))
+            }),
+        };
+        let delimiter = byte(self.delimiter, if self.csv { b',' } else { b'\t' }, "delimiter")?;
+        let quote = byte(self.quote, b'"', "quote")?;
+        if matches!(delimiter, b'\n' | b'\r') {
+            return Err(invalid("COPY delimiter cannot be newline or carriage return"));
+        }
+        if self.csv && delimiter == quote {
+            return Err(invalid("COPY delimiter and quote must be different"));
+        }
+        if !self.csv && (delimiter == b'\\' || delimiter.is_ascii_alphanumeric() || delimiter == b'.') {
+            let message = format!("COPY delimiter cannot be \"{}\"", delimiter as char);
+            return Err(invalid(message));
+        }
+        let null = self.null.unwrap_or_else(|| if self.csv { "" } else { "\\N" }.to_owned());
+        if null.contains(['\n', '\r']) {
+            return Err(invalid("COPY null representation cannot use newline or carriage return"));
+        }
+        Ok(Format {
+            csv: self.csv,
+            delimiter,
+            null: null.into_bytes(),
+            header: self.header,
+            quote,
+            escape: byte(self.escape, quote, "escape")?,
+        })
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(SqlState::InvalidParameterValue, message)
+}
+
+/// COPY's switches may be `on` and `off`, `1` and `0`, which the parser does not know: the statement with `true` and
+/// `false` instead. `None` where nothing needs to change.
+pub fn rewrite_options(text: &str) -> Option<String> {
+    let start = text.trim_start();
+    if !start.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy")) {
+        return None;
+    }
+    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
+    let is_word = |token: &Token, words: &[&str]| match token {
+        Token::Word(word) => words.iter().any(|w| word.value.eq_ignore_ascii_case(w)),
+        _ => false,
+    };
+    let mut after_switch = false;
+    let mut changed = false;
+    for token in &mut tokens {
+        if matches!(token, Token::Whitespace(_)) {
+            continue;
+        }
+        if after_switch {
+            let value = match token {
+                Token::Number(digits, _) if digits == "1" => Some("true"),
+                Token::Number(digits, _) if digits == "0" => Some("false"),
+                other if is_word(other, &["on"]) => Some("true"),
+                other if is_word(other, &["off"]) => Some("false"),
+                _ => None,
+            };
+            if let Some(value) = value {
+                *token = Token::make_keyword(value);
+                changed = true;
+            }
+        }
+        after_switch = is_word(token, &["freeze", "header"]);
+    }
+    changed.then(|| tokens.iter().map(ToString::to_string).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_rewritten() {
+        let text = "copy t from stdin with (freeze on, header 0)";
+        let rewritten = rewrite_options(text).expect("has switches");
+        assert_eq!(rewritten, "copy t from stdin with (freeze true, header false)");
+        assert_eq!(rewrite_options("copy t from stdin"), None);
+        assert_eq!(rewrite_options("select 1"), None);
+    }
+
+    #[test]
+    fn impossible_formats_are_refused() {
+        let delimiter = |c| Format::new(&[CopyOption::Delimiter(c)], &[], true);
+        assert_eq!(delimiter('\n').expect_err("newline").state.code(), "22023");
+        assert_eq!(delimiter('a').expect_err("letter").state.code(), "22023");
+        assert_eq!(delimiter('|').expect("fine").delimiter, b'|');
+        let quote = Format::new(&[CopyOption::Quote('\'')], &[], true);
+        assert_eq!(quote.expect_err("text has no quotes").state.code(), "0A000");
+    }
+}

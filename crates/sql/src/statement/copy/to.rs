@@ -1,0 +1,170 @@
+//! COPY TO STDOUT.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, Query};
+use engine::heartbeat::{Answer, AnswerPart};
+use engine::plan::OutputColumn;
+use engine::types::{ColumnId, DataType, Error, Result, SqlState, TableSchema, Value, ValueRef};
+use futures::StreamExt;
+
+use super::options::Format;
+use crate::alone::Answers;
+use crate::session::{ColumnDescription, Outcome, Rows, Session, answer_of};
+use crate::statement::describe::text_column;
+use crate::statement::returning::quoted;
+use crate::statement::write::output_column;
+use crate::text::{pad, write_value};
+
+/// COPY table TO STDOUT.
+pub async fn table(
+    session: &mut Session,
+    table: &TableSchema,
+    columns: &[ColumnId],
+    format: Format,
+) -> Result<Outcome> {
+    let names = columns.iter().map(|id| quoted(&table.columns[id.index()].name).to_string());
+    let names = names.collect::<Vec<_>>().join(", ");
+    let text = format!("SELECT {names} FROM {}", quoted(&table.name));
+    let mut statements = crate::template::parse(&text)?;
+    let ast::Statement::Query(parsed) = statements.remove(0) else {
+        unreachable!("the text is a query");
+    };
+    query(session, &parsed, format).await
+}
+
+/// COPY (query) TO STDOUT.
+pub async fn query(session: &mut Session, query: &Query, format: Format) -> Result<Outcome> {
+    let template = session.query_template(query)?;
+    let answers = session.read(&template, Vec::new()).await?;
+    let width = template.output.len();
+    let header = format.header.then(|| header_line(&template.columns, &format));
+    let line: Arc<[OutputColumn]> = Arc::new([output_column("line", DataType::Text)]);
+    let pieces = lines(answers, header, format, line);
+    let columns: Arc<[ColumnDescription]> = Arc::new([text_column("line")]);
+    let rows = Rows { columns, pieces, tag: "COPY", counted: true };
+    Ok(Outcome::CopyOut(rows, width))
+}
+
+/// Answers as answers of one column: whole lines.
+fn lines(
+    answers: Answers,
+    header: Option<String>,
+    format: Format,
+    line: Arc<[OutputColumn]>,
+) -> Answers {
+    let first = header.map(|text| answer_of(line.clone(), &[vec![Value::Text(text.into())]]));
+    let rest = answers.map(move |answer| answer.and_then(|answer| encode(&answer, &format, &line)));
+    Box::pin(futures::stream::iter(first.map(Ok)).chain(rest))
+}
+
+fn encode(answer: &Answer, format: &Format, line: &Arc<[OutputColumn]>) -> Result<Answer> {
+    let mut texts = Vec::with_capacity(answer.rows());
+    let mut bytes = Vec::new();
+    for part in &answer.parts {
+        for row in 0..part.rows() {
+            bytes.clear();
+            encode_row(part, row, answer, format, &mut bytes);
+            let text = std::str::from_utf8(&bytes).map_err(|_| {
+                Error::new(SqlState::InternalError, "a value was not written as text")
+            })?;
+            texts.push(Value::Text(text.into()));
+        }
+    }
+    Ok(answer_of(line.clone(), &[texts]))
+}
+
+fn encode_row(part: &AnswerPart, row: usize, answer: &Answer, format: &Format, out: &mut Vec<u8>) {
+    let mut field = Vec::new();
+    for (position, column) in answer.output.iter().enumerate() {
+        if position > 0 {
+            out.push(format.delimiter);
+        }
+        let value = part.cell(row, position);
+        if value.is_null() {
+            out.extend_from_slice(&format.null);
+            continue;
+        }
+        field.clear();
+        write_value(value, &mut field);
+        if let ValueRef::Text(text) = value {
+            pad(text, column.data_type, &mut field);
+        }
+        encode_field(&field, format, answer.output.len() == 1, out);
+    }
+    out.push(b'\n');
+}
+
+fn encode_field(field: &[u8], format: &Format, alone: bool, out: &mut Vec<u8>) {
+    if format.csv { encode_csv(field, format, alone, out) } else { encode_text(field, format, out) }
+}
+
+fn encode_text(field: &[u8], format: &Format, out: &mut Vec<u8>) {
+    for byte in field {
+        let letter = match byte {
+            8 => b'b',
+            12 => b'f',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            11 => b'v',
+            b'\\' => b'\\',
+            other if *other == format.delimiter => *other,
+            other => {
+                out.push(*other);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', letter]);
+    }
+}
+
+fn encode_csv(field: &[u8], format: &Format, alone: bool, out: &mut Vec<u8>) {
+    let special = |b: &u8| *b == format.delimiter || *b == format.quote || matches!(b, b'\n' | b'\r');
+    // Unquoted, these would read back as NULL, or as the end of the data.
+    let must = field == format.null.as_slice() || (alone && field == b"\\.");
+    if !must && !field.iter().any(special) {
+        return out.extend_from_slice(field);
+    }
+    out.push(format.quote);
+    for byte in field {
+        if *byte == format.quote || *byte == format.escape {
+            out.push(format.escape);
+        }
+        out.push(*byte);
+    }
+    out.push(format.quote);
+}
+
+fn header_line(columns: &[ColumnDescription], format: &Format) -> String {
+    let mut out = Vec::new();
+    for (position, column) in columns.iter().enumerate() {
+        if position > 0 {
+            out.push(format.delimiter);
+        }
+        encode_field(column.name.as_bytes(), format, columns.len() == 1, &mut out);
+    }
+    out.push(b'\n');
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::sql::sqlparser::ast::{CopyOption, Ident};
+
+    #[test]
+    fn fields_are_escaped() {
+        let mut out = Vec::new();
+        let text = Format::new(&[], &[], false).expect("valid");
+        encode_field(b"a\tb\\\n", &text, false, &mut out);
+        assert_eq!(out, b"a\\tb\\\\\\n");
+        out.clear();
+        let csv = Format::new(&[CopyOption::Format(Ident::new("csv"))], &[], false).expect("valid");
+        for field in [&b"plain"[..], b"", b"a\"b,c"] {
+            encode_field(field, &csv, false, &mut out);
+            out.push(b'|');
+        }
+        assert_eq!(out, b"plain|\"\"|\"a\"\"b,c\"|");
+    }
+}

@@ -1,0 +1,71 @@
+//! CREATE TABLE ... AS query.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::CreateTable;
+use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
+use engine::types::{Definition, Error, Result, Scalar, SqlState, TableSchema};
+
+use super::create_table::plain_column;
+use super::naming::{fold, in_public};
+use crate::session::Session;
+
+/// Creates the table from the query's columns and fills it. Where filling fails, the table goes again.
+pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> Result<String> {
+    let Some(query) = &statement.query else { unreachable!("the caller looked") };
+    let name = in_public(&statement.name)?;
+    let database = session.database().clone();
+    let _defining = database.defining.lock().await;
+    let catalog = database.planner.catalog();
+    if catalog.has_relation(&name) {
+        return session.exists(&name, statement.if_not_exists).map(|()| "CREATE TABLE AS".into());
+    }
+    let template = session.query_template(query)?;
+    let answer = session.read_all(&template, Vec::new()).await?;
+    let mut columns = Vec::with_capacity(template.output.len());
+    for (position, column) in template.output.iter().enumerate() {
+        let named = statement.columns.get(position).map(|column| fold(&column.name));
+        let column_name = named.unwrap_or_else(|| column.name.to_string());
+        if columns.iter().any(|c: &engine::types::ColumnSchema| *c.name == *column_name) {
+            let message = format!("column \"{column_name}\" specified more than once");
+            return Err(Error::new(SqlState::DuplicateColumn, message));
+        }
+        columns.push(plain_column(&column_name, column.data_type));
+    }
+    let id = database.ids.table(&catalog);
+    let schema = TableSchema {
+        id,
+        schema: "public".into(),
+        name: name.into(),
+        columns,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+    };
+    session.define(Definition::CreateTable(schema)).await?;
+    let rows: Vec<Vec<InsertSource>> = answer
+        .parts
+        .iter()
+        .flat_map(|part| {
+            (0..part.rows()).map(move |row| {
+                let values = (0..template.output.len()).map(|column| part.cell(row, column).to_owned());
+                values.map(|value| InsertSource::Scalar(Scalar::Literal(value))).collect()
+            })
+        })
+        .collect();
+    let count = rows.len();
+    if count > 0 {
+        let plan = Arc::new(WritePlan {
+            action: WriteAction::Insert(InsertPlan { table: id, rows, on_conflict: None, checks: Vec::new() }),
+            returning: Vec::new(),
+            output: Arc::new([]),
+            parameters: Vec::new(),
+            text: "CREATE TABLE AS".into(),
+        });
+        if let Err(error) = session.write(&plan, id, Vec::new()).await {
+            session.define(Definition::DropTable(id)).await?;
+            return Err(error);
+        }
+    }
+    Ok(format!("SELECT {count}"))
+}

@@ -1,0 +1,35 @@
+//! One file per kind of statement.
+//!
+//! In comes a parsed statement and the session that runs it; out come definitions, write plans, write sets and
+//! tags. `session` dispatches here. Absent here: planning of queries (`template`), running plans (the engine), the
+//! wire (`server`).
+
+pub mod alter_table;
+pub mod assignment;
+pub mod comment;
+pub mod complex;
+pub mod constraint;
+pub mod copy;
+pub mod create_index;
+pub mod create_table;
+pub mod create_table_as;
+pub mod data_type;
+pub mod describe;
+pub mod drop;
+pub mod explain;
+pub mod expression;
+pub mod insert;
+pub mod locking;
+pub mod modify;
+pub mod naming;
+pub mod on_conflict;
+pub mod prepare;
+pub mod returning;
+pub mod role;
+pub mod row_check;
+pub mod sequence;
+pub mod setting;
+pub mod transaction;
+pub mod truncate;
+pub mod view;
+pub mod write;

@@ -1,0 +1,91 @@
+//! PREPARE, EXECUTE and DEALLOCATE.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, Expr, Ident, ObjectName};
+use engine::types::{Error, Result, SqlState, Value};
+
+use super::data_type::data_type;
+use super::naming::{fold, split};
+use crate::catalog::types::id_of;
+use crate::session::{ColumnDescription, ImplicitTransaction, Outcome, Session, Statement};
+
+/// Runs PREPARE.
+pub fn prepare(
+    session: &mut Session,
+    name: &Ident,
+    types: &[ast::DataType],
+    statement: &ast::Statement,
+) -> Result<String> {
+    let name = fold(name);
+    if session.statement(&name).is_some() {
+        let message = format!("prepared statement \"{name}\" already exists");
+        return Err(Error::new(SqlState::DuplicatePreparedStatement, message));
+    }
+    let types = types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
+    let prepared = session.prepare(&statement.to_string(), &types)?;
+    session.keep_statement(name, prepared);
+    Ok("PREPARE".to_owned())
+}
+
+fn find(session: &Session, name: Option<&ObjectName>) -> Result<Arc<Statement>> {
+    let name = match name {
+        Some(name) => split(name)?.1,
+        None => String::new(),
+    };
+    session.statement(&name).ok_or_else(|| undefined(&name))
+}
+
+fn undefined(name: &str) -> Error {
+    let message = format!("prepared statement \"{name}\" does not exist");
+    Error::new(SqlState::InvalidStatementName, message)
+}
+
+/// The columns that EXECUTE answers with.
+pub fn columns(
+    session: &Session,
+    name: Option<&ObjectName>,
+) -> Result<Option<Arc<[ColumnDescription]>>> {
+    Ok(find(session, name)?.columns.clone())
+}
+
+/// Runs EXECUTE.
+pub async fn execute(
+    session: &mut Session,
+    name: Option<&ObjectName>,
+    arguments: &[Expr],
+    implicit: ImplicitTransaction,
+) -> Result<Outcome> {
+    let statement = find(session, name)?;
+    if arguments.len() != statement.parameters.len() {
+        let name = name.map(ToString::to_string).unwrap_or_default();
+        let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+        let detail = format!(
+            "Expected {} parameters but got {}.",
+            statement.parameters.len(),
+            arguments.len()
+        );
+        return Err(Error::new(SqlState::SyntaxError, message).detail(detail));
+    }
+    let planner = session.database().planner.clone();
+    let catalog = planner.catalog();
+    let pairs = arguments.iter().zip(&statement.parameter_types);
+    let values = pairs.map(|(expr, data_type)| {
+        planner.scope(&catalog, &[])?.constant(expr, Some(*data_type))
+    });
+    let values = values.collect::<Result<Vec<Value>>>()?;
+    session.execute_nested(&statement, values, implicit).await
+}
+
+/// Runs DEALLOCATE.
+pub fn deallocate(session: &mut Session, name: &Ident) -> Result<String> {
+    if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all") {
+        session.forget_statements();
+        return Ok("DEALLOCATE ALL".to_owned());
+    }
+    let name = fold(name);
+    if session.forget_statement(&name) {
+        return Ok("DEALLOCATE".to_owned());
+    }
+    Err(undefined(&name))
+}
