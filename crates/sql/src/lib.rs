@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod compile;
 mod dialect;
 pub mod session;
+pub mod statement;
 pub mod template;
 pub mod text;
 

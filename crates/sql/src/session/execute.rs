@@ -59,7 +59,7 @@ impl Session {
         }
     }
 
-    async fn run(
+    pub(super) async fn run(
         &mut self,
         statement: &Arc<Statement>,
         parameters: Vec<Value>,

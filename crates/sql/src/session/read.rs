@@ -203,6 +203,7 @@ impl Session {
             parameters: values.into(),
             snapshot,
             cancelled: self.cancelled.clone(),
+            figures: None,
             receiver: Box::new(move |answer| {
                 // Nobody waits any more where the client has gone.
                 let _ = send.send(answer);

@@ -14,6 +14,7 @@ use super::drop::dependents;
 use super::naming::{duplicate_relation, fold, in_public, table, undefined_column};
 use super::{data_type, expression, view};
 use crate::catalog::Catalog;
+use std::sync::Arc;
 use crate::session::Session;
 
 /// Runs ALTER TABLE, one operation after the other.
@@ -39,7 +40,7 @@ pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> 
 
 async fn alter(
     session: &mut Session,
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     table: &TableSchema,
     operation: &Operation,
 ) -> Result<()> {
@@ -99,7 +100,7 @@ fn is_cascade(behavior: Option<&DropBehavior>) -> bool {
 
 async fn add_constraint(
     session: &mut Session,
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     table: &TableSchema,
     constraint: &TableConstraint,
 ) -> Result<()> {
@@ -193,7 +194,7 @@ async fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
 
 async fn add(
     session: &mut Session,
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     table: &TableSchema,
     definition: &ast::ColumnDef,
 ) -> Result<()> {
@@ -288,8 +289,9 @@ async fn drop_column(
     }
     let catalog = session.database().planner.catalog();
     let Some(table) = catalog.table_by_id(table.id) else { return Ok(()) };
-    let draft = Draft { schema: table.clone(), catalog: &catalog, ids: &session.database().ids };
-    let mut changed = table.clone();
+    let mut changed = TableSchema::clone(table);
+    let ids = &session.database().ids;
+    let draft = Draft { schema: changed.clone(), catalog: &catalog, ids };
     let mentions = |text: &str| {
         expression::parse(text).is_ok_and(|expr| draft.mentioned(&expr).contains(&id))
     };
@@ -318,7 +320,7 @@ async fn drop_column(
 
 async fn drop_constraint(
     session: &mut Session,
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     table: &TableSchema,
     name: &Ident,
     if_exists: bool,
@@ -372,7 +374,7 @@ async fn drop_constraint(
 
 async fn rename_column(
     session: &mut Session,
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     table: &TableSchema,
     old: &Ident,
     new: &Ident,
@@ -398,7 +400,7 @@ async fn rename_column(
 
 async fn rename_table(
     session: &mut Session,
-    catalog: &Catalog,
+    catalog: &Arc<Catalog>,
     table: &TableSchema,
     name: &str,
 ) -> Result<()> {

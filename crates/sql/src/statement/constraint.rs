@@ -20,7 +20,7 @@ pub struct Draft<'a> {
     /// The definition so far.
     pub schema: TableSchema,
     /// What else is defined.
-    pub catalog: &'a Catalog,
+    pub catalog: &'a Arc<Catalog>,
     /// New ids.
     pub ids: &'a Ids,
 }

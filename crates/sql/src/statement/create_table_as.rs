@@ -43,12 +43,13 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
         foreign_keys: Vec::new(),
     };
     session.define(Definition::CreateTable(schema)).await?;
+    let width = template.output.len();
     let rows: Vec<Vec<InsertSource>> = answer
         .parts
         .iter()
         .flat_map(|part| {
             (0..part.rows()).map(move |row| {
-                let values = (0..template.output.len()).map(|column| part.cell(row, column).to_owned());
+                let values = (0..width).map(|column| part.cell(row, column).to_owned());
                 values.map(|value| InsertSource::Scalar(Scalar::Literal(value))).collect()
             })
         })

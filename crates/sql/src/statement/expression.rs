@@ -12,7 +12,8 @@ use engine::types::{
 
 use super::create_table::nextval_argument;
 use crate::catalog::Catalog;
-use crate::template::{Parameters, Planner, Relation};
+use crate::compile::Relation;
+use crate::template::{Parameters, Planner};
 
 /// The text of an expression that a definition keeps.
 pub fn parse(text: &str) -> Result<Expr> {

@@ -164,7 +164,7 @@ pub fn rewrite_options(text: &str) -> Option<String> {
             continue;
         }
         if after_switch {
-            let value = match token {
+            let value = match &*token {
                 Token::Number(digits, _) if digits == "1" => Some("true"),
                 Token::Number(digits, _) if digits == "0" => Some("false"),
                 other if is_word(other, &["on"]) => Some("true"),
