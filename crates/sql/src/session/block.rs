@@ -160,9 +160,10 @@ impl Block {
 
     /// After a fault: the rest of the transaction is ignored.
     pub fn fail(&mut self) {
-        if let Block::Open(transaction) = std::mem::take(self) {
-            *self = Block::Failed(transaction);
-        }
+        *self = match std::mem::take(self) {
+            Block::Open(transaction) => Block::Failed(transaction),
+            other => other,
+        };
     }
 
     /// After ROLLBACK TO SAVEPOINT: the transaction goes on.
@@ -197,6 +198,7 @@ mod tests {
     #[test]
     fn a_failed_block_can_be_recovered() {
         let mut block = Block::Open(Box::new(Transaction::new(true, Isolation::ReadCommitted, false)));
+        block.fail();
         block.fail();
         assert_eq!(block.status(), TransactionStatus::Failed);
         assert!(block.open().is_none());
