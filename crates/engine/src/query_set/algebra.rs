@@ -59,6 +59,27 @@ impl QuerySets {
         }
     }
 
+    /// Like [`Self::intersect_ids`], and drops the rows that nobody wants any more: the positions of those that
+    /// stay (`None` for all of them) and their sets. What a scan does for every column that it looks at.
+    pub fn meet(self, ids: &[SetId], table: &SetTable) -> (Option<Vec<u32>>, QuerySets) {
+        let sets = match &self {
+            QuerySets::Uniform(all) if *all == table.all() => QuerySets::Interned(ids.to_vec()),
+            QuerySets::Uniform(set) => combine_uniform(ids, *set, table, INTERSECT),
+            QuerySets::Interned(own) => match combine_ids_by_memo(own, ids, table, INTERSECT) {
+                Some(sets) => sets,
+                None => return meet_words(own, ids, table),
+            },
+            _ => self.intersect_ids(ids, table),
+        };
+        match sets.wanted_rows(ids.len()) {
+            Some(kept) => {
+                let sets = sets.take(&kept);
+                (Some(kept), sets)
+            }
+            None => (None, sets),
+        }
+    }
+
     /// The same set AND every row's.
     pub fn restrict(&self, id: SetId, rows: usize, table: &SetTable) -> QuerySets {
         self.intersect(&QuerySets::Uniform(id), rows, table)
@@ -139,16 +160,75 @@ fn combine_uniform(a: &[SetId], b: SetId, table: &SetTable, algebra: Algebra) ->
 }
 
 fn combine_ids(a: &[SetId], b: &[SetId], table: &SetTable, algebra: Algebra) -> QuerySets {
+    combine_ids_by_memo(a, b, table, algebra)
+        .unwrap_or_else(|| combine_ids_as_words(a, b, table, algebra))
+}
+
+/// `None` where the memo does not pay.
+fn combine_ids_by_memo(
+    a: &[SetId],
+    b: &[SetId],
+    table: &SetTable,
+    algebra: Algebra,
+) -> Option<QuerySets> {
     debug_assert_eq!(a.len(), b.len());
     let mut memo = Memo::new(a.len());
     let mut ids = Vec::with_capacity(a.len());
     for (row, (&x, &y)) in a.iter().zip(b).enumerate() {
         ids.push(memo.get(x, y, table, algebra));
         if row == TRIAL_ROWS && (memo.misses > TRIAL_ROWS / 2 || table.crowded()) {
-            return combine_ids_as_words(a, b, table, algebra);
+            return None;
         }
     }
-    QuerySets::Interned(ids)
+    Some(QuerySets::Interned(ids))
+}
+
+/// Intersects word by word and writes down only what is left, as pairs: two columns with many distinct sets
+/// each have small intersections.
+fn meet_words(a: &[SetId], b: &[SetId], table: &SetTable) -> (Option<Vec<u32>>, QuerySets) {
+    let words = WordsById::new(a.iter().chain(b), table);
+    let (mut kept, mut offsets, mut slots) = (Vec::new(), vec![0], Vec::new());
+    for (row, (&a, &b)) in a.iter().zip(b).enumerate() {
+        let before = slots.len();
+        for (word, (a, b)) in words.get(a).iter().zip(words.get(b)).enumerate() {
+            let mut rest = a & b;
+            while rest != 0 {
+                slots.push(Slot((word * 64) as u32 + rest.trailing_zeros()));
+                rest &= rest - 1;
+            }
+        }
+        if slots.len() > before {
+            kept.push(row as u32);
+            offsets.push(slots.len() as u32);
+        }
+    }
+    let kept = (kept.len() < a.len()).then_some(kept);
+    (kept, QuerySets::Pairs { offsets, slots })
+}
+
+/// The words of the sets that a column uses, one look-up away.
+struct WordsById<'a> {
+    words: Vec<&'a [u64]>,
+}
+
+impl<'a> WordsById<'a> {
+    fn new<'b>(ids: impl Iterator<Item = &'b SetId>, table: &'a SetTable) -> WordsById<'a> {
+        let mut words: Vec<&[u64]> = Vec::new();
+        for id in ids {
+            if id.index() >= words.len() {
+                words.resize(id.index() + 1, &[]);
+            }
+            if words[id.index()].is_empty() {
+                words[id.index()] = table.words(*id);
+            }
+        }
+        WordsById { words }
+    }
+
+    #[inline]
+    fn get(&self, id: SetId) -> &'a [u64] {
+        self.words[id.index()]
+    }
 }
 
 fn combine_ids_as_words(a: &[SetId], b: &[SetId], table: &SetTable, algebra: Algebra) -> QuerySets {

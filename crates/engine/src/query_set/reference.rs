@@ -89,6 +89,14 @@ proptest! {
         let ids = b.ids(count, &table);
         let by_id = a.intersect_ids(&ids, &table);
         prop_assert_eq!(naive(&by_id, count, &table), zip(&x, &y, |a, b| a & b));
+        let (kept, met) = a.clone().meet(&ids, &table);
+        let kept = kept.unwrap_or_else(|| (0..count as u32).collect());
+        let meeting: Naive = zip(&x, &y, |a, b| a & b);
+        let wanted: Vec<u32> =
+            (0..count as u32).filter(|&row| !meeting[row as usize].is_empty()).collect();
+        prop_assert_eq!(&kept, &wanted);
+        let remaining: Naive = wanted.iter().map(|&row| meeting[row as usize].clone()).collect();
+        prop_assert_eq!(naive(&met, kept.len(), &table), remaining);
         let united = a.union(&b, count, &table);
         prop_assert_eq!(naive(&united, count, &table), zip(&x, &y, |a, b| a | b));
         let left = a.difference(&b, count, &table);
@@ -112,6 +120,24 @@ proptest! {
         check_groups(&a, &x, &table);
         check_renumbering(&a, &x, &table);
     }
+}
+
+/// So many different pairs of sets that a memo does not pay: both ways of intersecting agree.
+#[test]
+fn columns_of_many_distinct_sets_meet_word_by_word() {
+    let table = SetTable::new(300);
+    let set = |row: u32, step: u32| {
+        table.intern_slots((row % step..300).step_by(step as usize).map(Slot))
+    };
+    let a: Vec<_> = (0..4000).map(|row| set(row * 7, 61)).collect();
+    let b: Vec<_> = (0..4000).map(|row| set(row * 11, 59)).collect();
+    let (kept, met) = QuerySets::Interned(a.clone()).meet(&b, &table);
+    assert!(matches!(met, QuerySets::Pairs { .. }), "the memo was given up");
+    let kept = kept.expect("most rows have nothing in common");
+    let whole = QuerySets::Interned(a).intersect_ids(&b, &table);
+    assert!(matches!(whole, QuerySets::Bitmaps { .. }), "the memo was given up");
+    assert_eq!(Some(&kept), whole.wanted_rows(4000).as_ref());
+    assert_eq!(naive(&met, kept.len(), &table), naive(&whole.take(&kept), kept.len(), &table));
 }
 
 fn check_reading(sets: &QuerySets, expected: &Naive, table: &SetTable) {

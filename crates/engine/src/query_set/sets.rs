@@ -178,12 +178,11 @@ impl QuerySets {
         match self {
             QuerySets::Uniform(SetId::EMPTY) => Some(Vec::new()),
             QuerySets::Uniform(_) | QuerySets::Single(_) => None,
-            _ => {
-                let wanted = |&row: &u32| !self.row(row as usize).is_empty();
-                let first = (0..rows as u32).position(|row| !wanted(&row))?;
-                let head = 0..first as u32;
-                Some(head.chain((first as u32..rows as u32).filter(wanted)).collect())
+            QuerySets::Interned(ids) => rows_where(rows, |row| ids[row] != SetId::EMPTY),
+            QuerySets::Bitmaps { words_per_row: 1, words } => {
+                rows_where(rows, |row| words[row] != 0)
             }
+            _ => rows_where(rows, |row| !self.row(row).is_empty()),
         }
     }
 
@@ -253,6 +252,20 @@ impl QuerySets {
         }
         bitmaps
     }
+}
+
+/// The rows for which a condition holds, without a branch per row; `None` for all.
+#[inline(always)]
+fn rows_where(rows: usize, holds: impl Fn(usize) -> bool) -> Option<Vec<u32>> {
+    let mut kept = vec![0u32; rows];
+    let mut count = 0;
+    for row in 0..rows {
+        // `count` never passes the number of rows looked at.
+        kept[count] = row as u32;
+        count += usize::from(holds(row));
+    }
+    kept.truncate(count);
+    (count < rows).then_some(kept)
 }
 
 fn take_pairs(offsets: &[u32], slots: &[Slot], rows: &[u32]) -> QuerySets {

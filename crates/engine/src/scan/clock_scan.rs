@@ -288,9 +288,9 @@ impl ScanBatch {
             }
             ids.clear();
             index.probe(&reader.chunk.column(*column), rows, &self.sets, &mut ids);
-            sets = sets.intersect_ids(&ids, &self.sets);
-            if let Some(kept) = sets.wanted_rows(rows.len()) {
-                sets = sets.take(&kept);
+            let (kept, met) = sets.meet(&ids, &self.sets);
+            sets = met;
+            if let Some(kept) = kept {
                 let offsets = kept.iter().map(|&index| rows.offset(index as usize) as u32);
                 visible = Some(offsets.collect());
             }

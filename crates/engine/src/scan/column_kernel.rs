@@ -149,7 +149,7 @@ impl ColumnKernel {
         match (&self.finder, rows) {
             // A NULL is stored as an empty string, which contains no literal.
             (Some(finder), Rows::All(count)) if !pattern.negated() => {
-                select_containing(strings, finder, count, out);
+                for_each_containing(strings, finder, count, |row| out.push(row));
             }
             (Some(finder), _) => select_by(nulls, false, rows, out, |row| {
                 finder.find(strings.bytes(row)).is_some() != pattern.negated()
@@ -237,13 +237,13 @@ fn select_bytes(
     }
 }
 
-/// Rows that contain a literal: one search over all values of the chunk, so that the search's set-up is paid per
-/// match and not per row.
-fn select_containing(
+/// Calls `visit` with each row that contains a literal: one search over all values of the chunk, so that the
+/// search's set-up is paid per match and not per row.
+pub fn for_each_containing(
     strings: &Strings<'_>,
     finder: &memmem::Finder<'_>,
     rows: usize,
-    out: &mut Vec<u32>,
+    mut visit: impl FnMut(u32),
 ) {
     let offsets = &strings.offsets()[..=rows];
     let heap = &strings.heap()[..offsets[rows] as usize];
@@ -255,7 +255,7 @@ fn select_containing(
             row += 1;
         }
         if at + length <= offsets[row + 1] as usize {
-            out.push(row as u32);
+            visit(row as u32);
             from = offsets[row + 1] as usize;
         } else {
             from = at + 1;

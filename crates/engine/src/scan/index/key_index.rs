@@ -61,6 +61,12 @@ impl<K: Key> KeyIndex<K> {
         self.sets[self.bounds.partition_point(not_above)]
     }
 
+    /// The set of keys that have so many bounds not above them.
+    #[inline]
+    pub fn set(&self, bounds: usize) -> SetId {
+        self.sets[bounds]
+    }
+
     /// The set for NULL.
     pub fn nulls(&self) -> SetId {
         self.nulls

@@ -8,6 +8,8 @@ use crate::storage::ColumnSlice;
 
 /// Up to so many bounds a search is as fast as anything.
 const FEW_BOUNDS: usize = 8;
+/// Most bounds of one bucket: beyond, a search is faster than walking.
+const BUCKET_BOUNDS: usize = 8;
 /// Largest table of one set per key: 256 KiB, which stays in a core's second cache.
 const TABLE_KEYS: u64 = 1 << 16;
 
@@ -22,6 +24,8 @@ pub struct NarrowIndex {
 enum Lookup {
     /// Sorted bounds only.
     Search,
+    /// Sorted bounds, and for each run of `1 << shift` keys from `first` on how many bounds lie before it.
+    Buckets { first: i64, shift: u32, starts: Vec<u32> },
     /// One set per key from `first` on; other keys have the set below or above.
     Table { first: i64, sets: Vec<SetId>, below: SetId, above: SetId },
     /// Single keys, open addressing; all other keys have the same set.
@@ -50,6 +54,9 @@ impl NarrowIndex {
     pub fn find(&self, key: i64) -> SetId {
         match &self.lookup {
             Lookup::Search => self.keys.find(&key),
+            Lookup::Buckets { first, shift, starts } => {
+                self.find_in_bucket(*first, *shift, starts, key)
+            }
             Lookup::Table { first, sets, below, above } => {
                 find_in_table(*first, sets, *below, *above, key)
             }
@@ -82,6 +89,9 @@ impl NarrowIndex {
         out.reserve(rows.len());
         match &self.lookup {
             Lookup::Search => rows.for_each(|row| out.push(self.keys.find(&key(values[row])))),
+            Lookup::Buckets { first, shift, starts } => rows.for_each(|row| {
+                out.push(self.find_in_bucket(*first, *shift, starts, key(values[row])));
+            }),
             Lookup::Table { first, sets, below, above } => rows.for_each(|row| {
                 out.push(find_in_table(*first, sets, *below, *above, key(values[row])));
             }),
@@ -91,10 +101,26 @@ impl NarrowIndex {
         }
     }
 
+    #[inline(always)]
+    fn find_in_bucket(&self, first: i64, shift: u32, starts: &[u32], key: i64) -> SetId {
+        if key < first {
+            return self.keys.set(0);
+        }
+        let bucket = (key.wrapping_sub(first) as u64 >> shift) as usize;
+        // The last start counts all bounds.
+        let mut at = starts[bucket.min(starts.len() - 1)] as usize;
+        let bounds = self.keys.bounds();
+        while at < bounds.len() && bounds[at] <= key {
+            at += 1;
+        }
+        self.keys.set(at)
+    }
+
     /// What EXPLAIN calls it.
     pub fn kind(&self) -> &'static str {
         match self.lookup {
             Lookup::Search => "sorted bounds",
+            Lookup::Buckets { .. } => "bucketed bounds",
             Lookup::Table { .. } => "table",
             Lookup::Points { .. } => "hash",
         }
@@ -113,8 +139,35 @@ fn lookup(keys: &KeyIndex<i64>, rows: usize) -> Lookup {
     }
     match keys.as_points() {
         Some((points, gap)) => hash(&points, gap),
-        None => Lookup::Search,
+        None => buckets(bounds).unwrap_or(Lookup::Search),
     }
+}
+
+/// About two buckets per bound; `None` where bounds are so uneven that many share one.
+fn buckets(bounds: &[i64]) -> Option<Lookup> {
+    let (first, last) = (bounds[0], bounds[bounds.len() - 1]);
+    let span = last.abs_diff(first);
+    let wanted = (bounds.len() * 2).next_power_of_two().ilog2();
+    let shift = (u64::BITS - span.leading_zeros()).saturating_sub(wanted);
+    let count = (span >> shift) as usize + 1;
+    let mut starts = Vec::with_capacity(count + 1);
+    let mut at = 0;
+    for bucket in 0..count {
+        let before = |bound: i64| (bound.abs_diff(first) >> shift) < bucket as u64;
+        let start = at;
+        while before(bounds[at]) {
+            at += 1;
+        }
+        if at - start > BUCKET_BOUNDS {
+            return None;
+        }
+        starts.push(at as u32);
+    }
+    if bounds.len() - at > BUCKET_BOUNDS {
+        return None;
+    }
+    starts.push(bounds.len() as u32);
+    Some(Lookup::Buckets { first, shift, starts })
 }
 
 fn table(keys: &KeyIndex<i64>, first: i64, span: u64) -> Lookup {
@@ -201,6 +254,9 @@ mod tests {
         check(&(0..100).map(|i| KeySet::point(i * 17)).collect::<Vec<_>>(), "table");
         let ranges: Vec<_> = (0..50).map(|i| KeySet::span(Some(i * 7), Some(i * 40))).collect();
         check(&ranges, "table");
+        let even: Vec<_> =
+            (0..50).map(|i| KeySet::span(Some(i * 9_001 - 40_000), Some(i * 10_007))).collect();
+        check(&even, "bucketed bounds");
         let wide: Vec<_> = (0..50).map(|i| KeySet::span(Some(i * 7), Some(i << 40))).collect();
         check(&wide, "sorted bounds");
         check(&[KeySet::point(3), KeySet::all()], "sorted bounds");

@@ -5,12 +5,14 @@ use std::sync::OnceLock;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use memchr::memmem;
 
+use super::super::column_kernel::for_each_containing;
 use super::super::pattern::Pattern;
 use super::super::rows::Rows;
 use super::literal_matcher::LiteralMatcher;
 use crate::query_set::{SetId, SetTable, words};
-use crate::storage::{ColumnSlice, Dictionary};
+use crate::storage::{ColumnSlice, Dictionary, Strings};
 use crate::types::Slot;
 
 /// LIKE patterns of many slots on one column, at most one per slot.
@@ -95,12 +97,56 @@ impl PatternIndex {
                 rows.for_each(|row| out.push(sets[codes[row] as usize]));
             }
             ColumnSlice::Strings(strings, _) => {
+                if let (Rows::All(count), Some(finders)) = (rows, self.few()) {
+                    return self.probe_in_one_run(strings, count, finders, table, out);
+                }
                 let mut scratch = Scratch::default();
                 rows.for_each(|row| {
                     out.push(self.find_with(strings.text(row), table, &mut scratch));
                 });
             }
             other => unreachable!("{other:?} holds no text"),
+        }
+    }
+
+    /// The searches of few literals, where nothing else is asked.
+    fn few(&self) -> Option<&[memmem::Finder<'static>]> {
+        let nothing_else = self.unfiled.is_empty() && self.folded.matcher.len() == 0;
+        if nothing_else { self.exact.matcher.few() } else { None }
+    }
+
+    /// Searches the texts of a whole chunk literal by literal.
+    fn probe_in_one_run(
+        &self,
+        strings: &Strings<'_>,
+        rows: usize,
+        finders: &[memmem::Finder<'static>],
+        table: &SetTable,
+        out: &mut Vec<SetId>,
+    ) {
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        for (literal, finder) in finders.iter().enumerate() {
+            for_each_containing(strings, finder, rows, |row| found.push((row, literal as u32)));
+        }
+        found.sort_unstable();
+        let start = out.len();
+        out.resize(start + rows, self.base);
+        let mut scratch = Scratch::default();
+        for hits in found.chunk_by(|a, b| a.0 == b.0) {
+            let row = hits[0].0 as usize;
+            let mut changed = false;
+            for (_, literal) in hits {
+                self.match_literal(
+                    *literal,
+                    &self.exact,
+                    strings.text(row),
+                    &mut scratch,
+                    &mut changed,
+                );
+            }
+            if changed {
+                out[start + row] = table.intern(&scratch.set);
+            }
         }
     }
 
@@ -139,13 +185,25 @@ impl PatternIndex {
                 return;
             }
             scratch.seen.push(literal);
-            for &number in &literals.patterns[literal as usize] {
-                let (_, pattern) = &self.patterns[number as usize];
-                if pattern.is_contains() || pattern.matches(text) {
-                    self.set_matched(number, scratch, changed);
-                }
-            }
+            self.match_literal(literal, literals, text, scratch, changed);
         });
+    }
+
+    /// A text contains a literal: asks the patterns that are filed under it.
+    fn match_literal(
+        &self,
+        literal: u32,
+        literals: &Literals,
+        text: &str,
+        scratch: &mut Scratch,
+        changed: &mut bool,
+    ) {
+        for &number in &literals.patterns[literal as usize] {
+            let (_, pattern) = &self.patterns[number as usize];
+            if pattern.is_contains() || pattern.matches(text) {
+                self.set_matched(number, scratch, changed);
+            }
+        }
     }
 
     fn set_matched(&self, number: u32, scratch: &mut Scratch, changed: &mut bool) {
