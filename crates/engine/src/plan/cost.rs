@@ -27,9 +27,9 @@ pub const EVALUATE: f64 = 5.0;
 /// Handing a result row to one activation.
 pub const ROUTE_ROW: f64 = 4.0;
 /// Starting an operator: allocations, a task on a worker.
-pub const START: f64 = 500.0;
+pub const START: f64 = 2_000.0;
 /// What carrying query sets adds to the work on a row when several activations share an operator.
-pub const SET_OVERHEAD: f64 = 1.3;
+pub const SET_OVERHEAD: f64 = 1.1;
 
 /// Whether an operator runs once for all activations of a batch or once for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn disjoint_inputs_are_sorted_one_by_one() {
         // n log n of the union of disjoint inputs is more than the sum (SharedDB paper, section 3.4).
-        let decision = decide(&sort_over(1_000.0, 1e9), 100);
+        let decision = decide(&sort_over(10_000.0, 1e9), 100);
         assert_eq!(decision.choice, Choice::Alone);
     }
 

@@ -1,9 +1,13 @@
 //! Batches of bookstore statements.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use engine::heartbeat::{Engine, Sharing};
-use engine::types::Value;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, BooleanArray};
+use engine::heartbeat::{Activation, Answer, Engine, Figures, Sharing};
+use engine::plan::TemplatePlan;
+use engine::types::{DataType, Expression, Predicate, Result, SqlState, Value};
 
 use crate::bookstore::{self, SUBJECTS};
 
@@ -88,4 +92,207 @@ fn a_scalar_subquery_becomes_a_parameter() {
     let answers = bookstore::run(&engine, vec![(template, vec![])]);
     let row = |line| vec![Value::Integer(line), Value::Integer(600)];
     assert_eq!(answers, [Ok(vec![row(1), row(2), row(3)])]);
+}
+
+/// `column = $1`, but 13 is bad luck for the evaluator.
+#[derive(Debug)]
+struct Superstition;
+
+impl Expression for Superstition {
+    fn columns(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Boolean
+    }
+
+    fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        parameters: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef> {
+        let (column, wanted) =
+            (columns[0].as_primitive::<Int32Type>(), parameters[0].as_primitive::<Int32Type>());
+        assert!((0..rows).all(|row| wanted.value(row) != 13), "a bug of ours, for a test");
+        let equal = (0..rows).map(|row| Some(column.value(row) == wanted.value(row)));
+        Ok(Arc::new(equal.collect::<BooleanArray>()))
+    }
+
+    fn text(&self) -> &str {
+        "column = $1, superstitiously"
+    }
+}
+
+fn superstitious() -> TemplatePlan {
+    let root =
+        bookstore::scan(bookstore::AUTHOR, vec![Predicate::Expression(Arc::new(Superstition))]);
+    let root = bookstore::project(root, &[(0, DataType::Integer)]);
+    let output = [("a_id", DataType::Integer)];
+    bookstore::template(root, &output, &[DataType::Integer], "superstitious")
+}
+
+#[test]
+fn a_panic_is_answered_to_its_culprit_only() {
+    let engine = shop(Sharing::Always);
+    let template = engine.register(superstitious()).expect("it is shareable");
+    let requests = (10..16).map(|i| (template.clone(), vec![Value::Integer(i)])).collect();
+    for (i, answer) in (10..16).zip(bookstore::run(&engine, requests)) {
+        match i {
+            13 => assert_eq!(answer.map_err(|e| e.state), Err(SqlState::InternalError)),
+            _ => assert_eq!(answer, Ok(vec![vec![Value::Integer(i)]])),
+        }
+    }
+}
+
+#[test]
+fn a_full_lane_refuses() {
+    let engine = shop(Sharing::Always);
+    let template = engine.register(bookstore::item_by_id()).expect("it is shareable");
+    let request = |i| (template.clone(), vec![Value::Integer(i % 1000 + 1)]);
+    let answers = bookstore::run(&engine, (0..4100).map(request).collect());
+    let refused = answers.iter().filter(|a| a.is_err()).count();
+    assert_eq!(refused, 4);
+    assert!(answers[..4096].iter().all(|a| a.as_ref().is_ok_and(|rows| rows.len() == 1)));
+    assert_eq!(answers[4099].as_ref().map_err(|e| e.state), Err(SqlState::ConfigurationLimit));
+}
+
+#[test]
+fn each_activation_reads_its_own_snapshot() {
+    let engine = shop(Sharing::Always);
+    for plan in [bookstore::item_by_id(), bookstore::new_products()] {
+        let light = plan.parameters == [DataType::Integer];
+        let template = engine.register(plan).expect("it is shareable");
+        let before = engine.store().snapshot();
+        let version = engine.store().published().next();
+        let item = engine.store().table(bookstore::ITEM).expect("it is there");
+        let id = 5000 + version.0 as i32;
+        let title = format!("fresh {id}");
+        item.insert(
+            &[
+                Value::Integer(id),
+                text(&title),
+                Value::Integer(1),
+                text("ARTS"),
+                Value::Date(30_000),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+            ],
+            version,
+        );
+        engine.store().publish(version);
+        let parameter = if light { Value::Integer(id) } else { text("ARTS") };
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for snapshot in [Some(before), None] {
+            let sender = sender.clone();
+            let (old, title) = (snapshot.is_some(), text(&title));
+            engine.submit(Activation {
+                template: template.clone(),
+                parameters: vec![parameter.clone()].into(),
+                snapshot,
+                cancelled: Arc::default(),
+                figures: None,
+                receiver: Box::new(move |answer: Result<Answer>| {
+                    let rows = bookstore::rows(&answer.expect("it succeeds"));
+                    let seen = rows.iter().any(|row| row.contains(&title));
+                    sender.send((old, seen)).expect("it is awaited");
+                }),
+            });
+        }
+        engine.lead(template.lane());
+        let wait = std::time::Duration::from_secs(60);
+        let answers = [(); 2].map(|()| receiver.recv_timeout(wait).expect("both answer"));
+        assert!(answers.contains(&(true, false)) && answers.contains(&(false, true)));
+    }
+}
+
+#[test]
+fn several_rows_are_no_scalar() {
+    let engine = shop(Sharing::Always);
+    let mut plan = bookstore::lines_of_newest_order();
+    plan.scalar_subqueries[0].root =
+        bookstore::project(bookstore::scan(bookstore::ORDERS, vec![]), &[(0, DataType::Integer)]);
+    let template = engine.register(plan).expect("it is shareable");
+    let answers = bookstore::run(&engine, vec![(template, vec![])]);
+    assert_eq!(answers[0].as_ref().map_err(|e| e.state), Err(SqlState::CardinalityViolation));
+}
+
+#[test]
+fn what_waits_when_its_template_goes_still_runs() {
+    let engine = shop(Sharing::Always);
+    for plan in [bookstore::item_by_id(), bookstore::product_detail()] {
+        let template = engine.register(plan).expect("it is shareable");
+        let (sender, receiver) = std::sync::mpsc::channel();
+        engine.submit(Activation {
+            template: template.clone(),
+            parameters: vec![Value::Integer(42)].into(),
+            snapshot: None,
+            cancelled: Arc::default(),
+            figures: None,
+            receiver: Box::new(move |answer: Result<Answer>| {
+                sender.send(answer.expect("it succeeds").rows()).expect("it is awaited");
+            }),
+        });
+        engine.unregister(template.id);
+        engine.lead(template.lane());
+        let wait = std::time::Duration::from_secs(60);
+        assert_eq!(receiver.recv_timeout(wait), Ok(1));
+    }
+}
+
+#[test]
+fn figures_tell_what_a_heartbeat_did() {
+    let engine = shop(Sharing::Always);
+    let template = engine.register(bookstore::new_products()).expect("it is shareable");
+    let place = Arc::new(OnceLock::new());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    for subject in ["ARTS", "ARTS", "YOUTH"] {
+        let sender = sender.clone();
+        engine.submit(Activation {
+            template: template.clone(),
+            parameters: vec![text(subject)].into(),
+            snapshot: None,
+            cancelled: Arc::default(),
+            figures: Some(place.clone()),
+            receiver: Box::new(move |_: Result<Answer>| {
+                sender.send(()).expect("it is awaited");
+            }),
+        });
+    }
+    engine.lead(template.lane());
+    (0..3).for_each(|_| receiver.recv().expect("all answer"));
+    let figures: &Figures = place.get().expect("they come before the answer");
+    assert_eq!((figures.activations, figures.requests), (3, 2));
+    let text = engine.explain(&template, Some(figures));
+    assert!(text.contains("actual: "), "{text}");
+    assert!(text.contains("3 activations, 2 distinct"), "{text}");
+}
+
+#[test]
+fn many_threads_get_their_answers() {
+    let engine = shop(Sharing::Automatic);
+    let point = engine.register(bookstore::product_detail()).expect("it is shareable");
+    let heavy = engine.register(bookstore::new_products()).expect("it is shareable");
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (engine, point, heavy) = (&engine, &point, &heavy);
+            scope.spawn(move || {
+                for i in 0..200 {
+                    let (template, parameter) = match (i + thread) % 4 {
+                        0 => (heavy, text(SUBJECTS[i as usize % 24])),
+                        _ => (point, Value::Integer(i % 1000 + 1)),
+                    };
+                    bookstore::lone(engine, template, vec![parameter], |answer| {
+                        assert!(answer.rows() > 0);
+                    });
+                }
+            });
+        }
+    });
 }

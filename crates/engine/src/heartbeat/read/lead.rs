@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::batch::{self, Batch, Request, Waiting, cancelled};
 use super::figures::{Figures, OperatorFigures};
 use super::lane::Lane;
+use super::pool::Pool;
 use super::prepared::PreparedLane;
 use super::program::{Point, Program, Subquery};
 use super::run::{self, Outcome, Slotted, TableViews};
@@ -51,11 +52,19 @@ impl Reads {
 
     /// Gives the lead to a worker, or back where nothing waits.
     fn hand_over(&self, lane: &Arc<Lane>) {
-        if self.pool.workers() > 0 {
-            return self.pool.enqueue(lane.clone());
+        let crew = self.crew(lane);
+        if crew.workers() > 0 {
+            return crew.enqueue(lane.clone());
         }
         while let Some(activations) = lane.next() {
             self.heartbeat(lane, activations);
+        }
+    }
+
+    fn crew(&self, lane: &Lane) -> &Pool {
+        match lane.weight {
+            Weight::Light => &self.relief,
+            Weight::Heavy => &self.pool,
         }
     }
 
@@ -63,7 +72,7 @@ impl Reads {
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
         let Some(activations) = lane.next() else { return };
         self.heartbeat(lane, activations);
-        self.pool.enqueue(lane.clone());
+        self.crew(lane).enqueue(lane.clone());
     }
 
     /// One heartbeat: everything that waited.

@@ -31,7 +31,7 @@ pub(crate) use lane::Lane;
 pub(crate) use program::Program;
 
 use self::figures::History;
-use self::pool::Pool;
+use self::pool::{Crew, Pool};
 use self::prepared::PreparedLane;
 use super::{Activation, EngineOptions, Sharing, Template};
 use crate::env::Environment;
@@ -50,7 +50,10 @@ pub struct Reads {
     registry: Mutex<Registry>,
     /// By [`LaneId`]; replaced under the registry's lock, read without.
     lanes: ArcSwap<Vec<Option<Arc<Lane>>>>,
+    /// Workers of heavy lanes.
     pool: Arc<Pool>,
+    /// Takes over light lanes from submitters who have led for long: it never waits for a heavy batch.
+    relief: Arc<Pool>,
     history: History,
     heartbeats: AtomicU64,
     /// The query sets of every batch of one.
@@ -72,6 +75,7 @@ impl std::fmt::Debug for Reads {
 impl Drop for Reads {
     fn drop(&mut self) {
         self.pool.stop();
+        self.relief.stop();
     }
 }
 
@@ -90,11 +94,15 @@ impl Reads {
                     reads.serve(lane);
                 }
             });
-            let pool = Pool::start(options.workers, &*environment.threads, lead);
-            let pool = pool.unwrap_or_else(|error| {
-                failed = Some(error);
-                Arc::default()
-            });
+            let threads = &*environment.threads;
+            let mut started = |pool: std::io::Result<Arc<Pool>>| {
+                pool.unwrap_or_else(|error| {
+                    failed = Some(error);
+                    Arc::default()
+                })
+            };
+            let pool = started(Pool::start(Crew::Heavy, options.workers, threads, lead.clone()));
+            let relief = started(Pool::start(Crew::Light, 1, threads, lead));
             Reads {
                 store,
                 environment: environment.clone(),
@@ -104,6 +112,7 @@ impl Reads {
                 registry: Mutex::default(),
                 lanes: ArcSwap::default(),
                 pool,
+                relief,
                 history: History::default(),
                 heartbeats: AtomicU64::new(0),
                 one: SetTable::new(1),
@@ -209,14 +218,13 @@ impl Reads {
     /// Plans templates anew whose tables have changed much in size. Called when templates change and now and
     /// then by a lane's leader, never per query.
     pub fn replan_stale(&self) {
-        let catalog = Catalog::of(&self.store);
         let mut registry = self.registry.lock();
-        let stale: Vec<Arc<Template>> = registry
-            .templates
-            .values()
-            .filter(|t| t.program().is_stale(&self.store))
-            .cloned()
-            .collect();
+        let stale = registry.templates.values().filter(|t| t.program().is_stale(&self.store));
+        let stale: Vec<Arc<Template>> = stale.cloned().collect();
+        if stale.is_empty() {
+            return;
+        }
+        let catalog = Catalog::of(&self.store);
         for template in stale {
             let Some(Ok(merged)) = registry.global.replan(template.id, &catalog) else { continue };
             let old = template.lane();

@@ -19,6 +19,15 @@ use crate::types::LaneId;
 /// Workers give way to the threads that serve light lanes and connections.
 const NICE: i32 = 10;
 
+/// Whose lanes the workers of a pool serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crew {
+    /// Heavy lanes: pinned, at low priority.
+    Heavy,
+    /// Light lanes: wherever there is time, at the priority of connections.
+    Light,
+}
+
 /// A parallel loop: `help` works on it until nothing is left or `leave` says so.
 pub trait Loop: Send + Sync {
     /// Whether morsels are left to be taken.
@@ -61,9 +70,19 @@ impl std::fmt::Debug for Pool {
     }
 }
 
+/// Pins the calling thread to a core and lowers its priority.
+fn settle(core: Option<core_affinity::CoreId>) {
+    if let Some(core) = core {
+        core_affinity::set_for_current(core);
+    }
+    // On Linux this concerns the calling thread only. Refused, it costs latency, not answers.
+    let _ = rustix::process::setpriority_process(None, NICE);
+}
+
 impl Pool {
     /// Starts `count` workers that call `lead` for lanes.
     pub fn start(
+        crew: Crew,
         count: usize,
         threads: &dyn Threads,
         lead: Arc<dyn Fn(&Arc<Lane>) + Send + Sync>,
@@ -74,14 +93,12 @@ impl Pool {
             let (own, lead) = (pool.clone(), lead.clone());
             let core = cores.get(worker % cores.len().max(1)).copied();
             let body = move || {
-                if let Some(core) = core {
-                    core_affinity::set_for_current(core);
+                if crew == Crew::Heavy {
+                    settle(core);
                 }
-                // On Linux this concerns the calling thread only. Refused, it costs latency, not answers.
-                let _ = rustix::process::setpriority_process(None, NICE);
                 own.work(&*lead);
             };
-            threads.spawn(&format!("heavy-{worker}"), Box::new(body))?;
+            threads.spawn(&format!("{crew:?}-{worker}").to_lowercase(), Box::new(body))?;
             pool.workers.fetch_add(1, Ordering::Relaxed);
         }
         Ok(pool)

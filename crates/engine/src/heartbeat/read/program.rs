@@ -71,7 +71,7 @@ impl Program {
         });
         let subqueries = subqueries.collect::<Result<Vec<_>>>()?;
         let point = point(&compiled, store);
-        let planned_for = tables(&compiled, catalog);
+        let planned_for = tables(&compiled, store);
         Ok(Program { point, subqueries, alone, planned_for, compiled })
     }
 
@@ -161,7 +161,7 @@ fn point(compiled: &CompiledTemplate, store: &Store) -> Option<Point> {
     Some(Point { chain, columns })
 }
 
-fn tables(compiled: &CompiledTemplate, catalog: &Catalog) -> Vec<(crate::types::TableId, u64)> {
+fn tables(compiled: &CompiledTemplate, store: &Store) -> Vec<(crate::types::TableId, u64)> {
     let mut found = Vec::new();
     let roots = compiled.subqueries.iter().map(|s| &s.root).chain([&compiled.root]);
     for root in roots {
@@ -171,10 +171,10 @@ fn tables(compiled: &CompiledTemplate, catalog: &Catalog) -> Vec<(crate::types::
             else {
                 return;
             };
-            if let Ok(planned) = catalog.table(*table)
+            if let Some(stored) = store.table(*table)
                 && !found.iter().any(|(known, _)| known == table)
             {
-                found.push((*table, planned.statistics.rows));
+                found.push((*table, stored.live_rows()));
             }
         });
     }
