@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::access::{TableAccess, table_columns};
+use super::access::{IndexPath, TableAccess, table_columns};
 use super::clock_scan::{Query, ScanBatch};
 use super::conjunction::{BoundParameters, Conjunction};
 use super::decision::{Decision, Undecided, decide, scan_cost};
 use super::probe::{Probe, probe_all};
 use super::selectivity::{filter_selectivity, pattern_selectivity};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
-use crate::storage::{TableStatistics, TableView};
+use crate::storage::{Index, TableStatistics, TableView};
 use crate::transaction::Parameters;
 use crate::types::{ChunkId, DataType, Error, Location, Result, Slot, Value};
 
@@ -109,8 +109,10 @@ impl TableBatch {
         undecided: &mut Vec<(Bound, &'a TableAccess)>,
     ) -> Result<()> {
         let access = request.access;
-        if let Some(probe) = Probe::plain(request.slot, access, request.parameters)
+        let path = self.path(access);
+        if let Some((_, index)) = &path
             && access.is_point()
+            && let Some(probe) = Probe::plain(request.slot, access, index, request.parameters)
         {
             self.decision.points += 1;
             self.probes.push(probe);
@@ -126,7 +128,7 @@ impl TableBatch {
             types: access.parameter_types.clone(),
         };
         let bound = Bound { slot: request.slot, conjunction, parameters };
-        let Some(path) = &access.path else {
+        let Some((path, index)) = path else {
             riders.push(bound);
             return Ok(());
         };
@@ -135,7 +137,7 @@ impl TableBatch {
             return Ok(());
         }
         let Bound { slot, conjunction, parameters } = bound;
-        match Probe::bound(slot, path, conjunction, &self.types, parameters.clone()) {
+        match Probe::bound(slot, path, &index, conjunction, &self.types, parameters.clone()) {
             Ok(probe) => {
                 self.decision.points += 1;
                 self.probes.push(probe);
@@ -143,6 +145,13 @@ impl TableBatch {
             Err(conjunction) => riders.push(Bound { slot, conjunction, parameters }),
         }
         Ok(())
+    }
+
+    /// The template's index, if it was not dropped since. Whoever has it in hand may use it: what the view sees
+    /// was indexed before.
+    fn path<'a>(&self, access: &'a TableAccess) -> Option<(&'a IndexPath, Arc<Index>)> {
+        let path = access.path.as_ref()?;
+        Some((path, self.view.table().index(path.index)?))
     }
 
     fn decide(&mut self, undecided: Vec<(Bound, &TableAccess)>, riders: &mut Vec<Bound>) {
@@ -157,13 +166,13 @@ impl TableBatch {
         self.decision.probe_cost = costs.iter().map(|one| one.probe_cost).sum();
         self.decision.scan_cost = scan_cost(&costs, table_rows);
         for ((bound, access), rides) in undecided.into_iter().zip(rides) {
-            let path = access.path.as_ref().filter(|_| !rides);
-            let Some(path) = path else {
+            let path = if rides { None } else { self.path(access) };
+            let Some((path, index)) = path else {
                 riders.push(bound);
                 continue;
             };
             let Bound { slot, conjunction, parameters } = bound;
-            match Probe::bound(slot, path, conjunction, &self.types, parameters.clone()) {
+            match Probe::bound(slot, path, &index, conjunction, &self.types, parameters.clone()) {
                 Ok(probe) => {
                     self.decision.probing += 1;
                     self.probes.push(probe);

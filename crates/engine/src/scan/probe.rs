@@ -4,6 +4,7 @@
 //! them. Activations that ask for different keys give rows of their own, also where these are the same row.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::access::{IndexPath, TableAccess};
 use super::conjunction::{BoundParameters, Conjunction};
@@ -11,7 +12,7 @@ use super::expression::evaluate_for_one;
 use super::filter::ColumnFilter;
 use super::key_set::{Key, KeySet};
 use crate::query_set::{QuerySets, SetId, SetTable};
-use crate::storage::{Bound, TableView};
+use crate::storage::{Bound, Index, TableView};
 use crate::transaction::{Evaluation, Parameters, ViewRow};
 use crate::types::{
     DataType, Error, IndexId, Location, Predicate, Result, Scalar, Slot, Value, ValueRef,
@@ -24,7 +25,7 @@ const RANGES: usize = 1024;
 #[derive(Debug)]
 pub struct Probe {
     slot: Slot,
-    index: IndexId,
+    index: Arc<Index>,
     ranges: Vec<KeyRange>,
     residual: Option<Box<Residual>>,
 }
@@ -58,7 +59,12 @@ struct Residual {
 impl Probe {
     /// The probe of an activation that asks for exactly one key, without taking its predicates apart. `None` if
     /// its template does not.
-    pub fn plain(slot: Slot, access: &TableAccess, parameters: &[Value]) -> Option<Probe> {
+    pub fn plain(
+        slot: Slot,
+        access: &TableAccess,
+        index: &Arc<Index>,
+        parameters: &[Value],
+    ) -> Option<Probe> {
         let path = access.path.as_ref()?;
         let key: Vec<Value> = path
             .plain
@@ -70,13 +76,14 @@ impl Probe {
             true => Vec::new(),
             false => vec![KeyRange { equal: key, lower: None, upper: None, whole: true }],
         };
-        Some(Probe { slot, index: path.index, ranges, residual: None })
+        Some(Probe { slot, index: index.clone(), ranges, residual: None })
     }
 
     /// The probe of a bound conjunction; gives the conjunction back where the index cannot serve it.
     pub(super) fn bound(
         slot: Slot,
         path: &IndexPath,
+        index: &Arc<Index>,
         conjunction: Conjunction,
         types: &[DataType],
         parameters: BoundParameters,
@@ -90,7 +97,13 @@ impl Probe {
         let asked =
             filters.is_empty() && conjunction.patterns.is_empty() && conjunction.rest.is_empty();
         let residual = (!asked).then(|| Box::new(Residual { filters, conjunction, parameters }));
-        Ok(Probe { slot, index: path.index, ranges, residual })
+        Ok(Probe { slot, index: index.clone(), ranges, residual })
+    }
+}
+
+impl Probe {
+    fn index_id(&self) -> IndexId {
+        self.index.schema().id
     }
 }
 
@@ -243,7 +256,7 @@ pub fn probe_all(view: &TableView, sets: &SetTable, types: &[DataType], probes: 
     let mut prober = Prober { view, sets, types, fetched: Vec::new(), found: Found::default() };
     if let [probe] = probes {
         for range in &probe.ranges {
-            prober.run(probe.index, range, &[probe]);
+            prober.run(&probe.index, range, &[probe]);
         }
         return prober.found;
     }
@@ -252,19 +265,17 @@ pub fn probe_all(view: &TableView, sets: &SetTable, types: &[DataType], probes: 
         .flat_map(|probe| probe.ranges.iter().map(move |range| (range, probe)))
         .collect();
     ranges.sort_by(|a, b| {
-        a.1.index
-            .cmp(&b.1.index)
-            .then_with(|| compare_ranges(a.0, b.0))
-            .then(a.1.slot.cmp(&b.1.slot))
+        let by_index = a.1.index_id().cmp(&b.1.index_id());
+        by_index.then_with(|| compare_ranges(a.0, b.0)).then(a.1.slot.cmp(&b.1.slot))
     });
     let same = |a: &(&KeyRange, &Probe), b: &(&KeyRange, &Probe)| {
-        a.1.index == b.1.index && compare_ranges(a.0, b.0).is_eq()
+        a.1.index_id() == b.1.index_id() && compare_ranges(a.0, b.0).is_eq()
     };
     let mut owners = Vec::new();
     for group in ranges.chunk_by(same) {
         owners.clear();
         owners.extend(group.iter().map(|(_, probe)| *probe));
-        prober.run(group[0].1.index, group[0].0, &owners);
+        prober.run(&group[0].1.index, group[0].0, &owners);
     }
     prober.found
 }
@@ -292,7 +303,7 @@ struct Prober<'a> {
 
 impl Prober<'_> {
     /// One look-up for all activations that ask for the same keys.
-    fn run(&mut self, index: IndexId, range: &KeyRange, owners: &[&Probe]) {
+    fn run(&mut self, index: &Index, range: &KeyRange, owners: &[&Probe]) {
         self.fetched.clear();
         self.fetch(index, range);
         if self.fetched.is_empty() {
@@ -332,19 +343,17 @@ impl Prober<'_> {
         self.found.sets.resize(self.found.locations.len(), set);
     }
 
-    fn fetch(&mut self, index: IndexId, range: &KeyRange) {
-        // An index that was dropped since the template was made: its batch is the last one to ask.
-        let Some(index) = self.view.table().index(index) else { return };
+    fn fetch(&mut self, index: &Index, range: &KeyRange) {
         if range.whole {
             let key: Vec<ValueRef<'_>> = range.equal.iter().map(Value::borrow).collect();
-            return self.view.probe(&index, &key, &mut self.fetched);
+            return self.view.probe(index, &key, &mut self.fetched);
         }
         let with = |end: &Option<End>| -> Vec<Value> {
             range.equal.iter().chain(end.as_ref().map(|end| &end.value)).cloned().collect()
         };
         let (lower, upper) = (with(&range.lower), with(&range.upper));
         let (lower, upper) = (bound(&lower, &range.lower), bound(&upper, &range.upper));
-        self.view.range(&index, lower, upper, false, usize::MAX, &mut self.fetched);
+        self.view.range(index, lower, upper, false, usize::MAX, &mut self.fetched);
     }
 
     fn passes(&self, owner: &Probe) -> Result<Vec<bool>> {

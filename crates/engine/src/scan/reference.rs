@@ -521,6 +521,32 @@ proptest! {
 }
 
 #[test]
+fn a_dropped_index_is_not_asked() {
+    let store = Store::new(1);
+    let table = store.create_table(schema());
+    let mut row: Vec<Value> = TYPES.iter().map(|_| Value::Null).collect();
+    row[0] = Value::Integer(7);
+    table.insert(&row, Version(1));
+    let predicate = Predicate::Compare {
+        column: 0,
+        comparison: Comparison::Equal,
+        value: Scalar::Literal(Value::Integer(7)),
+    };
+    let predicates: Arc<[Predicate]> = [predicate].into();
+    let access = TableAccess::new(&table.schema(), &table.statistics(), predicates, Arc::default());
+    assert_eq!(access.index(), Some((IndexId(1), "i1")));
+    table.drop_index(IndexId(1));
+    row[1] = Value::SmallInt(1);
+    table.insert(&row, Version(2));
+    store.publish(Version(2));
+    let sets = Arc::new(SetTable::new(1));
+    let request = Request { slot: Slot(0), access: &access, parameters: &[] };
+    let batch = TableBatch::new(table.view(Version(2)), &sets, &[request]);
+    assert_eq!(batch.run().tuples.rows, 2);
+    assert_eq!(batch.decision().riding, 1);
+}
+
+#[test]
 fn a_chunk_is_large_enough_to_matter() {
     const { assert!(CHUNK_ROWS >= 1024, "copies of rows fill several chunks") }
 }
