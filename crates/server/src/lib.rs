@@ -1,1 +1,22 @@
-//! Placeholder.
+//! Who is connected, what they may do, how answers travel.
+//!
+//! PostgreSQL's protocol comes in over TCP; each connection talks to a session of `sql` and its answers are encoded
+//! from the engine's shared tuples straight into the output buffer. Called by the program. The only crate that names
+//! pgwire. Absent here: what statements mean, and anything that outlives a connection except passwords, which the
+//! engine keeps.
+
+mod authentication;
+mod clients;
+mod connection;
+mod listener;
+mod message;
+mod value;
+
+pub use authentication::password_verifier;
+pub use listener::{Server, ServerOptions};
+
+/// The only database.
+pub const DATABASE: &str = "shareddb";
+
+/// The role that always exists.
+pub const USER: &str = "shareddb";

@@ -1,0 +1,130 @@
+//! The simple protocol: one message of text with any number of statements, one transaction.
+
+use std::sync::Arc;
+
+use engine::types::{Error, SqlState};
+use sql::{ImplicitTransaction, Outcome};
+
+use super::portal::Formats;
+use super::rows::Cursor;
+use super::socket::guarded;
+use super::{Connection, Stop};
+use crate::message::backend;
+use crate::message::fault::{self, Severity};
+use crate::message::frontend::{Fields, Frame};
+use crate::value::Format;
+
+impl Connection {
+    /// Query: runs its statements until one fails, then says that the server is ready.
+    pub(super) async fn simple_query(&mut self, frame: Frame) -> Result<(), Stop> {
+        self.statements.remove("");
+        self.portals.remove("");
+        match self.run_script(frame).await {
+            Err(Stop::Fault(error)) => {
+                self.write_notices();
+                fault::write(&mut self.socket.output, Severity::Error, &error);
+                self.failed = true;
+            }
+            result => result?,
+        }
+        self.ready().await
+    }
+
+    async fn run_script(&mut self, frame: Frame) -> Result<(), Stop> {
+        let (script, texts) = self.take_script(frame)?;
+        if texts.is_empty() {
+            backend::empty_query(&mut self.socket.output);
+        }
+        let mut searched = 0;
+        for text in &texts {
+            let alone = texts.len() == 1 && !self.executed;
+            let implicit =
+                if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Joined };
+            match self.run_text(text, implicit).await {
+                Err(Stop::Fault(error)) if script.is_some() => {
+                    let script = script.as_deref().unwrap_or_default();
+                    return Err(Stop::Fault(shift_position(error, script, searched, text)));
+                }
+                result => result?,
+            }
+            if let Some(script) = &script {
+                searched += script[searched..].find(&**text).map_or(0, |at| at + text.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// The statements of a Query message, and the whole text where there are several.
+    fn take_script(&mut self, frame: Frame) -> Result<(Option<String>, Vec<Arc<str>>), Stop> {
+        let Connection { socket, session, .. } = self;
+        let parsed = guarded(|| {
+            let mut fields = Fields::new(socket.input.body(frame));
+            let script = fields.string()?;
+            fields.end()?;
+            let texts = session.parse_script(script)?;
+            Ok(((texts.len() > 1).then(|| script.to_string()), texts))
+        });
+        socket.input.consume(frame.bytes());
+        parsed
+    }
+
+    async fn run_text(
+        &mut self,
+        text: &Arc<str>,
+        implicit: ImplicitTransaction,
+    ) -> Result<(), Stop> {
+        self.executed = true;
+        if let Some(tag) = self.deallocate(text) {
+            backend::command_complete(&mut self.socket.output, tag);
+            return Ok(());
+        }
+        self.client().clear_cancel();
+        let statement = guarded(|| self.session.prepare(text, &[]))?;
+        if !statement.parameters.is_empty() {
+            let message = "there is no parameter $1";
+            return Err(Error::new(SqlState::UndefinedParameter, message).into());
+        }
+        let run = self.session.execute(&statement, Vec::new(), implicit);
+        match self.socket.attend(run).await?? {
+            Outcome::Rows(rows) => self.send_query(rows).await,
+            outcome => self.finish(outcome).await,
+        }
+    }
+
+    async fn send_query(&mut self, rows: sql::Rows) -> Result<(), Stop> {
+        backend::row_description(&mut self.socket.output, &rows.columns, |_| Format::Text);
+        let mut cursor = Cursor::query(rows, &Formats::All(Format::Text))?;
+        let (sent, _) = cursor.send(&mut self.socket, 0).await?;
+        self.write_notices();
+        let (words, counted) = cursor.tag();
+        self.write_rows_tag(words, counted, sent);
+        Ok(())
+    }
+}
+
+/// An error's position counts from the start of the whole text.
+fn shift_position(error: Error, script: &str, searched: usize, text: &str) -> Error {
+    let Some(position) = error.position else {
+        return error;
+    };
+    let before = match script[searched..].find(text) {
+        Some(at) => script[..searched + at].chars().count() as u32,
+        None => 0,
+    };
+    error.position(before + position)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters_of_the_whole_text() {
+        let script = "SELECT 'ä'; SELECT x; SELECT x";
+        let error = || Error::new(SqlState::UndefinedColumn, "x").position(8);
+        let first = shift_position(error(), script, 0, "SELECT x");
+        assert_eq!(first.position, Some(12 + 8));
+        let second = shift_position(error(), script, 21, "SELECT x");
+        assert_eq!(second.position, Some(22 + 8));
+    }
+}

@@ -1,0 +1,288 @@
+//! The two buffers of a connection, and waiting: for input, for room to send, for a statement.
+//!
+//! Whole messages are appended to `output`; nothing is sent before [`Socket::flush`], so that all answers of a
+//! pipeline leave in one write. While a statement runs the socket is watched: a client that hangs up ends its statement, and
+//! what it pipelines meanwhile is read ahead up to a limit.
+
+use std::future::{Future, poll_fn};
+use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use engine::types::{Error, SqlState};
+use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
+
+use super::Stop;
+use crate::clients::{Client, StopLevel};
+use crate::message::frontend::{self, Frame, HEAD};
+
+/// Bytes of a fresh input buffer: an idle connection keeps no more.
+const INPUT_BYTES: usize = 8 << 10;
+
+/// Bytes after which answers are sent while more of them are being made.
+pub const OUTPUT_BYTES: usize = 64 << 10;
+
+/// Bytes that are read ahead while a statement runs.
+const READ_AHEAD_BYTES: usize = 64 << 10;
+
+/// Bytes received and not yet understood.
+#[derive(Debug)]
+pub struct Input {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Input {
+    fn new() -> Input {
+        Input { bytes: Vec::with_capacity(INPUT_BYTES), start: 0 }
+    }
+
+    /// All bytes not yet consumed.
+    pub fn pending(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+
+    /// The body of the message that the input starts with.
+    pub fn body(&self, frame: Frame) -> &[u8] {
+        &self.pending()[HEAD..frame.bytes()]
+    }
+
+    /// Drops bytes that were understood.
+    pub fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        debug_assert!(self.start <= self.bytes.len(), "consumes what is there");
+        if self.start == self.bytes.len() {
+            self.start = 0;
+            self.bytes.clear();
+            self.bytes.shrink_to(INPUT_BYTES);
+        }
+    }
+
+    /// Makes room behind the pending bytes. Grows by doubling what has arrived, never by what a message declares.
+    fn make_room(&mut self) {
+        if self.start > 0 && self.bytes.capacity() - self.bytes.len() < INPUT_BYTES / 2 {
+            self.bytes.drain(..self.start);
+            self.start = 0;
+        }
+        if self.bytes.len() == self.bytes.capacity() {
+            self.bytes.reserve(self.bytes.len().max(INPUT_BYTES));
+        }
+    }
+}
+
+/// A client's connection.
+#[derive(Debug)]
+pub struct Socket {
+    stream: TcpStream,
+    /// What the client sent.
+    pub input: Input,
+    /// What it will get.
+    pub output: Vec<u8>,
+    sent: usize,
+    /// The client waits for what `output` holds.
+    pub flush_due: bool,
+    /// How others reach this connection; `None` before the client was let in.
+    pub client: Option<Arc<Client>>,
+}
+
+impl Socket {
+    /// Wraps a stream.
+    pub fn new(stream: TcpStream) -> Socket {
+        Socket {
+            stream,
+            input: Input::new(),
+            output: Vec::with_capacity(1 << 10),
+            sent: 0,
+            flush_due: false,
+            client: None,
+        }
+    }
+
+    /// Where the client is.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.stream.peer_addr().ok().map(|address| address.ip())
+    }
+
+    /// The message that the input starts with. A broken head ends the connection.
+    pub fn frame(&self) -> Result<Option<Frame>, Stop> {
+        frontend::frame(self.input.pending()).map_err(Stop::Fatal)
+    }
+
+    /// Waits for more input.
+    pub async fn fill(&mut self) -> Result<(), Stop> {
+        poll_fn(|context| {
+            if self.stop_level(context) > StopLevel::None {
+                let message = "terminating connection due to administrator command";
+                return Poll::Ready(Err(Stop::Fatal(Error::new(SqlState::AdminShutdown, message))));
+            }
+            self.poll_read(context)
+        })
+        .await
+    }
+
+    /// Waits for more data of a COPY; a cancel request ends the wait with 57014.
+    pub async fn fill_unless_cancelled(&mut self) -> Result<(), Stop> {
+        let client = self.client.clone();
+        let mut fill = pin!(self.fill());
+        poll_fn(|context| match &client {
+            Some(client) if client.is_cancelled() => Poll::Ready(Err(Stop::Fault(cancelled()))),
+            _ => fill.as_mut().poll(context),
+        })
+        .await
+    }
+
+    fn stop_level(&self, context: &Context<'_>) -> StopLevel {
+        self.client.as_ref().map_or(StopLevel::None, |client| {
+            client.wake_on_request(context);
+            client.stop_level()
+        })
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Stop>> {
+        self.input.make_room();
+        // Reading through the stream, not by `try_read`, tells the runtime when the socket is drained: that saves
+        // the call that would only say so.
+        match ready!(pin!(self.stream.read_buf(&mut self.input.bytes)).poll(context)) {
+            Ok(1..) => Poll::Ready(Ok(())),
+            Ok(0) | Err(_) => Poll::Ready(Err(Stop::Gone)),
+        }
+    }
+
+    /// Sends all that `output` holds.
+    pub async fn flush(&mut self) -> Result<(), Stop> {
+        poll_fn(|context| {
+            if self.stop_level(context) == StopLevel::Now {
+                return Poll::Ready(Err(Stop::Gone));
+            }
+            self.poll_flush(context)
+        })
+        .await
+    }
+
+    /// Sends all that `output` holds, unless the statement is cancelled while the client does not read: then 57014, and
+    /// what is not sent yet goes out before the error.
+    pub async fn flush_rows(&mut self) -> Result<(), Stop> {
+        poll_fn(|context| {
+            if self.stop_level(context) == StopLevel::Now {
+                return Poll::Ready(Err(Stop::Gone));
+            }
+            if self.client.as_ref().is_some_and(|client| client.is_cancelled()) {
+                return Poll::Ready(Err(Stop::Fault(cancelled())));
+            }
+            self.poll_flush(context)
+        })
+        .await
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Stop>> {
+        while self.sent < self.output.len() {
+            let rest = &self.output[self.sent..];
+            match ready!(Pin::new(&mut self.stream).poll_write(context, rest)) {
+                Ok(written @ 1..) => self.sent += written,
+                Ok(0) | Err(_) => return Poll::Ready(Err(Stop::Gone)),
+            }
+        }
+        self.sent = 0;
+        self.output.clear();
+        self.output.shrink_to(2 * OUTPUT_BYTES);
+        self.flush_due = false;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Runs `future` while watching the socket. A panic inside ends this connection and nothing else.
+    pub async fn attend<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Stop> {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+            match polled {
+                Ok(Poll::Ready(value)) => return Poll::Ready(Ok(value)),
+                Ok(Poll::Pending) => {}
+                Err(_) => return Poll::Ready(Err(Stop::Fatal(panicked()))),
+            }
+            match self.poll_meanwhile(context) {
+                Ok(()) => Poll::Pending,
+                Err(stop) => {
+                    self.client.iter().for_each(|client| client.cancel());
+                    Poll::Ready(Err(stop))
+                }
+            }
+        })
+        .await
+    }
+
+    /// Sends what the client waits for and reads ahead; `Err` when the client has gone.
+    fn poll_meanwhile(&mut self, context: &mut Context<'_>) -> Result<(), Stop> {
+        if self.flush_due {
+            if let Poll::Ready(Err(stop)) = self.poll_flush(context) {
+                return Err(stop);
+            }
+        }
+        while self.input.pending().len() < READ_AHEAD_BYTES {
+            match self.poll_read(context) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(stop)) => return Err(stop),
+                Poll::Pending => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs code that a broken invariant may end, as [`Socket::attend`] does for futures.
+pub fn guarded<T>(run: impl FnOnce() -> engine::types::Result<T>) -> Result<T, Stop> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result.map_err(Stop::Fault),
+        Err(_) => Err(Stop::Fatal(panicked())),
+    }
+}
+
+/// The same for a future that needs no watching, because it borrows the input.
+pub async fn guarded_future<T>(
+    future: impl Future<Output = engine::types::Result<T>>,
+) -> Result<T, Stop> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map_err(Stop::Fault),
+        Err(_) => Poll::Ready(Err(Stop::Fatal(panicked()))),
+    })
+    .await
+}
+
+/// The client asked for it.
+pub fn cancelled() -> Error {
+    Error::new(SqlState::QueryCanceled, "canceling statement due to user request")
+}
+
+/// A broken invariant. What it left behind in the session is unknown, so the connection does not go on.
+fn panicked() -> Error {
+    tracing::error!("a statement broke an invariant; its connection is closed");
+    Error::new(SqlState::InternalError, "internal error: a broken invariant ended this statement")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_keeps_pending_bytes_when_it_makes_room() {
+        let mut input = Input::new();
+        input.bytes.extend([7; INPUT_BYTES - 10]);
+        input.consume(INPUT_BYTES - 20);
+        input.bytes.extend([8; 10]);
+        input.make_room();
+        assert_eq!(input.start, 0);
+        assert_eq!(input.pending(), [[7; 10], [8; 10]].concat());
+        assert!(input.bytes.capacity() > input.bytes.len());
+    }
+
+    #[test]
+    fn a_large_message_leaves_no_large_buffer_behind() {
+        let mut input = Input::new();
+        input.bytes.extend(vec![1; 1 << 20]);
+        input.consume(1 << 20);
+        assert!(input.bytes.capacity() < 1 << 15);
+    }
+}

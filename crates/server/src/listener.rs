@@ -1,0 +1,188 @@
+//! The door: listens, accepts, and at the end sees everybody out.
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::types::{Error, Result, SqlState};
+use sql::Database;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use crate::authentication::Passwords;
+use crate::clients::{Clients, StopLevel};
+use crate::connection::{self, is_loopback};
+
+/// How the server is set up.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// `host:port`; port 0 takes a free one.
+    pub listen: String,
+    /// Clients at once; one more gets 53300.
+    pub max_connections: usize,
+    /// Whether clients on this machine need no password.
+    pub trust_loopback: bool,
+    /// The password of the role `shareddb`; `None` leaves it as it is.
+    pub password: Option<String>,
+    /// How long running statements may take to finish when the server stops.
+    pub grace: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            listen: "127.0.0.1:7432".to_string(),
+            max_connections: 2_000,
+            trust_loopback: true,
+            password: None,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Sockets beyond the connection limit: they may ask for a cancel or hear that there is no room.
+const SPARE_SOCKETS: usize = 128;
+
+/// The pause after a failed accept: the process is out of file descriptors until somebody leaves.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Seconds of silence after which the system asks whether a client is still there.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Shared {
+    /// What they talk to.
+    pub database: Arc<Database>,
+    /// Who is connected.
+    pub clients: Clients,
+    /// Who may come in.
+    pub passwords: Passwords,
+    trust_loopback: bool,
+}
+
+impl Shared {
+    /// Whether a client at that address needs no password.
+    pub fn trusts(&self, peer: Option<IpAddr>) -> bool {
+        self.trust_loopback && peer.is_some_and(is_loopback)
+    }
+}
+
+/// A server that listens and does not accept yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    grace: Duration,
+    sockets: Arc<Semaphore>,
+}
+
+impl Server {
+    /// Opens the port. Refuses an address that others can reach while nobody has a password.
+    pub async fn bind(options: ServerOptions, database: Arc<Database>) -> Result<Server> {
+        let passwords = Passwords::open(database.engine().clone()).await?;
+        if let Some(password) = &options.password {
+            passwords.set(crate::USER, password).await?;
+        }
+        let listener = listen(&options.listen).await?;
+        let address = listener.local_addr().map_err(|error| io_error(&options.listen, error))?;
+        let is_open = !is_loopback(address.ip()) || !options.trust_loopback;
+        if is_open && passwords.verifier(crate::USER).is_none() {
+            return Err(no_password(address));
+        }
+        let clients = Clients::new(options.max_connections);
+        let trust_loopback = options.trust_loopback;
+        Ok(Server {
+            listener,
+            shared: Arc::new(Shared { database, clients, passwords, trust_loopback }),
+            grace: options.grace,
+            sockets: Arc::new(Semaphore::new(options.max_connections + SPARE_SOCKETS)),
+        })
+    }
+
+    /// Where it listens.
+    pub fn local_address(&self) -> SocketAddr {
+        self.listener.local_addr().expect("a bound socket has an address")
+    }
+
+    /// Serves until `stop` is ready; then lets running statements finish, within the grace time, and sends everybody
+    /// away with 57P01.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        tokio::select! {
+            () = self.accept_all() => {}
+            () = stop => {}
+        }
+        let Server { listener, shared, grace, .. } = self;
+        drop(listener);
+        shared.clients.stop(StopLevel::Gentle);
+        if !all_left(&shared.clients, grace).await {
+            shared.clients.stop(StopLevel::Now);
+            all_left(&shared.clients, Duration::from_secs(2)).await;
+        }
+    }
+
+    async fn accept_all(&self) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => self.take_in(stream),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn take_in(&self, stream: TcpStream) {
+        // Without a permit the socket is closed at once: too many wait at the door already.
+        let Ok(permit) = self.sockets.clone().try_acquire_owned() else {
+            return;
+        };
+        if let Err(error) = configure(&stream) {
+            tracing::debug!(%error, "cannot configure a socket");
+            return;
+        }
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            connection::serve(stream, shared).await;
+            drop(permit);
+        });
+    }
+}
+
+fn configure(stream: &TcpStream) -> std::io::Result<()> {
+    // An answer is one write: holding it back for more would only delay it.
+    stream.set_nodelay(true)?;
+    let keepalive = socket2::TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 6);
+    socket2::SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}
+
+async fn listen(address: &str) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| io_error(address, error))
+}
+
+fn io_error(address: &str, error: std::io::Error) -> Error {
+    Error::new(SqlState::IoError, format!("cannot listen on {address}: {error}"))
+}
+
+fn no_password(address: SocketAddr) -> Error {
+    let message = format!(
+        "refusing to listen on {address}: others can reach it, and role \"{}\" has no password",
+        crate::USER
+    );
+    let hint = "Give one with --password-file or the environment variable SHAREDDB_PASSWORD, \
+                or listen on 127.0.0.1.";
+    Error::new(SqlState::InvalidAuthorization, message).hint(hint)
+}
+
+async fn all_left(clients: &Clients, within: Duration) -> bool {
+    let deadline = tokio::time::Instant::now() + within;
+    while clients.count() > 0 {
+        if tokio::time::Instant::now() >= deadline {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    true
+}

@@ -1,0 +1,99 @@
+//! How one column's cells are written into DataRow messages.
+
+use engine::types::{Error, Result, SqlState, ValueRef};
+use sql::ColumnDescription;
+
+use super::binary::BinaryFormat;
+use super::{Format, type_id};
+
+/// Bytes that type modifiers of character types count on top of the length.
+const MODIFIER_EXTRA: i32 = 4;
+
+/// Writes the cells of one column.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnEncoder {
+    /// `None`: as text.
+    binary: Option<BinaryFormat>,
+    /// Characters to which a `char(n)` is filled up with blanks; 0 for all other types.
+    padded: usize,
+}
+
+impl ColumnEncoder {
+    /// The encoder of a column in a format; 0A000 where the type has no binary format.
+    pub fn new(column: &ColumnDescription, format: Format) -> Result<ColumnEncoder> {
+        let binary = match format {
+            Format::Text => None,
+            Format::Binary => Some(BinaryFormat::of(column.type_id).ok_or_else(|| {
+                let message =
+                    format!("no binary output function available for type {}", column.type_id);
+                Error::new(SqlState::FeatureNotSupported, message)
+            })?),
+        };
+        let padded = match column.type_id {
+            type_id::BPCHAR => (column.type_modifier - MODIFIER_EXTRA).max(0) as usize,
+            _ => 0,
+        };
+        Ok(ColumnEncoder { binary, padded })
+    }
+
+    /// Appends a cell: its length (-1 for NULL) and its bytes.
+    #[inline]
+    pub fn write(self, out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
+        if value.is_null() {
+            out.extend_from_slice(&(-1i32).to_be_bytes());
+            return Ok(());
+        }
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        match self.binary {
+            Some(format) => format.write(out, value)?,
+            None => sql::text::write_value(value, out),
+        }
+        if self.padded > 0 {
+            pad(out, start + 4, self.padded);
+        }
+        let length = (out.len() - start - 4) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+        Ok(())
+    }
+}
+
+/// Fills the string at `start` up with blanks. A character starts at every byte that is no continuation byte.
+fn pad(out: &mut Vec<u8>, start: usize, characters: usize) {
+    let present = out[start..].iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+    out.resize(out.len() + characters.saturating_sub(present), b' ');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(type_id: u32, type_modifier: i32) -> ColumnDescription {
+        let name = "c".into();
+        ColumnDescription { name, type_id, type_size: -1, type_modifier, table: 0, column: 0 }
+    }
+
+    fn written(column: &ColumnDescription, format: Format, value: ValueRef<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        let encoder = ColumnEncoder::new(column, format).expect("has the format");
+        encoder.write(&mut out, value).expect("fits");
+        out
+    }
+
+    #[test]
+    fn char_n_is_padded_in_characters_in_both_formats() {
+        let column = column(type_id::BPCHAR, 4 + 4);
+        for format in [Format::Text, Format::Binary] {
+            let out = written(&column, format, ValueRef::Text("äb"));
+            assert_eq!(out, b"\0\0\0\x05\xc3\xa4b  ");
+        }
+        assert_eq!(written(&column, Format::Text, ValueRef::Null), [255; 4]);
+    }
+
+    #[test]
+    fn types_without_a_binary_format_say_so() {
+        let fault = ColumnEncoder::new(&column(1009, -1), Format::Binary).expect_err("refused");
+        assert_eq!(fault.state, SqlState::FeatureNotSupported);
+        assert!(ColumnEncoder::new(&column(1009, -1), Format::Text).is_ok());
+    }
+}

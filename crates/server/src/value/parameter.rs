@@ -1,0 +1,160 @@
+//! The values of a Bind message: from bytes to what `execute` wants.
+
+use engine::types::{DataType, Error, Result, SqlState, Value};
+
+use super::Format;
+use super::binary::BinaryFormat;
+use crate::message::frontend::utf8;
+
+/// Reads one parameter that was sent as type `type_id` and is wanted as `wanted`.
+pub fn read(bytes: &[u8], format: Format, type_id: u32, wanted: DataType) -> Result<Value> {
+    match format {
+        Format::Text => read_text(utf8(bytes)?, wanted),
+        Format::Binary => {
+            let binary = BinaryFormat::of(type_id).ok_or_else(|| {
+                let message = format!("no binary input function available for type {type_id}");
+                Error::new(SqlState::FeatureNotSupported, message)
+            })?;
+            convert(binary.read(bytes, type_id)?, wanted)
+        }
+    }
+}
+
+/// Text as the type's input function takes it. Lengths and scales of the wanted type are not applied: a comparison
+/// needs the value as it is, and assignment to a column checks by itself.
+fn read_text(text: &str, wanted: DataType) -> Result<Value> {
+    match wanted {
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => Ok(Value::Text(text.into())),
+        DataType::Numeric { scale, .. } => {
+            let own = scale_of(text);
+            let (unscaled, own) = match sql::text::parse_numeric(text, 38, own) {
+                Ok(unscaled) => (unscaled, own),
+                // 38 digits do not hold it at its own scale; perhaps at the wanted one.
+                Err(_) => (sql::text::parse_numeric(text, 38, scale)?, scale),
+            };
+            Ok(widen_scale(unscaled, own, scale))
+        }
+        _ => sql::text::parse_value(text, wanted),
+    }
+}
+
+/// Digits after the point that the text needs, at most 38.
+fn scale_of(text: &str) -> u8 {
+    let text = text.trim();
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(0)),
+        None => (text, 0),
+    };
+    let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
+    fraction.saturating_sub(exponent).clamp(0, 38) as u8
+}
+
+/// The number at the wanted scale where that loses nothing, else as it is.
+fn widen_scale(unscaled: i128, own: u8, wanted: u8) -> Value {
+    let power = wanted.checked_sub(own).and_then(|zeros| 10i128.checked_pow(u32::from(zeros)));
+    match power.and_then(|power| unscaled.checked_mul(power)) {
+        Some(widened) => Value::Numeric(widened, wanted),
+        None => Value::Numeric(unscaled, own),
+    }
+}
+
+/// A value sent as one type where the statement wants another: PostgreSQL would have cast it in the statement.
+fn convert(value: Value, wanted: DataType) -> Result<Value> {
+    if let Some(integer) = integer(&value) {
+        return convert_integer(integer, wanted);
+    }
+    Ok(match (value, wanted) {
+        (Value::Numeric(unscaled, own), DataType::Numeric { scale, .. }) => {
+            widen_scale(unscaled, own, scale)
+        }
+        (Value::Real(v), DataType::Double) => Value::Double(f64::from(v)),
+        (Value::Double(v), DataType::Real) => Value::Real(v as f32),
+        (Value::Date(v), DataType::Timestamp) => Value::Timestamp(midnight(v)?),
+        (Value::Date(v), DataType::TimestampTz) => Value::TimestampTz(midnight(v)?),
+        (Value::Timestamp(v), DataType::TimestampTz) => Value::TimestampTz(v),
+        (Value::TimestampTz(v), DataType::Timestamp) => Value::Timestamp(v),
+        (Value::Text(v), wanted) if !wanted.is_string() => read_text(&v, wanted)?,
+        (value, wanted) if fits(&value, wanted) => value,
+        (value, wanted) => read_text(&text_of(&value), wanted)?,
+    })
+}
+
+fn fits(value: &Value, wanted: DataType) -> bool {
+    match value.borrow().data_type() {
+        None => true,
+        Some(own) => own == wanted || (own.is_string() && wanted.is_string()),
+    }
+}
+
+/// The long way round for pairs of types that hardly ever meet.
+fn text_of(value: &Value) -> String {
+    let mut written = Vec::new();
+    sql::text::write_value(value.borrow(), &mut written);
+    String::from_utf8_lossy(&written).into_owned()
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::SmallInt(v) => Some(i64::from(*v)),
+        Value::Integer(v) => Some(i64::from(*v)),
+        Value::BigInt(v) => Some(*v),
+        _ => None,
+    }
+}
+
+fn convert_integer(value: i64, wanted: DataType) -> Result<Value> {
+    let out_of_range =
+        |_| Error::new(SqlState::NumericOutOfRange, format!("{wanted} out of range"));
+    Ok(match wanted {
+        DataType::SmallInt => Value::SmallInt(value.try_into().map_err(out_of_range)?),
+        DataType::Integer => Value::Integer(value.try_into().map_err(out_of_range)?),
+        DataType::BigInt => Value::BigInt(value),
+        DataType::Real => Value::Real(value as f32),
+        DataType::Double => Value::Double(value as f64),
+        DataType::Numeric { scale, .. } => widen_scale(i128::from(value), 0, scale),
+        _ => read_text(&value.to_string(), wanted)?,
+    })
+}
+
+fn midnight(days: i32) -> Result<i64> {
+    match days {
+        i32::MAX => Ok(i64::MAX),
+        i32::MIN => Ok(i64::MIN),
+        _ => Ok(i64::from(days) * 86_400_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::type_id;
+    use super::*;
+
+    #[test]
+    fn widths_that_the_client_chose_are_adapted() {
+        let sent = |type_id, bytes: &[u8], wanted| read(bytes, Format::Binary, type_id, wanted);
+        let five = 5i32.to_be_bytes();
+        assert_eq!(sent(type_id::INT4, &five, DataType::BigInt), Ok(Value::BigInt(5)));
+        let price = DataType::Numeric { precision: 10, scale: 2 };
+        assert_eq!(sent(type_id::INT4, &five, price), Ok(Value::Numeric(500, 2)));
+        let large = 70_000i32.to_be_bytes();
+        let fault = sent(type_id::INT4, &large, DataType::SmallInt).expect_err("refused");
+        assert_eq!(fault.state, SqlState::NumericOutOfRange);
+        assert_eq!(sent(type_id::TEXT, b"7", DataType::Integer), Ok(Value::Integer(7)));
+    }
+
+    #[test]
+    fn numerics_keep_the_digits_that_the_wanted_scale_would_round_away() {
+        let price = DataType::Numeric { precision: 10, scale: 2 };
+        let text = |text: &str| read(text.as_bytes(), Format::Text, 0, price);
+        assert_eq!(text("1.5"), Ok(Value::Numeric(150, 2)));
+        assert_eq!(text("1.239"), Ok(Value::Numeric(1_239, 3)));
+        assert_eq!(text("12e-4"), Ok(Value::Numeric(12, 4)));
+        assert!(text("1.2.3").is_err());
+    }
+
+    #[test]
+    fn strings_are_not_cut_to_a_columns_length() {
+        let read = read(b"abcdef", Format::Text, 0, DataType::Varchar(3));
+        assert_eq!(read, Ok(Value::Text("abcdef".into())));
+    }
+}
