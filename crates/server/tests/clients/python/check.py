@@ -1,0 +1,209 @@
+"""psycopg 3 against a running server: types, transactions, pipelines, COPY, cancel. Settings come from PG*."""
+
+import datetime
+import decimal
+import threading
+import time
+import traceback
+
+import psycopg
+from psycopg import errors
+
+
+def connect(**options):
+    return psycopg.connect("", **options)
+
+
+def types_round_trip_in_both_formats():
+    utc = datetime.timezone.utc
+    values = [
+        ("boolean", True),
+        ("smallint", -32768),
+        ("integer", 2**31 - 1),
+        ("bigint", -(2**63)),
+        ("real", 1.5),
+        ("double precision", 0.1),
+        ("numeric(30,10)", decimal.Decimal("-12345678901234567890.0123456789")),
+        ("text", "grüß'\\\"\n"),
+        ("varchar(20)", "ünïcödé"),
+        ("char(5)", "ab   "),
+        ("date", datetime.date(2024, 2, 29)),
+        ("timestamp", datetime.datetime(1999, 12, 31, 23, 59, 59, 123456)),
+        ("timestamptz", datetime.datetime(2024, 3, 1, 12, 0, tzinfo=utc)),
+        ("bytea", bytes(range(256))),
+    ]
+    with connect(autocommit=True) as connection:
+        for binary in (False, True):
+            for i, (sql_type, value) in enumerate(values):
+                cursor = connection.cursor(binary=binary)
+                cursor.execute(f"CREATE TABLE v (i integer PRIMARY KEY, v {sql_type})")
+                mark = "%b" if binary else "%t"
+                for key in range(8):  # from the sixth on psycopg prepares
+                    cursor.execute(f"INSERT INTO v VALUES (%s, {mark})", (key, value))
+                cursor.execute("INSERT INTO v VALUES (99, NULL)")
+                for key in range(8):
+                    cursor.execute("SELECT v FROM v WHERE i = %s", (key,))
+                    assert cursor.fetchone() == (value,), (sql_type, binary)
+                cursor.execute("SELECT v FROM v WHERE i = 99")
+                assert cursor.fetchone() == (None,)
+                cursor.execute("DROP TABLE v")
+
+
+def transactions_end_as_they_should():
+    with connect() as connection:
+        connection.execute("CREATE TABLE x (i integer PRIMARY KEY)")
+        connection.commit()
+        try:
+            with connection.transaction():
+                connection.execute("INSERT INTO x VALUES (1)")
+                raise ZeroDivisionError
+        except ZeroDivisionError:
+            pass
+        assert connection.execute("SELECT count(*) FROM x").fetchone() == (0,)
+        with connection.transaction():
+            connection.execute("INSERT INTO x VALUES (1)")
+            try:
+                with connection.transaction():  # a savepoint
+                    connection.execute("INSERT INTO x VALUES (1)")
+            except errors.UniqueViolation as error:
+                assert error.diag.constraint_name == "x_pkey", error.diag.constraint_name
+                assert error.diag.table_name == "x"
+            connection.execute("INSERT INTO x VALUES (2)")
+        assert connection.execute("SELECT count(*) FROM x").fetchone() == (2,)
+        connection.commit()
+        try:
+            connection.execute("SELECT 1/0")
+            assert False, "should fail"
+        except errors.DivisionByZero:
+            pass
+        try:
+            connection.execute("SELECT 1")
+            assert False, "should fail"
+        except errors.InFailedSqlTransaction:
+            pass
+        connection.rollback()
+        connection.execute("DROP TABLE x")
+
+
+def pipelines_run_and_fail_as_one():
+    with connect(autocommit=True) as connection:
+        connection.execute("CREATE TABLE p (i integer PRIMARY KEY)")
+        with connection.pipeline() as pipeline:
+            for i in range(200):
+                connection.execute("INSERT INTO p VALUES (%s)", (i,))
+            pipeline.sync()
+            total = connection.execute("SELECT sum(i) FROM p")
+            assert total.fetchone() == (19900,)
+        try:
+            with connection.pipeline():
+                connection.execute("INSERT INTO p VALUES (1000)")
+                connection.execute("INSERT INTO p VALUES (1)")
+                connection.execute("INSERT INTO p VALUES (1001)")
+            assert False, "should fail"
+        except errors.UniqueViolation:
+            pass
+        assert connection.execute("SELECT count(*) FROM p").fetchone() == (200,)
+        cursor = connection.cursor()
+        cursor.executemany("INSERT INTO p VALUES (%s)", [(i,) for i in range(2000, 2500)])
+        assert cursor.rowcount == 500
+        connection.execute("DROP TABLE p")
+
+
+def copy_goes_in_and_out():
+    with connect(autocommit=True) as connection:
+        cursor = connection.cursor()
+        cursor.execute("CREATE TABLE c (i integer PRIMARY KEY, s text)")
+        rows = [(i, f"line {i}\twith tab" if i % 3 else None) for i in range(5000)]
+        with cursor.copy("COPY c (i, s) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+        assert cursor.rowcount == 5000
+        with cursor.copy("COPY c TO STDOUT") as copy:
+            lines = b"".join(copy).decode().splitlines()
+        assert len(lines) == 5000 and "0\t\\N" in lines
+        try:
+            with cursor.copy("COPY c (i, s) FROM STDIN") as copy:
+                copy.write_row((9000, "new"))
+                copy.write(b"no number\tx\n")
+            assert False, "should fail"
+        except errors.InvalidTextRepresentation:
+            pass
+        try:
+            with cursor.copy("COPY c (i, s) FROM STDIN") as copy:
+                copy.write_row((9000, "new"))
+                raise ZeroDivisionError
+        except ZeroDivisionError:
+            pass
+        assert cursor.execute("SELECT count(*) FROM c").fetchone() == (5000,)
+        connection.execute("DROP TABLE c")
+
+
+def a_cancel_reaches_the_running_query_only():
+    with connect(autocommit=True) as connection:
+        connection.execute("CREATE TABLE n (i integer PRIMARY KEY)")
+        with connection.cursor().copy("COPY n FROM STDIN") as copy:
+            for i in range(3000):
+                copy.write_row((i,))
+        timer = threading.Timer(0.3, connection.cancel)
+        timer.start()
+        begin = time.monotonic()
+        try:
+            connection.execute(
+                "SELECT count(*) FROM n a, n b, n c WHERE a.i * b.i + c.i = 7"
+            )
+            assert False, "should be cancelled"
+        except errors.QueryCanceled:
+            pass
+        timer.join()
+        assert time.monotonic() - begin < 10
+        assert connection.execute("SELECT count(*) FROM n").fetchone() == (3000,)
+        connection.execute("DROP TABLE n")
+
+
+def large_results_stream():
+    with connect(autocommit=True) as connection:
+        connection.execute("CREATE TABLE l (i integer PRIMARY KEY, s text)")
+        with connection.cursor().copy("COPY l FROM STDIN") as copy:
+            for i in range(1000):
+                copy.write_row((i, "x" * 100))
+        cursor = connection.cursor()
+        seen = 0
+        for row in cursor.stream("SELECT a.i, b.s FROM l a, l b WHERE a.i < 100"):
+            seen += 1
+        assert seen == 100_000, seen
+        connection.execute("DROP TABLE l")
+
+
+def statements_are_prepared_and_deallocated():
+    with connect(autocommit=True) as connection:
+        connection.prepare_threshold = 0
+        connection.prepared_max = 5
+        for i in range(40):  # older ones are deallocated on the way
+            assert connection.execute(f"SELECT %s::int + {i}", (1,)).fetchone() == (i + 1,)
+        connection.execute("DEALLOCATE ALL")
+
+
+CHECKS = [
+    types_round_trip_in_both_formats,
+    transactions_end_as_they_should,
+    pipelines_run_and_fail_as_one,
+    copy_goes_in_and_out,
+    a_cancel_reaches_the_running_query_only,
+    large_results_stream,
+    statements_are_prepared_and_deallocated,
+]
+
+
+def main():
+    failed = 0
+    for check in CHECKS:
+        try:
+            check()
+        except Exception:
+            failed += 1
+            print(f"psycopg: {check.__name__} failed")
+            traceback.print_exc()
+    raise SystemExit(1 if failed else 0)
+
+
+main()

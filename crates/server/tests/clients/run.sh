@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs psql, psycopg 3 and JDBC against a freshly started server on a free port. Sets up what it needs under
+# target/clients. SHAREDDB names another program than the debug build; arguments pick clients (psql, psycopg, jdbc).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../../.." && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
+work=$root/target/clients
+program=${SHAREDDB:-$target/debug/shareddb}
+clients=("$@")
+[ ${#clients[@]} -gt 0 ] || clients=(psql psycopg jdbc)
+mkdir -p "$work"
+[ -x "$program" ] || { echo "run.sh: no program at $program; cargo build --bin shareddb" >&2; exit 1; }
+
+log=$work/server.log
+"$program" serve --listen 127.0.0.1:0 > "$log" 2>&1 &
+server=$!
+trap 'kill "$server" 2> /dev/null || true; wait "$server" 2> /dev/null || true' EXIT
+
+port=
+for _ in $(seq 300); do
+    port=$(sed -n 's/.* listens on .*:\([0-9]*\)$/\1/p' "$log")
+    [ -z "$port" ] || break
+    kill -0 "$server" 2> /dev/null || { cat "$log" >&2; exit 1; }
+    sleep 0.1
+done
+[ -n "$port" ] || { echo "run.sh: the server does not listen" >&2; cat "$log" >&2; exit 1; }
+export PGHOST=127.0.0.1 PGPORT=$port PGUSER=shareddb PGDATABASE=shareddb PGCONNECT_TIMEOUT=10
+
+run_psql() {
+    local failed=0 script actual
+    for script in "$here"/psql/*.sql; do
+        actual=$work/$(basename "$script" .sql).out
+        psql -X -q -A -v VERBOSITY=verbose -v SHOW_CONTEXT=never -f "$script" 2>&1 |
+            sed -e 's/^psql:[^ ]*: //' -e '/^LOCATION:/d' > "$actual" || true
+        if ! diff -u "${script%.sql}.expected" "$actual"; then failed=1; fi
+    done
+    return $failed
+}
+
+run_psycopg() {
+    local venv=$work/venv
+    if ! "$venv/bin/python" -c 'import psycopg' 2> /dev/null; then
+        python3 -m venv "$venv"
+        "$venv/bin/pip" install --quiet --disable-pip-version-check 'psycopg[binary]>=3.2,<4'
+    fi
+    "$venv/bin/python" "$here/python/check.py"
+}
+
+run_jdbc() {
+    mvn --quiet --batch-mode -f "$here/jdbc/pom.xml" -Dwork="$work/jdbc" compile exec:java
+}
+
+status=0
+for client in "${clients[@]}"; do
+    if "run_$client"; then
+        echo "clients: $client passed"
+    else
+        echo "clients: $client FAILED" >&2
+        status=1
+    fi
+done
+kill -0 "$server" 2> /dev/null || { echo "run.sh: the server died" >&2; status=1; }
+[ "$status" -eq 0 ] || { echo "the server's log:" >&2; tail -50 "$log" >&2; }
+exit $status

@@ -1,0 +1,102 @@
+//! Cancel requests, clients that vanish, clients that do not read.
+
+use std::time::{Duration, Instant};
+
+use crate::fixture::Fixture;
+use crate::raw::{Messages, Raw};
+
+/// Sends a cancel request and waits until the server has dealt with it.
+fn cancel(fixture: &Fixture, (process, secret): (i32, u32)) {
+    let mut raw = Raw::open(fixture.address);
+    let mut packet = 80_877_102u32.to_be_bytes().to_vec();
+    packet.extend(process.to_be_bytes());
+    packet.extend(secret.to_be_bytes());
+    raw.packet(&packet);
+    assert_eq!(raw.until_closed(), [], "a cancel request is not answered");
+}
+
+/// A query whose rows fill any socket buffer.
+const LARGE: &str = "SELECT a.i, b.i, a.s, b.s FROM t a, t b";
+
+#[test]
+fn a_cancel_ends_a_query_whose_client_does_not_read() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(1_500);
+    raw.query(LARGE);
+    raw.send();
+    std::thread::sleep(Duration::from_millis(300));
+    cancel(&fixture, raw.key);
+    let messages = raw.until_ready();
+    assert_eq!(messages.states(), ["57014"]);
+    assert!(messages.rows().len() < 1_500 * 1_500, "it was not finished");
+    raw.run("SELECT 1");
+}
+
+#[test]
+fn a_cancel_never_hits_the_next_statement() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(10);
+    for _ in 0..100 {
+        raw.run("SELECT count(*) FROM t");
+        cancel(&fixture, raw.key);
+        raw.run("SELECT count(*) FROM t");
+    }
+}
+
+#[test]
+fn a_wrong_key_is_ignored() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(1_500);
+    raw.query(LARGE);
+    raw.send();
+    cancel(&fixture, (raw.key.0, raw.key.1 ^ 1));
+    cancel(&fixture, (raw.key.0 + 1, raw.key.1));
+    assert_eq!(raw.until_ready().states(), [""; 0]);
+}
+
+#[test]
+fn a_cancel_ends_a_copy_that_waits_for_data() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(0);
+    raw.query("COPY t FROM STDIN");
+    assert_eq!(raw.read().tag, b'G');
+    raw.message(b'd', b"1\ta\n");
+    raw.send();
+    std::thread::sleep(Duration::from_millis(50));
+    cancel(&fixture, raw.key);
+    assert_eq!(raw.until_ready().states(), ["57014"]);
+    assert_eq!(raw.column("SELECT count(*) FROM t"), ["0"]);
+}
+
+#[test]
+fn clients_that_stop_reading_hold_up_nobody() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(1_000);
+    let mut stopped: Vec<Raw> = (0..6).map(|_| fixture.connect()).collect();
+    for client in &mut stopped {
+        client.query(LARGE);
+        client.send();
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    for i in 0..50 {
+        let start = Instant::now();
+        raw.run(&format!("SELECT s FROM t WHERE i = {i}"));
+        assert!(start.elapsed() < Duration::from_secs(5), "a light statement waits");
+    }
+}
+
+#[test]
+fn a_client_that_vanishes_leaves_nothing_behind() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(1);
+    for script in ["BEGIN; INSERT INTO t VALUES (77, 'x')", "COPY t FROM STDIN", LARGE] {
+        let mut other = fixture.connect();
+        other.query(script);
+        other.send();
+        std::thread::sleep(Duration::from_millis(50));
+        drop(other);
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(raw.column("SELECT count(*) FROM t WHERE i = 77"), ["0"]);
+    raw.run("INSERT INTO t VALUES (77, 'y')");
+}

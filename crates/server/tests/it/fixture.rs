@@ -1,0 +1,103 @@
+//! A server in this process, in memory, on a free port.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use engine::heartbeat::{EngineOptions, Sharing};
+use server::{Server, ServerOptions};
+use sql::{Database, DatabaseOptions};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use crate::raw::Raw;
+
+/// A running server; stops when dropped.
+pub struct Fixture {
+    /// Where it listens.
+    pub address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Fixture {
+    /// With the usual options.
+    pub fn new() -> Fixture {
+        Fixture::with(ServerOptions::default())
+    }
+
+    /// With others; `listen` is always a free local port.
+    pub fn with(options: ServerOptions) -> Fixture {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (told, address) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            runtime().block_on(async move {
+                let options = ServerOptions { listen: "127.0.0.1:0".to_string(), ..options };
+                let server = Server::bind(options, database()).await.expect("binds");
+                told.send(server.local_address()).expect("the test waits");
+                server.run(async { drop(stopped.await) }).await;
+            });
+        });
+        let address = address.recv_timeout(Duration::from_secs(60)).expect("the server starts");
+        Fixture { address, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// A connection that was let in.
+    pub fn connect(&self) -> Raw {
+        Raw::connect(self.address)
+    }
+
+    /// A connection with a table `t (i integer PRIMARY KEY, s text)` of that many rows.
+    pub fn with_rows(&self, rows: usize) -> Raw {
+        let mut raw = self.connect();
+        raw.run("CREATE TABLE t (i integer PRIMARY KEY, s text)");
+        let lines: String = (0..rows).map(|i| format!("{i}\trow {i}\n")).collect();
+        raw.query("COPY t FROM STDIN");
+        assert_eq!(raw.read().tag, b'G');
+        raw.message(b'd', lines.as_bytes());
+        raw.message(b'c', b"");
+        assert_eq!(raw.until_ready().tags(), "CZ");
+        raw
+    }
+
+    /// Begins to stop the server.
+    pub fn stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Waits until it has stopped.
+    pub fn wait(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the server ends in order");
+        }
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.stop();
+        if !std::thread::panicking() {
+            self.wait();
+        }
+    }
+}
+
+fn runtime() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).thread_stack_size(8 << 20).enable_all().build().expect("a runtime")
+}
+
+/// A database that keeps nothing.
+pub fn database() -> Arc<Database> {
+    let engine = EngineOptions {
+        workers: 2,
+        data: None,
+        sharing: Sharing::Automatic,
+        queue_limit: 10_000,
+        memory_limit: 256 << 20,
+    };
+    let password_verifier = Some(server::password_verifier as fn(&str) -> String);
+    let options = DatabaseOptions { engine, template_limit: 100, password_verifier };
+    Database::open(options).expect("opens")
+}

@@ -1,0 +1,13 @@
+//! The server over real sockets: raw protocol and tokio-postgres.
+
+mod authentication;
+mod cancel;
+mod copy;
+mod extended;
+mod fixture;
+mod limits;
+mod portals;
+mod raw;
+mod simple;
+mod startup;
+mod types;

@@ -1,0 +1,70 @@
+//! `shareddb load`, and the demo of `shareddb serve --demo`.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use workloads::bench::load_bookstore;
+use workloads::bookstore::Scale;
+use workloads::client::PostgresClient;
+
+use crate::Failure;
+
+/// Books in the demo of `serve`.
+const DEMO_ITEMS: u64 = 10_000;
+
+/// The population's seed: everybody's demo is the same.
+const SEED: u64 = 1;
+
+/// What to load, and where.
+#[derive(Debug, Args)]
+pub struct LoadOptions {
+    /// The workload
+    workload: Workload,
+    /// A running server
+    #[arg(long, default_value = "127.0.0.1:7432")]
+    connect: SocketAddr,
+    /// Books
+    #[arg(long, default_value_t = DEMO_ITEMS)]
+    items: u64,
+    /// Emulated browsers that the customer tables are sized for
+    #[arg(long, default_value_t = 100)]
+    browsers: u64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Workload {
+    /// Books, customers, orders
+    Bookstore,
+}
+
+/// Loads.
+pub fn run(options: &LoadOptions) -> Result<(), Failure> {
+    let Workload::Bookstore = options.workload;
+    load(options.connect, Scale { items: options.items, browsers: options.browsers })
+}
+
+fn load(address: SocketAddr, scale: Scale) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut client = PostgresClient::connect(address, "shareddb", "shareddb")?;
+    let rows = load_bookstore(&mut client, scale, SEED)?;
+    println!("loaded {rows} rows in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Loads the demo into the server of this process and names statements to try. Data that are there already stay.
+pub fn demo(address: SocketAddr) {
+    match load(address, Scale { items: DEMO_ITEMS, browsers: 100 }) {
+        Ok(()) => println!("{TRY}"),
+        Err(failure) => eprintln!("shareddb: the demo is not loaded: {failure}"),
+    }
+}
+
+const TRY: &str = "
+try:
+  SELECT i_title, i_cost FROM item WHERE i_subject = 'COOKING' ORDER BY i_pub_date DESC LIMIT 5;
+  SELECT i_subject, count(*), avg(i_cost) FROM item GROUP BY i_subject ORDER BY 2 DESC;
+  SELECT i_id, i_title, sum(ol_qty) AS sold FROM item JOIN order_line ON ol_i_id = i_id
+    WHERE i_subject = 'HISTORY' GROUP BY i_id, i_title ORDER BY sold DESC LIMIT 10;
+  EXPLAIN SELECT * FROM item WHERE i_title LIKE '%night%';
+  SELECT * FROM shareddb.operators;";

@@ -1,0 +1,164 @@
+//! `shareddb serve`: opens the database, listens, and goes down in order.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ::sql::{Database, DatabaseOptions};
+use clap::{Args, ValueEnum};
+use engine::heartbeat::{EngineOptions, Sharing};
+use server::{Server, ServerOptions};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::{Failure, load};
+
+/// Activations that may wait in one lane.
+const QUEUE_LIMIT: usize = 100_000;
+
+/// Templates in the cache: an application has dozens, and generated SQL must not push them out at once.
+const TEMPLATE_LIMIT: usize = 4_096;
+
+/// Stack of a server thread: plans of deeply nested statements recurse.
+const STACK_BYTES: usize = 8 << 20;
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub struct ServeOptions {
+    /// Address and port; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:7432")]
+    listen: String,
+    /// Where log and checkpoints lie; without it nothing is kept
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Run every query alone, for comparison
+    #[arg(long)]
+    no_sharing: bool,
+    /// Worker threads for heavy lanes [default: one per core]
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+    /// Clients at once
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    max_connections: usize,
+    /// MiB that the intermediate results of one batch may take
+    #[arg(long, value_name = "MIB", default_value_t = 1_024)]
+    batch_memory: usize,
+    /// File with the password of the role `shareddb` (or: environment variable SHAREDDB_PASSWORD)
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    /// Ask clients on this machine for a password, too
+    #[arg(long)]
+    require_password: bool,
+    /// Load a demo after the start
+    #[arg(long, value_name = "NAME")]
+    demo: Option<Demo>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Demo {
+    /// Ten thousand books and what belongs to them
+    Bookstore,
+}
+
+/// Serves until SIGTERM or SIGINT.
+pub fn run(options: ServeOptions) -> Result<(), Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let database = Database::open(database_options(&options, cores))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores)
+        .thread_stack_size(STACK_BYTES)
+        .thread_name("connections")
+        .enable_all()
+        .build()?;
+    let result = runtime.block_on(serve(&options, database));
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    result
+}
+
+fn database_options(options: &ServeOptions, cores: usize) -> DatabaseOptions {
+    DatabaseOptions {
+        engine: EngineOptions {
+            workers: options.workers.unwrap_or(cores).max(1),
+            data: options.data.clone(),
+            sharing: if options.no_sharing { Sharing::Never } else { Sharing::Automatic },
+            queue_limit: QUEUE_LIMIT,
+            memory_limit: options.batch_memory << 20,
+        },
+        template_limit: TEMPLATE_LIMIT,
+        password_verifier: Some(server::password_verifier),
+    }
+}
+
+async fn serve(options: &ServeOptions, database: Arc<Database>) -> Result<(), Failure> {
+    let stop = Stop::new()?;
+    let server = Server::bind(server_options(options)?, database).await.map_err(|error| {
+        match &error.hint {
+            Some(hint) => format!("{error}\n{hint}"),
+            None => error.to_string(),
+        }
+    })?;
+    let address = server.local_address();
+    announce(options, address);
+    if options.demo.is_some() {
+        std::thread::spawn(move || load::demo(address));
+    }
+    server.run(stop.wait()).await;
+    println!("stopped");
+    Ok(())
+}
+
+fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
+    Ok(ServerOptions {
+        listen: options.listen.clone(),
+        max_connections: options.max_connections,
+        trust_loopback: !options.require_password,
+        password: password(options)?,
+        ..ServerOptions::default()
+    })
+}
+
+/// The password, without the end of line that editors leave behind it.
+fn password(options: &ServeOptions) -> Result<Option<String>, Failure> {
+    let Some(file) = &options.password_file else {
+        return Ok(std::env::var("SHAREDDB_PASSWORD").ok().filter(|text| !text.is_empty()));
+    };
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        return Err(format!("{} holds no password", file.display()).into());
+    }
+    Ok(Some(password.to_string()))
+}
+
+fn announce(options: &ServeOptions, address: SocketAddr) {
+    println!("SharedDB {} listens on {address}", env!("CARGO_PKG_VERSION"));
+    match &options.data {
+        Some(data) => println!("data: {}", data.display()),
+        None => println!("data: none is kept; give --data DIR to keep it"),
+    }
+    let host = match address.ip() {
+        ip if ip.is_unspecified() => "127.0.0.1".to_string(),
+        ip => ip.to_string(),
+    };
+    println!("connect: psql -h {host} -p {} -U shareddb shareddb", address.port());
+}
+
+/// The signals that end the server.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    fn new() -> std::io::Result<Stop> {
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Stop { terminate, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn wait(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
