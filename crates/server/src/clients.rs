@@ -139,10 +139,10 @@ impl Clients {
     /// Ends the running statement of the client with that key; a wrong key is ignored. Comparing two 32-bit numbers
     /// takes the same time whichever bits differ.
     pub fn cancel(&self, process: i32, secret: u32) {
-        if let Some(client) = self.entries.read().get(&process) {
-            if client.secret == secret {
-                client.cancel();
-            }
+        if let Some(client) = self.entries.read().get(&process)
+            && client.secret == secret
+        {
+            client.cancel();
         }
     }
 

@@ -56,7 +56,8 @@ impl Connection {
         let (mut taken, limit) = taken?;
         self.executed = true;
         self.client().clear_cancel();
-        let result = self.run_portal(&mut taken.1, limit, implicit).await;
+        let (name, portal) = &mut taken;
+        let result = self.run_portal(name, portal, limit, implicit).await;
         if result.is_err() {
             taken.1.state = PortalState::Done;
         }
@@ -84,6 +85,7 @@ impl Connection {
 
     async fn run_portal(
         &mut self,
+        name: &str,
         portal: &mut Portal,
         limit: u64,
         implicit: ImplicitTransaction,
@@ -97,7 +99,7 @@ impl Connection {
                 Ok(())
             }
             PortalState::Done => {
-                let message = "portal cannot be run again";
+                let message = format!("portal \"{name}\" cannot be run");
                 Err(Error::new(SqlState::ObjectNotInState, message).into())
             }
         }

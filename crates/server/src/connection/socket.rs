@@ -215,10 +215,10 @@ impl Socket {
 
     /// Sends what the client waits for and reads ahead; `Err` when the client has gone.
     fn poll_meanwhile(&mut self, context: &mut Context<'_>) -> Result<(), Stop> {
-        if self.flush_due {
-            if let Poll::Ready(Err(stop)) = self.poll_flush(context) {
-                return Err(stop);
-            }
+        if self.flush_due
+            && let Poll::Ready(Err(stop)) = self.poll_flush(context)
+        {
+            return Err(stop);
         }
         while self.input.pending().len() < READ_AHEAD_BYTES {
             match self.poll_read(context) {

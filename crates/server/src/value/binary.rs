@@ -138,7 +138,7 @@ fn integer(value: ValueRef<'_>) -> Option<i64> {
         ValueRef::SmallInt(v) => Some(i64::from(v)),
         ValueRef::Integer(v) => Some(i64::from(v)),
         ValueRef::BigInt(v) => Some(v),
-        ValueRef::Text(v) if v == "-" => Some(0), // how the catalog writes "no object"
+        ValueRef::Text("-") => Some(0), // how the catalog writes "no object"
         ValueRef::Text(v) => v.parse().ok(),
         _ => None,
     }

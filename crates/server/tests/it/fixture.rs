@@ -11,7 +11,7 @@ use sql::{Database, DatabaseOptions};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::raw::Raw;
+use crate::raw::{Messages, Raw};
 
 /// A running server; stops when dropped.
 pub struct Fixture {
