@@ -7,10 +7,8 @@ use crate::fixture::Fixture;
 use crate::raw::{Messages, Raw};
 
 async fn connect(fixture: &Fixture) -> Client {
-    let text = format!(
-        "host=127.0.0.1 port={} user=shareddb dbname=shareddb",
-        fixture.address.port()
-    );
+    let text =
+        format!("host=127.0.0.1 port={} user=shareddb dbname=shareddb", fixture.address.port());
     let (client, connection) = tokio_postgres::connect(&text, NoTls).await.expect("let in");
     tokio::spawn(connection);
     client

@@ -40,7 +40,8 @@ fn no_acknowledged_commit_is_lost_and_no_transaction_is_half() {
 
 /// A small linear congruential generator (Knuth's MMIX constants): the test replays by its seed.
 fn next(random: &mut u64) -> u64 {
-    *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *random =
+        random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *random >> 33
 }
 
@@ -51,8 +52,10 @@ fn set_up(folder: &std::path::Path) {
         .run("CREATE TABLE account (id integer PRIMARY KEY, balance bigint NOT NULL)")
         .expect("create");
     client
-        .run("CREATE TABLE entry (writer integer, number bigint, amount bigint, note text, \
-             PRIMARY KEY (writer, number))")
+        .run(
+            "CREATE TABLE entry (writer integer, number bigint, amount bigint, note text, \
+             PRIMARY KEY (writer, number))",
+        )
         .expect("create");
     for id in 0..ACCOUNTS {
         client.run(&format!("INSERT INTO account VALUES ({id}, 1000)")).expect("insert");
@@ -66,7 +69,12 @@ fn kill_while_recovering(folder: &std::path::Path, random: &mut u64) {
     server.kill();
 }
 
-fn serve_then_kill(server: &mut Server, acknowledged: &Acknowledged, random: u64, checkpoint: bool) {
+fn serve_then_kill(
+    server: &mut Server,
+    acknowledged: &Acknowledged,
+    random: u64,
+    checkpoint: bool,
+) {
     let stop = AtomicBool::new(false);
     let uptime = Duration::from_millis(40 + random % 250);
     std::thread::scope(|scope| {

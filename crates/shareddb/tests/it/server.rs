@@ -32,9 +32,8 @@ impl Server {
         if let Some(data) = data {
             command.arg("--data").arg(data);
         }
-        let log = std::env::var("SHAREDDB_TEST_LOG").map_or_else(|_| Stdio::null(), |_| {
-            Stdio::inherit()
-        });
+        let log =
+            std::env::var("SHAREDDB_TEST_LOG").map_or_else(|_| Stdio::null(), |_| Stdio::inherit());
         let process = command.stdout(Stdio::null()).stderr(log).spawn().expect("the program runs");
         Server { process, address }
     }
