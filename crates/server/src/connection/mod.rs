@@ -78,12 +78,12 @@ impl Drop for Leave<'_> {
     }
 }
 
+/// Sends what is left to say. A client that ends may still read, one that does not read does not want to know.
 async fn farewell(socket: &mut Socket, stop: Stop) {
     if let Stop::Fault(error) | Stop::Fatal(error) = stop {
         fault::write(&mut socket.output, Severity::Fatal, &error);
-        // A client that does not read does not want to know.
-        let _ = tokio::time::timeout(FAREWELL, socket.flush()).await;
     }
+    let _ = tokio::time::timeout(FAREWELL, socket.flush_last()).await;
 }
 
 /// A client that was let in.

@@ -162,6 +162,11 @@ impl Socket {
         .await
     }
 
+    /// Sends all that `output` holds, also while the server stops.
+    pub async fn flush_last(&mut self) -> Result<(), Stop> {
+        poll_fn(|context| self.poll_flush(context)).await
+    }
+
     /// Sends all that `output` holds, unless the statement is cancelled while the client does not read: then 57014, and
     /// what is not sent yet goes out before the error.
     pub async fn flush_rows(&mut self) -> Result<(), Stop> {

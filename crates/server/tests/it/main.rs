@@ -5,6 +5,7 @@ mod cancel;
 mod copy;
 mod extended;
 mod fixture;
+mod fuzz;
 mod limits;
 mod portals;
 mod raw;
