@@ -1,8 +1,8 @@
 //! The one unsafe primitive of this room: an array that one thread appends to while others read.
 //!
-//! A buffer has a fixed capacity and an atomic length. The only [`Appender`] writes beyond the length and then
-//! publishes it; every [`Appended`] reads the prefix below. What is published never changes, so plain slices
-//! can be handed out, also to Arrow.
+//! A buffer has a fixed capacity and an atomic length. The only [`Appender`] writes beyond the
+//! length and then publishes it; every [`Appended`] reads the prefix below. What is published never
+//! changes, so plain slices can be handed out, also to Arrow.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -18,8 +18,9 @@ struct Block<T> {
     slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
 }
 
-// SAFETY: slots below `length` are only read; slots at and above it are only touched by the one `Appender`,
-// which is the only owner of that right and is not `Clone`. Values are `Copy`, so nothing is dropped.
+// SAFETY: slots below `length` are only read; slots at and above it are only touched by the one
+// `Appender`, which is the only owner of that right and is not `Clone`. Values are `Copy`, so
+// nothing is dropped.
 unsafe impl<T: Copy + Send + Sync> Sync for Block<T> {}
 
 /// The writing end. There is exactly one per buffer.
@@ -57,7 +58,8 @@ impl<T: Copy> Appender<T> {
     pub fn push(&mut self, value: T) {
         let length = self.len();
         let slot = &self.block.slots[length];
-        // SAFETY: the slot is at or above `length`, and `&mut self` of the only appender is the only access.
+        // SAFETY: the slot is at or above `length`, and `&mut self` of the only appender is the
+        // only access.
         unsafe { (*slot.get()).write(value) };
         self.block.length.store(length + 1, Ordering::Release);
     }
@@ -66,8 +68,9 @@ impl<T: Copy> Appender<T> {
     pub fn extend(&mut self, values: &[T]) {
         let length = self.len();
         let slots = &self.block.slots[length..length + values.len()];
-        // SAFETY: as in `push`, for `values.len()` slots (bounds checked above); `UnsafeCell` and `MaybeUninit`
-        // are transparent, and the source is not inside the unpublished part of this buffer.
+        // SAFETY: as in `push`, for `values.len()` slots (bounds checked above); `UnsafeCell` and
+        // `MaybeUninit` are transparent, and the source is not inside the unpublished part of this
+        // buffer.
         unsafe {
             let target = slots.as_ptr().cast::<T>().cast_mut();
             std::ptr::copy_nonoverlapping(values.as_ptr(), target, values.len());
@@ -86,8 +89,8 @@ impl<T: Copy> Appended<T> {
     #[inline]
     pub fn values(&self) -> &[T] {
         let length = self.block.length.load(Ordering::Acquire);
-        // SAFETY: the first `length` slots are initialised and never written again; the acquire load pairs
-        // with the appender's release store.
+        // SAFETY: the first `length` slots are initialised and never written again; the acquire
+        // load pairs with the appender's release store.
         unsafe { std::slice::from_raw_parts(self.block.slots.as_ptr().cast::<T>(), length) }
     }
 
@@ -105,7 +108,8 @@ impl<T: ArrowNativeType> Appended<T> {
     {
         let values = &self.values()[..length];
         let start = NonNull::from(values).cast::<u8>();
-        // SAFETY: the memory is valid and unchanging for as long as the block lives, which the buffer owns.
+        // SAFETY: the memory is valid and unchanging for as long as the block lives, which the
+        // buffer owns.
         unsafe {
             Buffer::from_custom_allocation(
                 start,

@@ -13,7 +13,8 @@ use super::gather::{PositionRun, gather};
 use super::{Chunk, Nulls};
 use crate::types::{ColumnId, DataType};
 
-/// Rows `range` of a column. Numbers, dates and times share the chunk's memory; strings share their bytes.
+/// Rows `range` of a column. Numbers, dates and times share the chunk's memory; strings share their
+/// bytes.
 pub(super) fn array(
     chunk: &Chunk,
     column: ColumnId,

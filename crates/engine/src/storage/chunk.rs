@@ -134,8 +134,8 @@ impl Chunk {
         self.rows.load(Ordering::Acquire)
     }
 
-    /// The first `rows()` values of a column. A column that was added after this chunk was written reads as
-    /// its `missing` value.
+    /// The first `rows()` values of a column. A column that was added after this chunk was written
+    /// reads as its `missing` value.
     #[inline]
     pub fn column(&self, column: ColumnId) -> ColumnSlice<'_> {
         let rows = self.rows();
@@ -156,8 +156,9 @@ impl Chunk {
         }
     }
 
-    /// Smallest and largest value and NULLs of a column, once the chunk is sealed: `None` while it grows. Covers
-    /// all versions, visible or not. `None` also for a column added later: it is one constant.
+    /// Smallest and largest value and NULLs of a column, once the chunk is sealed: `None` while it
+    /// grows. Covers all versions, visible or not. `None` also for a column added later: it is one
+    /// constant.
     pub fn zone(&self, column: ColumnId) -> Option<&Zone> {
         self.zones.get()?.get(column.index())
     }
@@ -185,8 +186,8 @@ impl Chunk {
         select_visible(version.0, range, begins, ends, out);
     }
 
-    /// Whether `version` sees every row of this chunk: then nobody needs to look at row versions. Holds for
-    /// the rows of an *earlier* call of [`Self::rows`]: newer ones may be invisible.
+    /// Whether `version` sees every row of this chunk: then nobody needs to look at row versions.
+    /// Holds for the rows of an *earlier* call of [`Self::rows`]: newer ones may be invisible.
     #[inline]
     pub fn all_visible(&self, version: Version) -> bool {
         self.lives.max_begin.load(Ordering::Relaxed) <= version.0
@@ -225,7 +226,8 @@ impl Chunk {
     }
 }
 
-/// Appends `range.start + i` for every `i` with `begins[i] <= version < ends[i]`; a missing side always holds.
+/// Appends `range.start + i` for every `i` with `begins[i] <= version < ends[i]`; a missing side
+/// always holds.
 fn select_visible(
     version: u64,
     range: Range<u32>,

@@ -9,8 +9,8 @@ use crate::types::ChunkId;
 #[derive(Debug)]
 pub(super) struct ChunkList {
     chunks: Vec<(ChunkId, Arc<Chunk>)>,
-    /// Open addressing by the low bits of the id: position + 1, or 0. At least twice as many as chunks; ids
-    /// are mostly consecutive, so the first slot mostly holds.
+    /// Open addressing by the low bits of the id: position + 1, or 0. At least twice as many as
+    /// chunks; ids are mostly consecutive, so the first slot mostly holds.
     slots: Box<[u32]>,
 }
 

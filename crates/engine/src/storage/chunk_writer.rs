@@ -57,8 +57,8 @@ impl ChunkWriter {
         ChunkWriter { chunk, columns: appenders, row_ids, begins: None, previous: None }
     }
 
-    /// Appends and publishes as many of the rows as fit, and says how many. `previous` is the packed location
-    /// that they replace.
+    /// Appends and publishes as many of the rows as fit, and says how many. `previous` is the
+    /// packed location that they replace.
     pub fn append<'v>(
         &mut self,
         rows: &impl RowSource<'v>,

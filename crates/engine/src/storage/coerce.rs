@@ -1,4 +1,5 @@
-//! A value of any comparable type as a value of a column's type, or where it lies between two of those.
+//! A value of any comparable type as a value of a column's type, or where it lies between two of
+//! those.
 
 use super::column_store::NARROW_PRECISION;
 use crate::types::{DataType, ValueRef};
@@ -20,7 +21,8 @@ pub(super) enum Coerced<'a> {
     Null,
 }
 
-/// Finds where `value` lies. Panics on types that SQL cannot compare: the planner has coerced both sides.
+/// Finds where `value` lies. Panics on types that SQL cannot compare: the planner has coerced both
+/// sides.
 #[inline]
 pub(super) fn coerce(value: ValueRef<'_>, data_type: DataType) -> Coerced<'_> {
     use DataType as T;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Dictionary;
 use crate::types::{DataType, Value, ValueRef};
 
-/// The values of one column in one chunk. NULL positions hold an arbitrary value (a code that exists, a string
-/// that is empty). All slices have the chunk's published length.
+/// The values of one column in one chunk. NULL positions hold an arbitrary value (a code that
+/// exists, a string that is empty). All slices have the chunk's published length.
 #[derive(Clone, Copy, Debug)]
 pub enum ColumnSlice<'a> {
     /// `boolean`: 0 or 1
@@ -38,8 +38,9 @@ pub enum ColumnSlice<'a> {
 pub enum Nulls<'a> {
     /// None is.
     None,
-    /// One bit per row, 1 means NULL; little-endian inside 64-bit words. Bits of published rows never change;
-    /// the words are atomic because later rows of the last word may be written meanwhile (load them relaxed).
+    /// One bit per row, 1 means NULL; little-endian inside 64-bit words. Bits of published rows
+    /// never change; the words are atomic because later rows of the last word may be written
+    /// meanwhile (load them relaxed).
     Bits(&'a [AtomicU64]),
 }
 
@@ -164,8 +165,8 @@ impl<'a> ColumnSlice<'a> {
         }
     }
 
-    /// The value at `row`. For kernels match on the variant outside the loop instead. `data_type` tells apart
-    /// types that share a representation.
+    /// The value at `row`. For kernels match on the variant outside the loop instead. `data_type`
+    /// tells apart types that share a representation.
     #[inline]
     pub fn value(&self, row: usize, data_type: DataType) -> ValueRef<'a> {
         if self.nulls().is_null(row) {

@@ -1,4 +1,5 @@
-//! Where a column's values of one chunk lie: the side that readers hold and the side that the writer fills.
+//! Where a column's values of one chunk lie: the side that readers hold and the side that the
+//! writer fills.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -225,7 +226,10 @@ pub(super) fn heap_size(value: ValueRef<'_>) -> usize {
 
 /// Appends values of one kind; calls `$null` for NULLs, which hold `$placeholder`.
 macro_rules! extend {
-    ($target:expr, $count:expr, $value:expr, $null:expr, $placeholder:expr, $($kind:pat => $as:expr),+) => {
+    (
+        $target:expr, $count:expr, $value:expr, $null:expr, $placeholder:expr,
+        $($kind:pat => $as:expr),+
+    ) => {
         for at in 0..$count {
             match $value(at) {
                 $($kind => $target.push($as),)+

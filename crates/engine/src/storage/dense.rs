@@ -1,8 +1,9 @@
 //! Unique integer keys that lie close together: an array from key to row.
 //!
-//! Keys of serial columns are mostly consecutive. A probe then is one look at a page, a range is a walk. Entries
-//! are changed in place and seen by readers at once; that is no harm, since readers check the visible row. Once
-//! the keys turn out to lie too far apart, everything moves into the index's tree, for good.
+//! Keys of serial columns are mostly consecutive. A probe then is one look at a page, a range is a
+//! walk. Entries are changed in place and seen by readers at once; that is no harm, since readers
+//! check the visible row. Once the keys turn out to lie too far apart, everything moves into the
+//! index's tree, for good.
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
@@ -18,8 +19,8 @@ const PAGE_KEYS: u64 = 1024;
 const FREE_PAGES: usize = 16;
 /// Beyond those, at most this many array slots per key.
 const SLOTS_PER_KEY: usize = 8;
-/// Pages that may be missing between the first and the last: so many, and some more per page that exists. A
-/// missing page takes 16 bytes.
+/// Pages that may be missing between the first and the last: so many, and some more per page that
+/// exists. A missing page takes 16 bytes.
 const FREE_GAPS: u64 = 4096;
 const GAPS_PER_PAGE: u64 = 16;
 
@@ -124,15 +125,15 @@ impl DenseKeys {
         }
     }
 
-    /// Whether keys are still kept here. A reader asks after it has read an entry: what it read before the keys
-    /// moved stays as it was.
+    /// Whether keys are still kept here. A reader asks after it has read an entry: what it read
+    /// before the keys moved stays as it was.
     #[inline]
     pub fn is_active(&self) -> bool {
         self.active.load(Ordering::Acquire)
     }
 
-    /// Writer: adds an entry; `false`, and nothing done, if the key lies too far from the others, or is the one
-    /// that no exclusive end of a range can name.
+    /// Writer: adds an entry; `false`, and nothing done, if the key lies too far from the others,
+    /// or is the one that no exclusive end of a range can name.
     pub fn insert(&self, key: u64, row: u64) -> bool {
         if key == u64::MAX {
             return false;
@@ -225,7 +226,8 @@ impl DenseKeys {
         }
     }
 
-    /// Drops pages without entries, if half of many pages are such. The last page stays: serial keys come there.
+    /// Drops pages without entries, if half of many pages are such. The last page stays: serial
+    /// keys come there.
     fn prune(&self, window: &Window, vacant: usize) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < FREE_PAGES || vacant * 2 < pages {
@@ -280,7 +282,8 @@ impl DenseKeys {
         }
     }
 
-    /// Visits keys in `keys` with their rows in order. `None`, and nothing visited, if the keys have moved.
+    /// Visits keys in `keys` with their rows in order. `None`, and nothing visited, if the keys
+    /// have moved.
     pub fn range(
         &self,
         keys: Range<u64>,

@@ -23,8 +23,8 @@ const INLINE: usize = 12;
 /// An Arrow string view: length, then the bytes or a prefix, the heap page and the offset there.
 type View = [u8; 16];
 
-/// Append-only; a code once given stays. One writer, readers without locks. Code 0 is always the empty
-/// string, so that NULL positions have a code that exists.
+/// Append-only; a code once given stays. One writer, readers without locks. Code 0 is always the
+/// empty string, so that NULL positions have a code that exists.
 pub struct Dictionary {
     length: AtomicUsize,
     views: [OnceLock<Appended<View>>; PAGES],

@@ -1,7 +1,7 @@
 //! Columns of rows that lie anywhere, as Arrow arrays.
 //!
-//! Rows come in runs of one chunk: the column's slice is looked up once per run, and the loop inside knows its
-//! type.
+//! Rows come in runs of one chunk: the column's slice is looked up once per run, and the loop
+//! inside knows its type.
 
 use std::iter::repeat_n;
 use std::sync::Arc;

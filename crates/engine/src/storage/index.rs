@@ -1,7 +1,7 @@
 //! Keys to rows.
 //!
-//! Entries name logical rows and may be stale (an old version's key): [`super::TableView::probe`] and
-//! [`super::TableView::range`] check visibility and key, which is what readers should call.
+//! Entries name logical rows and may be stale (an old version's key): [`super::TableView::probe`]
+//! and [`super::TableView::range`] check visibility and key, which is what readers should call.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +19,8 @@ use crate::types::{IndexSchema, TableSchema};
 pub struct Index {
     schema: IndexSchema,
     pub(super) encoding: KeyEncoding,
-    /// Values of a unique integer column, as long as they lie close together, and their width in bytes; NULLs are
-    /// in the tree.
+    /// Values of a unique integer column, as long as they lie close together, and their width in
+    /// bytes; NULLs are in the tree.
     dense: Option<(DenseKeys, usize)>,
     entries: Entries,
     /// Whether an update ever changed a key: until then every entry of a row has its only key.
@@ -132,8 +132,8 @@ impl Index {
         &self.schema
     }
 
-    /// Whether readers must compare the visible row's key with the one they looked for. Asked after an entry
-    /// was read: the writer says so before it adds the first such entry.
+    /// Whether readers must compare the visible row's key with the one they looked for. Asked after
+    /// an entry was read: the writer says so before it adds the first such entry.
     #[inline]
     pub(super) fn must_compare(&self) -> bool {
         self.key_changed.load(Ordering::Acquire) || self.encoding.width == KeyWidth::Hash

@@ -1,8 +1,8 @@
 //! Index keys as bytes that compare like the values do.
 //!
-//! Every column is a marker byte (value before NULL, as `NULLS LAST`) and the value big-endian with its sign
-//! turned; strings end with a zero byte that no string contains, `bytea` escapes its zeros. Keys of fixed
-//! width up to 16 bytes are then plain numbers.
+//! Every column is a marker byte (value before NULL, as `NULLS LAST`) and the value big-endian with
+//! its sign turned; strings end with a zero byte that no string contains, `bytea` escapes its
+//! zeros. Keys of fixed width up to 16 bytes are then plain numbers.
 
 use super::coerce::{Coerced, coerce};
 use super::column_store::NARROW_PRECISION;
@@ -86,8 +86,8 @@ impl KeyBuffer {
         hasher.finish()
     }
 
-    /// Turns this prefix into the least key that is above all keys that start with it; `false` if there is
-    /// none.
+    /// Turns this prefix into the least key that is above all keys that start with it; `false` if
+    /// there is none.
     pub fn advance(&mut self) -> bool {
         let mut bytes = self.bytes().to_vec();
         while let Some(last) = bytes.pop() {
@@ -129,7 +129,8 @@ impl KeyEncoding {
         key
     }
 
-    /// The key that equals `values`, or `None` if no key can (a NULL, a value outside the column's type).
+    /// The key that equals `values`, or `None` if no key can (a NULL, a value outside the column's
+    /// type).
     #[inline]
     pub fn equal_key(&self, values: &[ValueRef<'_>]) -> Option<KeyBuffer> {
         assert_eq!(values.len(), self.columns.len(), "one value per key column");
@@ -153,7 +154,8 @@ impl KeyEncoding {
         }
     }
 
-    /// The value of a key, or of a bound on keys, of one integer column as an unsigned number; `None` for NULL.
+    /// The value of a key, or of a bound on keys, of one integer column as an unsigned number;
+    /// `None` for NULL.
     #[inline]
     pub fn integer(key: &KeyBuffer, width: usize) -> Option<u64> {
         let digits = key.inline[1..].first_chunk().expect("64 bytes");

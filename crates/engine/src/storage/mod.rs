@@ -1,22 +1,24 @@
 //! Rows in, versions in segments and chunks out.
 //!
-//! Columnar main-memory tables. A table is a growing list of chunks of at most [`CHUNK_ROWS`] row versions;
-//! chunk `i` belongs to segment `i mod segments`, one segment per worker core. A chunk is append-only: once
-//! written, a row version's values never change; only its `end` does. An update ends the old version and
-//! appends a new one with the same [`RowId`]; chunks whose versions are dead to every snapshot are dropped
-//! whole (live rows among mostly dead ones are moved first), and readers that still hold them keep them alive.
+//! Columnar main-memory tables. A table is a growing list of chunks of at most [`CHUNK_ROWS`] row
+//! versions; chunk `i` belongs to segment `i mod segments`, one segment per worker core. A chunk is
+//! append-only: once written, a row version's values never change; only its `end` does. An update
+//! ends the old version and appends a new one with the same [`RowId`]; chunks whose versions are
+//! dead to every snapshot are dropped whole (live rows among mostly dead ones are moved first), and
+//! readers that still hold them keep them alive.
 //!
-//! A row's newest location is in the row directory; each version links to the one that it replaced, so that an
-//! old snapshot walks back to what it sees. Indexes lead from keys to rows, not to versions: an update that
-//! changes no key touches no index, and readers check the visible version. Ordered indexes are B+ trees whose
-//! nodes are copied when readers may hold them, unique integers that lie close together an array. Strings that
-//! repeat are codes into a dictionary of the column, others lie one after the other in their chunk; which, is
-//! decided for each new chunk.
+//! A row's newest location is in the row directory; each version links to the one that it replaced,
+//! so that an old snapshot walks back to what it sees. Indexes lead from keys to rows, not to
+//! versions: an update that changes no key touches no index, and readers check the visible version.
+//! Ordered indexes are B+ trees whose nodes are copied when readers may hold them, unique integers
+//! that lie close together an array. Strings that repeat are codes into a dictionary of the column,
+//! others lie one after the other in their chunk; which, is decided for each new chunk.
 //!
-//! One writer per store (the write heartbeat), any number of readers that take no lock: the writer fills rows
-//! beyond what is published, readers pin a [`Snapshot`] and see `begin <= version < end`.
-//! Called by `log` (recovery, checkpoints), `transaction` (apply), `scan` and `operators` (read).
-//! Absent here: constraints across rows (`transaction` checks them), durability (`log`), SQL.
+//! One writer per store (the write heartbeat), any number of readers that take no lock: the writer
+//! fills rows beyond what is published, readers pin a [`Snapshot`] and see `begin <= version <
+//! end`. Called by `log` (recovery, checkpoints), `transaction` (apply), `scan` and `operators`
+//! (read). Absent here: constraints across rows (`transaction` checks them), durability (`log`),
+//! SQL.
 
 mod append_buffer;
 mod arrays;

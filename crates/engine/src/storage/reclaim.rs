@@ -21,8 +21,9 @@ pub(super) struct Candidate {
     pub forgotten: u32,
 }
 
-/// A row version that ended and took a key, or its whole row, with it: once nobody sees it, index entries go,
-/// long before its chunk does. A key that is inserted and deleted all the time stays fast to find.
+/// A row version that ended and took a key, or its whole row, with it: once nobody sees it, index
+/// entries go, long before its chunk does. A key that is inserted and deleted all the time stays
+/// fast to find.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outdated {
     pub location: Location,
@@ -30,8 +31,9 @@ pub(super) struct Outdated {
 }
 
 impl Table {
-    /// Writer: forgets what nobody sees at `oldest` and later, drops dead chunks, and moves the last rows out of
-    /// those that are mostly so, as versions of `version`. Takes the rows that it looked at from `budget`.
+    /// Writer: forgets what nobody sees at `oldest` and later, drops dead chunks, and moves the
+    /// last rows out of those that are mostly so, as versions of `version`. Takes the rows that it
+    /// looked at from `budget`.
     pub(super) fn reclaim(&self, oldest: Version, version: Version, budget: &mut usize) {
         let mut writer = self.writer.lock();
         if writer.outdated.is_empty() && writer.candidates.is_empty() {
@@ -118,8 +120,8 @@ impl Table {
         }
     }
 
-    /// Removes what refers to a dead version: index entries that no visible version of the row needs, and the
-    /// row itself if this was its last version.
+    /// Removes what refers to a dead version: index entries that no visible version of the row
+    /// needs, and the row itself if this was its last version.
     fn forget(&self, chunks: &ChunkList, chunk: &Chunk, here: Location, oldest: Version) {
         let (rows, indexes) = (self.rows.load(), self.indexes.load());
         let id = chunk.row_id(here.offset);

@@ -17,13 +17,14 @@ struct Page {
     used: AtomicUsize,
 }
 
-/// Pages by number; readers hold one such list and see pages appear in it. A longer or a pruned list is a new
-/// one that shares the pages.
+/// Pages by number; readers hold one such list and see pages appear in it. A longer or a pruned
+/// list is a new one that shares the pages.
 #[derive(Debug)]
 pub(super) struct RowDirectory {
     pages: Box<[OnceLock<Arc<Page>>]>,
-    /// Pages that were freed, and those below the highest.
-    freed: AtomicUsize,
+    /// Pages that exist, and those of them that have no rows; counted by the writer.
+    present: AtomicUsize,
+    vacant: AtomicUsize,
 }
 
 impl RowDirectory {
@@ -31,7 +32,8 @@ impl RowDirectory {
     pub fn new(pages: usize) -> RowDirectory {
         RowDirectory {
             pages: (0..pages).map(|_| OnceLock::new()).collect(),
-            freed: AtomicUsize::new(0),
+            present: AtomicUsize::new(0),
+            vacant: AtomicUsize::new(0),
         }
     }
 
@@ -47,13 +49,13 @@ impl RowDirectory {
         self.copied(wanted.max(self.pages.len()), |_| true)
     }
 
-    /// A list without pages that have no rows, if at least half of the pages are such. The page that grows
-    /// (the one of row `next`) stays.
+    /// A list without pages that have no rows, if at least half of the pages are such. The page
+    /// that grows (the one of row `next`) stays.
     pub fn pruned(&self, next: RowId) -> Option<RowDirectory> {
-        let freed = self.freed.load(Ordering::Relaxed);
-        let all = self.pages.iter().filter(|page| page.get().is_some()).count();
+        let vacant = self.vacant.load(Ordering::Relaxed);
+        let present = self.present.load(Ordering::Relaxed);
         let growing = next.index() / PAGE_ROWS;
-        (freed > 0 && freed * 2 >= all).then(|| {
+        (vacant > 1 && vacant * 2 >= present).then(|| {
             self.copied(self.pages.len(), |(at, page)| {
                 at >= growing || page.used.load(Ordering::Relaxed) > 0
             })
@@ -65,6 +67,9 @@ impl RowDirectory {
         for (at, page) in self.pages.iter().enumerate() {
             if let Some(page) = page.get().filter(|page| keep((at, page))) {
                 let _ = list.pages[at].set(page.clone());
+                list.present.fetch_add(1, Ordering::Relaxed);
+                let is_vacant = page.used.load(Ordering::Relaxed) == 0;
+                list.vacant.fetch_add(usize::from(is_vacant), Ordering::Relaxed);
             }
         }
         list
@@ -82,17 +87,19 @@ impl RowDirectory {
     /// Writer: sets the newest location of a row that this list covers.
     pub fn set(&self, row: RowId, location: Location) {
         let page = self.pages[row.index() / PAGE_ROWS].get_or_init(|| {
+            self.present.fetch_add(1, Ordering::Relaxed);
+            self.vacant.fetch_add(1, Ordering::Relaxed);
             let locations = (0..PAGE_ROWS).map(|_| AtomicU64::new(PACKED_NONE)).collect();
             Arc::new(Page { locations, used: AtomicUsize::new(0) })
         });
         let packed = pack(location);
         let before = page.locations[row.index() % PAGE_ROWS].swap(packed, Ordering::Release);
         match (before == PACKED_NONE, packed == PACKED_NONE) {
-            (true, false) => {
-                page.used.fetch_add(1, Ordering::Relaxed);
+            (true, false) if page.used.fetch_add(1, Ordering::Relaxed) == 0 => {
+                self.vacant.fetch_sub(1, Ordering::Relaxed);
             }
             (false, true) if page.used.fetch_sub(1, Ordering::Relaxed) == 1 => {
-                self.freed.fetch_add(1, Ordering::Relaxed);
+                self.vacant.fetch_add(1, Ordering::Relaxed);
             }
             _ => {}
         }
@@ -100,7 +107,7 @@ impl RowDirectory {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        let pages = self.pages.iter().filter(|page| page.get().is_some()).count();
+        let pages = self.present.load(Ordering::Relaxed);
         self.pages.len() * size_of::<OnceLock<Arc<Page>>>() + pages * PAGE_ROWS * 8
     }
 }

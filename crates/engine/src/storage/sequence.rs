@@ -4,7 +4,8 @@ use parking_lot::Mutex;
 
 use crate::types::{Error, Result, SequenceSchema, SqlState};
 
-/// A sequence; values are reserved in the log ahead of use by `log`. The lock is held for one addition.
+/// A sequence; values are reserved in the log ahead of use by `log`. The lock is held for one
+/// addition.
 #[derive(Debug)]
 pub struct Sequence {
     schema: SequenceSchema,
@@ -60,8 +61,8 @@ impl Sequence {
         *self.state.lock()
     }
 
-    /// Goes on from `last` (`setval`, RESTART, recovery); `called`: it counts as handed out. 22003 outside the
-    /// sequence's bounds.
+    /// Goes on from `last` (`setval`, RESTART, recovery); `called`: it counts as handed out. 22003
+    /// outside the sequence's bounds.
     pub fn set(&self, last: i64, called: bool) -> Result<()> {
         let SequenceSchema { name, min, max, .. } = &self.schema;
         if !(*min..=*max).contains(&last) {

@@ -8,8 +8,8 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::types::Version;
 
-/// Who pins lies in one of these, by thread, so that threads do not meet. A thread that finds its shard taken
-/// takes another one: nobody waits for a thread that was preempted.
+/// Who pins lies in one of these, by thread, so that threads do not meet. A thread that finds its
+/// shard taken takes another one: nobody waits for a thread that was preempted.
 const SHARDS: usize = 32;
 
 /// While it lives, row versions that it sees are not reclaimed. Cloning pins once more.
@@ -73,8 +73,8 @@ impl SnapshotRegistry {
     /// Pins the newest published version.
     pub fn pin(self: &Arc<Self>) -> Snapshot {
         let (shard, mut pins) = self.free_shard();
-        // Read under the shard's lock: `oldest` reads the published version before it looks into the shards,
-        // so it either finds this pin or has found a version that is not newer.
+        // Read under the shard's lock: `oldest` reads the published version before it looks into
+        // the shards, so it either finds this pin or has found a version that is not newer.
         let version = self.published();
         add(&mut pins, version);
         Snapshot { registry: self.clone(), version, shard }

@@ -33,8 +33,8 @@ pub struct ColumnStatistics {
 /// Registers of a counter: a relative error of 1.04 / sqrt(1024), about 3 %.
 const REGISTERS: usize = 1024;
 
-/// Distinct values by HyperLogLog (Flajolet et al., 2007), the successor of the probabilistic counting that
-/// the Crescando paper uses (section 5.4).
+/// Distinct values by HyperLogLog (Flajolet et al., 2007), the successor of the probabilistic
+/// counting that the Crescando paper uses (section 5.4).
 #[derive(Clone, Debug)]
 struct DistinctCounter {
     registers: Box<[u8; REGISTERS]>,

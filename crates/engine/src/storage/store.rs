@@ -106,8 +106,8 @@ impl Store {
         self.snapshots.published()
     }
 
-    /// Makes all versions up to `version` visible to new snapshots. Only the write heartbeat calls this, and
-    /// only when `version` is durable.
+    /// Makes all versions up to `version` visible to new snapshots. Only the write heartbeat calls
+    /// this, and only when `version` is durable.
     pub fn publish(&self, version: Version) {
         self.tables.load().values().for_each(|table| table.publish_indexes());
         self.snapshots.publish(version);
@@ -123,9 +123,9 @@ impl Store {
         self.snapshots.oldest()
     }
 
-    /// Reclaims what no snapshot sees: prunes index entries, moves live rows out of mostly dead chunks (as
-    /// versions of `version`), drops dead chunks. Does at most about `budget_rows` rows of work. Called by the
-    /// writer between heartbeats.
+    /// Reclaims what no snapshot sees: prunes index entries, moves live rows out of mostly dead
+    /// chunks (as versions of `version`), drops dead chunks. Does at most about `budget_rows` rows
+    /// of work. Called by the writer between heartbeats.
     pub fn reclaim(&self, version: Version, budget_rows: usize) {
         assert!(version > self.published(), "rows are moved as versions that nobody sees yet");
         let oldest = self.oldest_snapshot();

@@ -132,8 +132,9 @@ impl StringViews {
         buffers.push(Buffer::from_vec(self.copied));
         buffers.extend(self.shared);
         let (views, nulls) = (ScalarBuffer::from(self.views), self.validity.finish());
-        // SAFETY: every view is inline or names bytes of a `str` inside one of the buffers, which hold what
-        // chunks, dictionaries and `copy` appended whole; checking again would cost a pass over all bytes.
+        // SAFETY: every view is inline or names bytes of a `str` inside one of the buffers, which
+        // hold what chunks, dictionaries and `copy` appended whole; checking again would cost a
+        // pass over all bytes.
         Arc::new(unsafe { StringViewArray::new_unchecked(views, buffers, nulls) })
     }
 }

@@ -52,8 +52,8 @@ impl Table {
     }
 
     /// A reading handle at a version: pins the chunks that exist now. The caller keeps the
-    /// [`super::Snapshot`] alive. A view of a version that is not published yet is for the writer: it sees what
-    /// was written before it was taken.
+    /// [`super::Snapshot`] alive. A view of a version that is not published yet is for the writer:
+    /// it sees what was written before it was taken.
     pub fn view(self: &Arc<Self>, version: Version) -> Arc<TableView> {
         if version > self.snapshots.published() {
             self.publish_indexes();
@@ -71,8 +71,8 @@ impl Table {
         Vec::clone(&self.indexes.load())
     }
 
-    /// Writer: the row whose newest version has this key in a unique index and is not ended; also rows that
-    /// are not published yet. `None` if a key value is NULL.
+    /// Writer: the row whose newest version has this key in a unique index and is not ended; also
+    /// rows that are not published yet. `None` if a key value is NULL.
     pub fn newest_holder(&self, index: &Index, key: &[ValueRef<'_>]) -> Option<RowId> {
         let key = index.encoding.equal_key(key)?;
         self.holder(index, &key, |_| true)
@@ -103,9 +103,9 @@ impl Table {
         holder
     }
 
-    /// The newest version of a row: where it lies, since when, until when. `None` for an id never given or
-    /// wholly reclaimed. Copies that reclaiming makes do not count: `since` is when the row was last changed,
-    /// as long as a snapshot from before the copy lives.
+    /// The newest version of a row: where it lies, since when, until when. `None` for an id never
+    /// given or wholly reclaimed. Copies that reclaiming makes do not count: `since` is when the
+    /// row was last changed, as long as a snapshot from before the copy lives.
     pub fn newest(&self, id: RowId) -> Option<(Location, Version, Version)> {
         let (rows, chunks) = (self.rows.load(), self.chunks.load());
         let location = rows.get(id);

@@ -11,15 +11,15 @@ use super::table_writer::TableWriter;
 use crate::types::{ColumnId, Location, RowId, Value, ValueRef, Version};
 
 impl Table {
-    /// Writer: appends a new row, visible from `begin` on, into all indexes. `row` has one value per
-    /// [`crate::types::ColumnId`], of the column's type (dropped columns: NULL). The caller has checked
-    /// constraints; types are asserted.
+    /// Writer: appends a new row, visible from `begin` on, into all indexes. `row` has one value
+    /// per [`crate::types::ColumnId`], of the column's type (dropped columns: NULL). The caller has
+    /// checked constraints; types are asserted.
     pub fn insert(&self, row: &[Value], begin: Version) -> RowId {
         self.insert_rows(&[row], begin)
     }
 
-    /// Writer: like [`Self::insert`] for many rows, which get consecutive ids; the first of them comes back.
-    /// Much faster than one by one.
+    /// Writer: like [`Self::insert`] for many rows, which get consecutive ids; the first of them
+    /// comes back. Much faster than one by one.
     pub fn insert_rows<R: AsRef<[Value]>>(&self, rows: &[R], begin: Version) -> RowId {
         let mut writer = self.writer.lock();
         let first = writer.next_rows(rows.len());
@@ -45,7 +45,8 @@ impl Table {
         self.insert_from(&mut writer, &NewRows { rows, first: RowId(0), ids: Some(ids) }, begin);
     }
 
-    /// Writer: the id that the next row will have; it is taken. The log names a row before it is stored.
+    /// Writer: the id that the next row will have; it is taken. The log names a row before it is
+    /// stored.
     pub fn reserve_row_id(&self) -> RowId {
         self.writer.lock().next_rows(1)
     }
@@ -94,8 +95,8 @@ impl Table {
         self.rows.store(Arc::new(grown));
     }
 
-    /// Writer: ends the newest version of `row` at `begin` and appends its successor. Indexes whose key did not
-    /// change are not touched.
+    /// Writer: ends the newest version of `row` at `begin` and appends its successor. Indexes whose
+    /// key did not change are not touched.
     pub fn update(&self, id: RowId, row: &[Value], begin: Version) {
         self.assert_width(row);
         let mut writer = self.writer.lock();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::column_store::NARROW_PRECISION;
 use super::reclaim::Outdated;
 use super::table_writer::TableWriter;
 use super::{Chunk, Index, Table};
@@ -12,8 +13,8 @@ use crate::types::{
 };
 
 impl Table {
-    /// Writer: replaces the definition after ALTER TABLE (columns may be added, dropped, renamed; indexes are
-    /// added and dropped by [`Self::create_index`] and [`Self::drop_index`]).
+    /// Writer: replaces the definition after ALTER TABLE (columns may be added, dropped, renamed;
+    /// indexes are added and dropped by [`Self::create_index`] and [`Self::drop_index`]).
     pub fn alter(&self, schema: TableSchema) {
         let mut writer = self.writer.lock();
         let before = self.schema.load();
@@ -35,7 +36,8 @@ impl Table {
         self.schema.store(Arc::new(TableSchema { indexes, ..schema }));
     }
 
-    /// Writer: builds an index over all rows; a duplicate in a unique one is 23505 and leaves nothing.
+    /// Writer: builds an index over all rows; a duplicate in a unique one is 23505 and leaves
+    /// nothing.
     pub fn create_index(&self, schema: IndexSchema) -> Result<()> {
         let mut writer = self.writer.lock();
         let table = self.schema.load();
@@ -128,8 +130,11 @@ impl Table {
 /// Whether values of both types are stored alike.
 fn same_storage(a: DataType, b: DataType) -> bool {
     use DataType as T;
-    let numeric = |a, b| matches!((a, b), (T::Numeric { scale: x, .. }, T::Numeric { scale: y, .. }) if x == y);
-    a == b || a.is_string() && b.is_string() || numeric(a, b)
+    let scale = |data_type| match data_type {
+        T::Numeric { precision, scale } => Some((precision > NARROW_PRECISION, scale)),
+        _ => None,
+    };
+    a == b || a.is_string() && b.is_string() || scale(a).is_some() && scale(a) == scale(b)
 }
 
 /// A key value as PostgreSQL's DETAIL shows it.

@@ -15,7 +15,8 @@ use crate::types::{
 
 /// Row versions of the smallest chunk.
 const LEAST_ROWS: usize = 256;
-/// A dictionary with more strings, or with more bytes, is not extended: churning values would fill it.
+/// A dictionary with more strings, or with more bytes, is not extended: churning values would fill
+/// it.
 const DICTIONARY_STRINGS: usize = 1 << 16;
 const DICTIONARY_BYTES: usize = 1 << 24;
 /// A dictionary pays where every string occurs that often.
@@ -83,7 +84,8 @@ impl TableWriter {
         self.next_row = self.next_row.max(id.0 + 1);
     }
 
-    /// Appends row versions, in new chunks where they do not fit the growing one; says where each lies.
+    /// Appends row versions, in new chunks where they do not fit the growing one; says where each
+    /// lies.
     pub fn append<'v>(
         &mut self,
         table: &Table,
@@ -203,8 +205,8 @@ impl TableWriter {
     }
 }
 
-/// Bytes of a new plain heap: what the column's values took so far, and an eighth more. A chunk whose heap is
-/// full is sealed early.
+/// Bytes of a new plain heap: what the column's values took so far, and an eighth more. A chunk
+/// whose heap is full is sealed early.
 fn heap_capacity(column: &ColumnSchema, counter: Option<&ColumnCounter>, rows: usize) -> usize {
     let width = counter.and_then(ColumnCounter::mean_bytes);
     let width = width.map_or(first_guess(column.data_type), |width| width.ceil() as usize);

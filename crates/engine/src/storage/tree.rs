@@ -1,8 +1,8 @@
 //! A B+ tree of (key, row) pairs that readers walk without locks.
 //!
-//! Nodes are shared between the writer's tree and the published one. The writer changes nodes that only it
-//! holds in place and copies the others on the way down, so that many changes between two publications copy
-//! each node at most once, and a bulk load copies nothing.
+//! Nodes are shared between the writer's tree and the published one. The writer changes nodes that
+//! only it holds in place and copies the others on the way down, so that many changes between two
+//! publications copy each node at most once, and a bulk load copies nothing.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -321,8 +321,8 @@ impl<K: Keys> Node<K> {
         }
     }
 
-    /// Visits the pairs with `lower <= key < upper` in order (`descending`: reversed) until told to stop: the keys
-    /// of a leaf, the position there, the row.
+    /// Visits the pairs with `lower <= key < upper` in order (`descending`: reversed) until told to
+    /// stop: the keys of a leaf, the position there, the row.
     pub fn range(
         &self,
         lower: Option<K::Key<'_>>,

@@ -72,7 +72,8 @@ impl TableView {
         self.chunk(location.chunk).cell(column, location.offset)
     }
 
-    /// A column of many rows, as an array of the column's `data_type.arrow()`; NULL at [`Location::NONE`].
+    /// A column of many rows, as an array of the column's `data_type.arrow()`; NULL at
+    /// [`Location::NONE`].
     pub fn gather(&self, column: ColumnId, locations: &[Location]) -> ArrayRef {
         let runs = locations.chunk_by(|a, b| a.chunk == b.chunk).map(|positions| {
             let first = positions[0];
@@ -88,7 +89,8 @@ impl TableView {
         gather(std::iter::once(run), offsets.len(), column, self.data_type(column))
     }
 
-    /// A column of a range of rows of one chunk; shares the chunk's memory where the representation allows.
+    /// A column of a range of rows of one chunk; shares the chunk's memory where the representation
+    /// allows.
     pub fn array(&self, column: ColumnId, chunk: ChunkId, range: Range<u32>) -> ArrayRef {
         arrays::array(self.chunk(chunk), column, self.data_type(column), range)
     }
@@ -111,7 +113,8 @@ impl TableView {
         }
     }
 
-    /// Walks back from a version that is too new, and may lie in a chunk that is newer than this view.
+    /// Walks back from a version that is too new, and may lie in a chunk that is newer than this
+    /// view.
     fn resolve_older(&self, newest: Location) -> Option<Location> {
         let newer = self.table.chunks.load();
         let mut at = newest;
@@ -130,7 +133,8 @@ impl TableView {
         self.chunk(location.chunk).row_id(location.offset)
     }
 
-    /// Appends the visible rows whose whole key equals `key` (one value per key column; a NULL finds nothing).
+    /// Appends the visible rows whose whole key equals `key` (one value per key column; a NULL
+    /// finds nothing).
     pub fn probe(&self, index: &Index, key: &[ValueRef<'_>], out: &mut Vec<Location>) {
         let Some(key) = index.encoding.equal_key(key) else { return };
         index.equal(&key, &mut |row| {
@@ -148,9 +152,9 @@ impl TableView {
         index.encoding.row_key(|column| chunk.cell(column, location.offset))
     }
 
-    /// Appends the visible rows of an ordered index between two bounds, in key order (`descending`: reversed),
-    /// at most `limit`. Bounds may name fewer columns than the key has: then they limit the prefix. Keys with a
-    /// NULL in a bounded column are not in any bounded range.
+    /// Appends the visible rows of an ordered index between two bounds, in key order (`descending`:
+    /// reversed), at most `limit`. Bounds may name fewer columns than the key has: then they limit
+    /// the prefix. Keys with a NULL in a bounded column are not in any bounded range.
     pub fn range(
         &self,
         index: &Index,
