@@ -1,0 +1,261 @@
+//! The operators alone: the best-sellers shape of the bookstore, from one query to 1,024 in a batch, each with
+//! its own subject and its own window of orders.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use engine::operators::{
+    Batch, Budget, Cut, Faults, GroupBuild, GroupNode, Groups, IndexJoinNode, IndexJoinScratch,
+    IndexJoinState, SortBuild, SortNode, Users, route, sort,
+};
+use engine::plan::{Aggregate, AggregateFunction, JoinKind, SortKey};
+use engine::query_set::{QuerySets, SetTable, Tuples};
+use engine::storage::{Store, TableView};
+use engine::types::{
+    ColumnDefault, ColumnId, ColumnSchema, Comparison, DataType, IndexId, IndexKind, IndexSchema,
+    Location, Predicate, Scalar, Slot, TableId, TableSchema, Value,
+};
+
+const ITEMS: u32 = 10_000;
+const LINES: u32 = 10_000;
+const LINES_PER_ORDER: u32 = 3;
+const SUBJECTS: u32 = 24;
+
+/// A multiplicative generator: the benchmark draws the same numbers every time.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((self.0 >> 33) % u64::from(end)) as u32
+    }
+}
+
+fn table(
+    store: &Arc<Store>,
+    id: u32,
+    types: &[DataType],
+    rows: impl Iterator<Item = Vec<Value>>,
+) -> Arc<TableView> {
+    let column = |(i, &data_type): (usize, &DataType)| ColumnSchema {
+        name: format!("c{i}").into(),
+        data_type,
+        not_null: true,
+        default: ColumnDefault::None,
+        dropped: false,
+        missing: Value::Null,
+    };
+    let key = IndexSchema {
+        id: IndexId(0),
+        name: "key".into(),
+        columns: vec![ColumnId(0)],
+        kind: IndexKind::Hash,
+        unique: true,
+        primary: true,
+        constraint: true,
+    };
+    let table = store.create_table(TableSchema {
+        id: TableId(id),
+        schema: "public".into(),
+        name: format!("t{id}").into(),
+        columns: types.iter().enumerate().map(column).collect(),
+        indexes: vec![key],
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+    });
+    let version = store.published().next();
+    let rows: Vec<Vec<Value>> = rows.collect();
+    table.insert_rows(&rows, version);
+    store.publish(version);
+    table.view(version)
+}
+
+struct Bookstore {
+    lines: Arc<TableView>,
+    items: Arc<TableView>,
+    places: Vec<Location>,
+}
+
+impl Bookstore {
+    fn new() -> Bookstore {
+        let mut draw = Draw(1);
+        let store = Store::new(1);
+        let integer = |n: u32| Value::Integer(n as i32);
+        let line_types = [DataType::Integer; 4];
+        let line = |id: u32, draw: &mut Draw| {
+            let order = id / LINES_PER_ORDER;
+            vec![
+                integer(id),
+                integer(order),
+                integer(draw.below(ITEMS)),
+                integer(1 + draw.below(9)),
+            ]
+        };
+        let lines = table(&store, 1, &line_types, (0..LINES).map(|id| line(id, &mut draw)));
+        let item_types = [DataType::Integer, DataType::Varchar(60), DataType::Varchar(60)];
+        let item = |id: u32, draw: &mut Draw| {
+            let subject = format!("SUBJECT {}", draw.below(SUBJECTS));
+            let title = format!("The title of item number {id}");
+            vec![integer(id), Value::Text(title.into()), Value::Text(subject.into())]
+        };
+        let items = table(&store, 2, &item_types, (0..ITEMS).map(|id| item(id, &mut draw)));
+        let chunks = lines.chunks().iter();
+        let places = chunks.flat_map(|(chunk, rows)| {
+            (0..rows.rows() as u32).map(|offset| Location { chunk: *chunk, offset })
+        });
+        let places = places.collect();
+        Bookstore { lines, items, places }
+    }
+}
+
+/// A batch of best-sellers queries: parameters are the subject and the first order of the window.
+struct Queries {
+    parameters: Vec<Vec<Value>>,
+    /// The slots whose window has begun, by order.
+    windows: Vec<Vec<Slot>>,
+}
+
+impl Queries {
+    fn new(count: u32) -> Queries {
+        let mut draw = Draw(7);
+        let orders = LINES / LINES_PER_ORDER + 1;
+        let mut windows = vec![Vec::new(); orders as usize];
+        let parameters = (0..count).map(|slot| {
+            let subject = format!("SUBJECT {}", draw.below(SUBJECTS));
+            let first = if count == 1 { 0 } else { draw.below(orders) };
+            windows[first as usize..].iter_mut().for_each(|slots| slots.push(Slot(slot)));
+            vec![Value::Text(subject.into()), Value::Integer(first as i32)]
+        });
+        let parameters = parameters.collect();
+        Queries { parameters, windows }
+    }
+
+    fn lines(&self, store: &Bookstore, sets: &SetTable) -> Tuples {
+        let windows: Vec<_> =
+            self.windows.iter().map(|slots| sets.intern_slots(slots.iter().copied())).collect();
+        let ids = (0..LINES).map(|line| windows[(line / LINES_PER_ORDER) as usize]).collect();
+        let sets = QuerySets::Interned(ids).compact(LINES as usize, sets);
+        Tuples::of_table(store.lines.clone(), store.places.clone(), sets).wanted_by_somebody()
+    }
+}
+
+trait Wanted {
+    fn wanted_by_somebody(self) -> Self;
+}
+
+impl Wanted for Tuples {
+    /// A scan puts out no row that nobody wants.
+    fn wanted_by_somebody(self) -> Tuples {
+        match self.sets.wanted_rows(self.rows) {
+            Some(rows) => self.take(&rows),
+            None => self,
+        }
+    }
+}
+
+struct Plan {
+    join: IndexJoinNode,
+    group: GroupNode,
+    top: SortNode,
+}
+
+impl Plan {
+    /// Output columns: lines 0 to 3, items 4 to 6.
+    fn new() -> Plan {
+        let subject = Predicate::Compare {
+            column: 2,
+            comparison: Comparison::Equal,
+            value: Scalar::Parameter(0),
+        };
+        let quantity = Aggregate {
+            function: AggregateFunction::Sum,
+            argument: Some(Scalar::Column(3)),
+            distinct: false,
+            filter: None,
+            data_type: DataType::BigInt,
+        };
+        Plan {
+            join: IndexJoinNode {
+                kind: JoinKind::Inner,
+                index: IndexId(0),
+                keys: vec![vec![2]],
+                inner: vec![vec![subject]],
+                residuals: vec![Vec::new()],
+            },
+            group: GroupNode {
+                keys: vec![4, 5],
+                determinants: vec![4],
+                aggregates: vec![quantity],
+            },
+            top: SortNode {
+                keys: vec![SortKey { column: 2, descending: true, nulls_first: true }],
+            },
+        }
+    }
+
+    fn join(&self, batch: &Batch<'_>, store: &Bookstore, lines: Tuples) -> Tuples {
+        let users = [Users { variant: 0, set: batch.sets.all() }];
+        let state = IndexJoinState::new(&self.join, batch, &users, store.items.clone());
+        let mut scratch = IndexJoinScratch::default();
+        state.join(&self.join, batch, &mut scratch, lines, &mut Faults::default())
+    }
+
+    fn group(&self, batch: &Batch<'_>, rows: Tuples) -> Tuples {
+        let mut faults = Faults::default();
+        let mut build = GroupBuild::default();
+        build.add(&self.group, batch, rows, &mut faults);
+        let groups = Groups::merge(&self.group, batch, vec![build], &mut faults);
+        groups.finish(&self.group, batch, batch.sets.all(), (0, 1), &mut faults)
+    }
+
+    fn top(&self, batch: &Batch<'_>, rows: Tuples) -> Tuples {
+        let mut faults = Faults::default();
+        let mut build = SortBuild::default();
+        build.add(&self.top, batch, rows, &mut faults);
+        let cuts = vec![Cut { skip: 0, fetch: 50 }; batch.sets.slots()];
+        sort(&self.top, batch, &cuts, vec![build], &mut faults)
+    }
+}
+
+fn best_sellers(c: &mut Criterion) {
+    let (store, plan) = (Bookstore::new(), Plan::new());
+    let types = [DataType::Varchar(60), DataType::Integer];
+    for count in [1, 16, 256, 1024] {
+        let queries = Queries::new(count);
+        let parameters: Vec<&[Value]> = queries.parameters.iter().map(Vec::as_slice).collect();
+        let types: Vec<&[DataType]> = vec![&types; parameters.len()];
+        let mut group = c.benchmark_group("best_sellers");
+        // A batch has its own sets: tables that a run has filled are not used again.
+        let run = |stages: usize| {
+            let sets = SetTable::new(parameters.len());
+            let budget = Budget::new(1 << 30);
+            let batch =
+                Batch { sets: &sets, parameters: &parameters, types: &types, budget: &budget };
+            let lines = queries.lines(&store, &sets);
+            let start = std::time::Instant::now();
+            let joined = plan.join(&batch, &store, lines);
+            if stages == 1 {
+                black_box(&joined);
+                return start.elapsed();
+            }
+            let grouped = plan.group(&batch, joined);
+            if stages == 2 {
+                black_box(&grouped);
+                return start.elapsed();
+            }
+            let top = plan.top(&batch, grouped);
+            black_box(route(&batch, &top));
+            start.elapsed()
+        };
+        for (stages, name) in [(1, "join"), (2, "join_group"), (3, "whole")] {
+            group.bench_function(BenchmarkId::new(name, count), |bencher| {
+                bencher.iter_custom(|runs| (0..runs).map(|_| run(stages)).sum());
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, best_sellers);
+criterion_main!(benches);
