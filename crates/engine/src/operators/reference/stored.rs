@@ -51,7 +51,7 @@ fn table(store: &Arc<Store>, id: u32, types: &[DataType], rows: &[Row]) -> Arc<T
         foreign_keys: Vec::new(),
     });
     let version = store.published().next();
-    rows.iter().for_each(|row| drop(table.insert(row, version)));
+    table.insert_rows(rows, version);
     store.publish(version);
     table.view(version)
 }
