@@ -25,6 +25,8 @@ pub struct Session {
     /// What `lastval` gives.
     pub(super) last_value: Option<i64>,
     pub(super) cancelled: Arc<AtomicBool>,
+    /// When the running statement must be done.
+    pub(super) deadline: Option<tokio::time::Instant>,
     notices: Vec<Error>,
 }
 
@@ -45,6 +47,7 @@ impl Session {
             current_values: HashMap::new(),
             last_value: None,
             cancelled: Arc::new(AtomicBool::new(false)),
+            deadline: None,
             notices: Vec::new(),
         }
     }

@@ -8,6 +8,7 @@ use engine::types::{Error, Result, SqlState, Value};
 use super::block::{Block, Transaction};
 use super::prepared::Plan;
 use super::{ImplicitTransaction, Outcome, Session, Statement, now};
+use crate::statement::alter_sequence;
 
 /// The engine went away under a waiting statement.
 pub(super) fn shut_down() -> Error {
@@ -24,7 +25,9 @@ impl Session {
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
         self.cancelled.store(false, Ordering::Relaxed);
-        let outcome = match self.settings.statement_timeout() {
+        let limit = self.settings.statement_timeout();
+        self.deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
+        let outcome = match limit {
             None => self.run(statement, parameters, implicit).await,
             Some(limit) => self.run_limited(statement, parameters, implicit, limit).await,
         };
@@ -106,6 +109,9 @@ impl Session {
                 let values = self.values(parameters, &statement.literals, write.now);
                 self.run_complex(write, values, statement.columns.as_ref()).await
             }
+            Plan::AlterSequence(alter) => {
+                alter_sequence::run(self, alter).await.map(Outcome::Command)
+            }
             Plan::Utility(utility) => {
                 let utility = utility.clone();
                 Box::pin(self.run_utility(&utility, &statement.text, implicit)).await
@@ -130,7 +136,10 @@ impl Session {
 
     /// Plans a statement again when the catalog has changed under it. Its answer must look the same.
     fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
-        let is_utility = matches!(statement.prepared.plan, Plan::Utility(_) | Plan::Empty);
+        let is_utility = matches!(
+            statement.prepared.plan,
+            Plan::Utility(_) | Plan::AlterSequence(_) | Plan::Empty
+        );
         let version = self.database.planner.catalog().version;
         if is_utility || statement.prepared.version == version {
             return Ok(None);

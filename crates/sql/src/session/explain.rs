@@ -25,7 +25,7 @@ impl Session {
             Plan::Write(write) => vec![format!("{} in the write heartbeat", write.tag.trim_end_matches(" 0"))],
             Plan::InsertQuery(_) => vec!["INSERT of a query's rows in the write heartbeat".to_owned()],
             Plan::Complex(_) => vec!["Alone: its rows are found by a query".to_owned()],
-            Plan::Empty | Plan::Utility(_) => {
+            Plan::Empty | Plan::AlterSequence(_) | Plan::Utility(_) => {
                 let message = "EXPLAIN of this statement is not supported";
                 return Err(Error::new(SqlState::FeatureNotSupported, message));
             }

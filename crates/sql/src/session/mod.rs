@@ -9,6 +9,7 @@ mod database;
 mod execute;
 mod explain;
 mod functions;
+mod limited;
 mod own_reads;
 pub(crate) mod prepared;
 mod read;

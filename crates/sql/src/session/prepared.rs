@@ -11,7 +11,8 @@ use crate::catalog::Catalog;
 use crate::statement::complex::ComplexWrite;
 use crate::statement::insert::InsertQuery;
 use crate::statement::write::Write;
-use crate::statement::{copy, describe, insert, modify};
+use crate::statement::alter_sequence::{self, AlterSequence};
+use crate::statement::{describe, insert, modify, rewrite};
 use crate::template::{Lifted, Parameters, QueryTemplate, lift, parse};
 
 /// A statement as planned once for all sessions.
@@ -44,6 +45,8 @@ pub enum Plan {
     InsertQuery(Box<InsertQuery>),
     /// A write whose rows a query finds.
     Complex(Box<ComplexWrite>),
+    /// ALTER SEQUENCE, which the parser does not know.
+    AlterSequence(AlterSequence),
     /// Anything else: run from its AST.
     Utility(Box<ast::Statement>),
 }
@@ -96,7 +99,11 @@ impl Session {
         types: &[u32],
         catalog: &Arc<Catalog>,
     ) -> Result<(Arc<Prepared>, Vec<Value>)> {
-        let mut statements = match copy::rewrite_options(text) {
+        if let Some(restart) = alter_sequence::parse(text)? {
+            let plan = Plan::AlterSequence(restart);
+            return Ok((Arc::new(Prepared::utility(catalog, plan, None)), Vec::new()));
+        }
+        let mut statements = match rewrite::rewrite(text) {
             Some(rewritten) => parse(&rewritten)?,
             None => parse(text)?,
         };

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::execute::shut_down;
 use super::functions::Functions;
+use super::limited::Limits;
 use super::own_reads;
 use super::prepared::Query;
 use super::{Outcome, Rows, Session};
@@ -66,7 +67,7 @@ impl Session {
             Path::Alone(_) => {
                 let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
                 let reading = self.reading(snapshot, None);
-                alone::run(template, &values, &reading).await
+                self.run_alone(template, &values, &reading).await
             }
         }
     }
@@ -155,7 +156,18 @@ impl Session {
         }
         let overlay = Arc::new(Overlay::new(&transaction.set, touched));
         let reading = self.reading(snapshot, Some(overlay));
-        alone::run(template, &values, &reading).await
+        self.run_alone(template, &values, &reading).await
+    }
+
+    async fn run_alone(
+        &self,
+        template: &QueryTemplate,
+        values: &[Value],
+        reading: &Reading,
+    ) -> Result<alone::Answers> {
+        let answers = alone::run(template, values, reading).await?;
+        let limits = Limits { cancelled: self.cancelled.clone(), deadline: self.deadline };
+        Ok(limits.limit(answers))
     }
 
     /// SELECT ... FOR UPDATE: the answer, and the rows behind it remembered.

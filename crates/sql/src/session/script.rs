@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::types::{Error, Result};
 
 use super::Session;
-use crate::statement::copy;
+use crate::statement::{alter_sequence, rewrite};
 use crate::template::{characters, parse};
 
 impl Session {
@@ -19,7 +19,10 @@ impl Session {
             return Ok(vec![Arc::from(*part)]);
         }
         for (start, part) in &parts {
-            let rewritten = copy::rewrite_options(part);
+            if alter_sequence::parse(part)?.is_some() {
+                continue;
+            }
+            let rewritten = rewrite::rewrite(part);
             parse(rewritten.as_deref().unwrap_or(part))
                 .map_err(|error| moved(error, characters(text, *start) - 1))?;
         }

@@ -4,6 +4,7 @@
 //! tags. `session` dispatches here. Absent here: planning of queries (`template`), running plans (the engine), the
 //! wire (`server`).
 
+pub mod alter_sequence;
 pub mod alter_table;
 pub mod assignment;
 pub mod comment;
@@ -25,6 +26,7 @@ pub mod naming;
 pub mod on_conflict;
 pub mod prepare;
 pub mod returning;
+pub mod rewrite;
 pub mod role;
 pub mod row_check;
 pub mod sequence;

@@ -11,8 +11,6 @@ mod to;
 use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, Statement};
 use engine::types::{ColumnId, Error, Result, SqlState, TableSchema};
 
-pub use options::rewrite_options;
-
 use super::constraint::unsupported;
 use super::naming::{fold, table, undefined_column};
 use crate::session::{Outcome, Session};

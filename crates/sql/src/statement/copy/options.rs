@@ -1,8 +1,6 @@
 //! COPY's options.
 
 use datafusion::sql::sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
 use crate::statement::constraint::unsupported;
@@ -145,54 +143,9 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(SqlState::InvalidParameterValue, message)
 }
 
-/// COPY's switches may be `on` and `off`, `1` and `0`, which the parser does not know: the statement with `true` and
-/// `false` instead. `None` where nothing needs to change.
-pub fn rewrite_options(text: &str) -> Option<String> {
-    let start = text.trim_start();
-    if !start.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy")) {
-        return None;
-    }
-    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
-    let is_word = |token: &Token, words: &[&str]| match token {
-        Token::Word(word) => words.iter().any(|w| word.value.eq_ignore_ascii_case(w)),
-        _ => false,
-    };
-    let mut after_switch = false;
-    let mut changed = false;
-    for token in &mut tokens {
-        if matches!(token, Token::Whitespace(_)) {
-            continue;
-        }
-        if after_switch {
-            let value = match &*token {
-                Token::Number(digits, _) if digits == "1" => Some("true"),
-                Token::Number(digits, _) if digits == "0" => Some("false"),
-                other if is_word(other, &["on"]) => Some("true"),
-                other if is_word(other, &["off"]) => Some("false"),
-                _ => None,
-            };
-            if let Some(value) = value {
-                *token = Token::make_keyword(value);
-                changed = true;
-            }
-        }
-        after_switch = is_word(token, &["freeze", "header"]);
-    }
-    changed.then(|| tokens.iter().map(ToString::to_string).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn switches_are_rewritten() {
-        let text = "copy t from stdin with (freeze on, header 0)";
-        let rewritten = rewrite_options(text).expect("has switches");
-        assert_eq!(rewritten, "copy t from stdin with (freeze true, header false)");
-        assert_eq!(rewrite_options("copy t from stdin"), None);
-        assert_eq!(rewrite_options("select 1"), None);
-    }
 
     #[test]
     fn impossible_formats_are_refused() {

@@ -1,0 +1,160 @@
+//! PostgreSQL's spellings that the parser does not know, in words that it does.
+//!
+//! Works on tokens, so that nothing inside a string or a comment is touched: COPY's switches `on` and `off`,
+//! VACUUM's and ANALYZE's options, and the options of sequences, which PostgreSQL takes in any order.
+
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+
+/// The statement in other words; `None` where nothing needs to change.
+pub fn rewrite(text: &str) -> Option<String> {
+    let first = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next()?;
+    let apply = match first.to_ascii_lowercase().as_str() {
+        "copy" => switches,
+        "vacuum" | "analyze" => maintenance,
+        "create" => sequence_options,
+        _ => return None,
+    };
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
+    let tokens: Vec<Token> =
+        tokens.into_iter().filter(|t| !matches!(t, Token::Whitespace(_))).collect();
+    let changed = apply(&tokens)?;
+    Some(changed.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+}
+
+/// Whether a token is one of these words, unquoted.
+pub fn is_word(token: &Token, words: &[&str]) -> bool {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => {
+            words.iter().any(|w| word.value.eq_ignore_ascii_case(w))
+        }
+        _ => false,
+    }
+}
+
+/// `freeze on` is `freeze true`.
+fn switches(tokens: &[Token]) -> Option<Vec<Token>> {
+    let mut changed = tokens.to_vec();
+    for at in 1..tokens.len() {
+        if is_word(&tokens[at - 1], &["freeze", "header"]) {
+            let value = match &tokens[at] {
+                Token::Number(digits, _) if digits == "1" => "true",
+                Token::Number(digits, _) if digits == "0" => "false",
+                other if is_word(other, &["on"]) => "true",
+                other if is_word(other, &["off"]) => "false",
+                _ => continue,
+            };
+            changed[at] = Token::make_keyword(value);
+        }
+    }
+    (changed != tokens).then_some(changed)
+}
+
+/// `vacuum (full, analyze) t` and `vacuum verbose analyze t` are `vacuum t`: all that matters is the table.
+fn maintenance(tokens: &[Token]) -> Option<Vec<Token>> {
+    let words = ["full", "freeze", "verbose", "analyze", "analyse"];
+    let mut rest = &tokens[1..];
+    if let [Token::LParen, ..] = rest {
+        let close = rest.iter().position(|token| *token == Token::RParen)?;
+        rest = &rest[close + 1..];
+    }
+    while let [first, after @ ..] = rest
+        && is_word(first, &words)
+    {
+        rest = after;
+    }
+    // A column list says which statistics; several tables are maintained like one.
+    let end = rest.iter().position(|t| matches!(t, Token::LParen | Token::Comma | Token::SemiColon));
+    let table = &rest[..end.unwrap_or(rest.len())];
+    let mut changed = vec![tokens[0].clone()];
+    changed.extend_from_slice(table);
+    (changed != tokens).then_some(changed)
+}
+
+/// Runs of sequence options in the order that the parser wants.
+fn sequence_options(tokens: &[Token]) -> Option<Vec<Token>> {
+    let mut changed = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let in_sequence = at > 0
+            && (is_word(&tokens[1], &["sequence"])
+                || (tokens[at - 1] == Token::LParen && at > 1 && is_word(&tokens[at - 2], &["identity"])));
+        let mut options = if in_sequence { options_at(&tokens[at..]) } else { Vec::new() };
+        if options.is_empty() {
+            changed.push(tokens[at].clone());
+            at += 1;
+            continue;
+        }
+        at += options.iter().map(|option| option.1.len()).sum::<usize>();
+        options.sort_by_key(|option| option.0);
+        changed.extend(options.into_iter().flat_map(|option| option.1.to_vec()));
+    }
+    (changed != tokens).then_some(changed)
+}
+
+/// The options that follow each other here: the place of each in the parser's order, and its tokens.
+fn options_at(tokens: &[Token]) -> Vec<(usize, &[Token])> {
+    let mut found = Vec::new();
+    let mut rest = tokens;
+    while let Some((place, length)) = option_at(rest) {
+        found.push((place, &rest[..length]));
+        rest = &rest[length..];
+    }
+    found
+}
+
+fn option_at(tokens: &[Token]) -> Option<(usize, usize)> {
+    const ORDER: [&str; 6] = ["increment", "minvalue", "maxvalue", "start", "cache", "cycle"];
+    let first = tokens.first()?;
+    if is_word(first, &["no"]) {
+        let place = ORDER.iter().position(|word| is_word(&tokens[1], &[word]))?;
+        return Some((place, 2));
+    }
+    let place = ORDER.iter().position(|word| is_word(first, &[word]))?;
+    if place == 5 {
+        return Some((place, 1));
+    }
+    let mut length = 1;
+    if tokens.get(length).is_some_and(|token| is_word(token, &["by", "with"])) {
+        length += 1;
+    }
+    if matches!(tokens.get(length), Some(Token::Minus | Token::Plus)) {
+        length += 1;
+    }
+    Some((place, length + 1)).filter(|(_, length)| *length <= tokens.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_rewritten() {
+        let rewritten = rewrite("copy t from stdin with (freeze on, header 0)");
+        assert_eq!(
+            rewritten.as_deref(),
+            Some("copy t from stdin with ( freeze true , header false )")
+        );
+        assert_eq!(rewrite("copy t from stdin"), None);
+        assert_eq!(rewrite("select 1"), None);
+    }
+
+    #[test]
+    fn maintenance_keeps_only_the_table() {
+        assert_eq!(rewrite("vacuum analyze t").as_deref(), Some("vacuum t"));
+        assert_eq!(rewrite("VACUUM (FULL, ANALYZE) t (a)").as_deref(), Some("VACUUM t"));
+        assert_eq!(rewrite("analyze"), None);
+        assert_eq!(rewrite("analyze verbose").as_deref(), Some("analyze"));
+    }
+
+    #[test]
+    fn sequence_options_are_sorted() {
+        let rewritten = rewrite("create sequence s start with 5 no cycle increment by -2");
+        assert_eq!(
+            rewritten.as_deref(),
+            Some("create sequence s increment by - 2 start with 5 no cycle")
+        );
+        assert_eq!(rewrite("create sequence s increment 2 start 5"), None);
+        assert_eq!(rewrite("create table t (start int, increment int)"), None);
+    }
+}
