@@ -24,8 +24,14 @@ struct KeyIndex {
     columns: Vec<ColumnId>,
     /// The changes before this position are in.
     covered: usize,
-    rows: HashMap<u64, Vec<RowId>, RandomState>,
+    /// By hash, the newest entry.
+    newest: HashMap<u64, u32, RandomState>,
+    /// Rows, each with the entry of the same hash before it.
+    entries: Vec<(RowId, u32)>,
 }
+
+/// No entry before.
+const END: u32 = u32::MAX;
 
 impl OwnKeys {
     pub(crate) fn truncate(&mut self, length: usize) {
@@ -90,16 +96,16 @@ impl WriteSet {
         }
         let position = self.cover(table, columns);
         let index = &self.keys.indexes[position];
-        let Some(candidates) = index.rows.get(&hash_key(key.iter().copied())) else { return };
         let first = out.len();
-        for id in candidates {
-            if let super::Overlay::Row(row) = self.lookup(table, *id)
+        for id in index.candidates(hash_key(key.iter().copied())) {
+            if let super::Overlay::Row(row) = self.lookup(table, id)
                 && has_key(row, columns, key)
-                && !out[first..].contains(id)
+                && !out[first..].contains(&id)
             {
-                out.push(*id);
+                out.push(id);
             }
         }
+        out[first..].sort_unstable();
     }
 
     /// Brings the index over these columns up to date, making it if there is none; gives its position.
@@ -107,8 +113,8 @@ impl WriteSet {
         let mut keys = std::mem::take(&mut self.keys);
         let found = keys.indexes.iter().position(|i| i.table == table && i.columns == columns);
         let position = found.unwrap_or_else(|| {
-            let (columns, rows) = (columns.to_vec(), HashMap::default());
-            keys.indexes.push(KeyIndex { table, columns, covered: 0, rows });
+            let (columns, newest) = (columns.to_vec(), HashMap::default());
+            keys.indexes.push(KeyIndex { table, columns, covered: 0, newest, entries: Vec::new() });
             keys.indexes.len() - 1
         });
         let index = &mut keys.indexes[position];
@@ -128,8 +134,22 @@ impl KeyIndex {
             && table == self.table
         {
             let hash = hash_key(self.columns.iter().map(|column| row[column.index()].borrow()));
-            self.rows.entry(hash).or_default().push(id);
+            let before = self.newest.get(&hash).copied().unwrap_or(END);
+            // A row that changes again and again under one key is there once.
+            if self.entries.get(before as usize).is_none_or(|entry| entry.0 != id) {
+                self.newest.insert(hash, self.entries.len() as u32);
+                self.entries.push((id, before));
+            }
         }
+    }
+
+    fn candidates(&self, hash: u64) -> impl Iterator<Item = RowId> {
+        let mut next = self.newest.get(&hash).copied().unwrap_or(END);
+        std::iter::from_fn(move || {
+            let (id, before) = *self.entries.get(next as usize)?;
+            next = before;
+            Some(id)
+        })
     }
 }
 

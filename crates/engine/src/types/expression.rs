@@ -119,6 +119,6 @@ pub enum Predicate {
 pub struct Check {
     /// The constraint's name.
     pub name: Arc<str>,
-    /// A boolean expression over the table's columns, by [`ColumnId`].
+    /// A boolean expression over the table's columns, by [`super::ColumnId`].
     pub expression: Arc<dyn Expression>,
 }
