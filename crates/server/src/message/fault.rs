@@ -53,9 +53,16 @@ pub fn write(out: &mut Vec<u8>, severity: Severity, fault: &Error) {
         optional(out, b't', &fault.table);
         optional(out, b'c', &fault.column);
         optional(out, b'n', &fault.constraint);
+        optional(out, b'W', &fault.context);
+        if fault.state == SqlState::FeatureNotSupported && fault.message == CHANGED_RESULT {
+            field(out, b'R', "RevalidateCachedQuery");
+        }
         out.push(0);
     });
 }
+
+/// Drivers prepare again when they see this fault, and pgjdbc knows it by the name of PostgreSQL's routine.
+const CHANGED_RESULT: &str = "cached plan must not change result type";
 
 fn optional(out: &mut Vec<u8>, code: u8, text: &Option<String>) {
     if let Some(text) = text {

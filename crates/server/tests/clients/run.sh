@@ -33,7 +33,7 @@ run_psql() {
     for script in "$here"/psql/*.sql; do
         actual=$work/$(basename "$script" .sql).out
         psql -X -q -A -v VERBOSITY=verbose -v SHOW_CONTEXT=never -f "$script" 2>&1 |
-            sed -e 's/^psql:[^ ]*: //' -e '/^LOCATION:/d' > "$actual" || true
+            sed -e 's/^psql:[^ ]*: //' -e '/^LOCATION:/d' -e '/^DETAIL:  Expected:/d' > "$actual" || true
         if ! diff -u "${script%.sql}.expected" "$actual"; then failed=1; fi
     done
     return $failed

@@ -12,7 +12,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
 }
@@ -20,7 +21,8 @@ impl Random {
 /// The bytes of a conversation of a few messages, each valid by itself.
 fn conversation(random: &mut Random) -> Vec<u8> {
     let names = ["", "a", "b"];
-    let texts = ["SELECT 1", "SELECT $1::int", "INSERT INTO t VALUES ($1, 'x')", "SELEC", "BEGIN", ""];
+    let texts =
+        ["SELECT 1", "SELECT $1::int", "INSERT INTO t VALUES ($1, 'x')", "SELEC", "BEGIN", ""];
     let mut bytes = Vec::new();
     for _ in 0..1 + random.below(12) {
         let name = names[random.below(3)];

@@ -50,9 +50,9 @@ def types_round_trip_in_both_formats():
 
 
 def transactions_end_as_they_should():
-    with connect() as connection:
+    with connect(autocommit=True) as connection:
         connection.execute("CREATE TABLE x (i integer PRIMARY KEY)")
-        connection.commit()
+    with connect() as connection:
         try:
             with connection.transaction():
                 connection.execute("INSERT INTO x VALUES (1)")
@@ -82,6 +82,7 @@ def transactions_end_as_they_should():
         except errors.InFailedSqlTransaction:
             pass
         connection.rollback()
+    with connect(autocommit=True) as connection:
         connection.execute("DROP TABLE x")
 
 
