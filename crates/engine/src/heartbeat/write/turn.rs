@@ -443,7 +443,8 @@ impl Writer {
     /// The last turn before a clean stop: sequences go on where they are, without a gap.
     pub fn finish(&mut self, shared: &Shared) {
         for request in self.deferred.drain(..).chain(self.incoming.drain(..)) {
-            answer(request.receiver, Err(stopped()));
+            let error = Error::new(SqlState::AdminShutdown, "the server is shutting down");
+            answer(request.receiver, Err(error));
         }
         if self.log.is_some() && !shared.stopped.load(Ordering::Acquire) {
             self.reservations.encode(&mut self.record, true);
