@@ -168,7 +168,7 @@ fn io_error(address: &str, error: std::io::Error) -> Error {
 
 fn no_password(address: SocketAddr) -> Error {
     let message = format!(
-        "refusing to listen on {address}: others can reach it, and role \"{}\" has no password",
+        "refusing to listen on {address}: clients there need a password, and role \"{}\" has none",
         crate::USER
     );
     let hint = "Give one with --password-file or the environment variable SHAREDDB_PASSWORD, \

@@ -72,11 +72,12 @@ pub fn run(options: ServeOptions) -> Result<(), Failure> {
     let result = runtime.block_on(serve(&options, database.clone()));
     // Statements that did not finish in time end here: a commit still waits for the engine, nobody for a client.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    result?;
     if options.data.is_some() {
         checkpoint(&database)?;
     }
     println!("stopped");
-    result
+    Ok(())
 }
 
 /// The next start reads a checkpoint instead of a log. A failure loses nothing: the log has it all.
