@@ -86,7 +86,7 @@ impl Shared {
     /// for is over: whoever took a hold before has either stopped it or sees its changes as the newest.
     fn write_is_over(&self, write_ahead: &mut Option<u64>) -> bool {
         let seen = *write_ahead.get_or_insert_with(|| self.writing.load(Ordering::SeqCst));
-        let mut over = seen % 2 == 0;
+        let mut over = seen.is_multiple_of(2);
         for _ in 0..GLANCES {
             over = over || self.writing.load(Ordering::SeqCst) != seen;
             if over {
