@@ -49,6 +49,14 @@ fn point(criterion: &mut Criterion) {
             });
         });
     }
+    let template = engine.register(bookstore::lines_of_newest_order()).expect("it is shareable");
+    group.bench_function("lines of newest order", |bencher| {
+        bencher.iter(|| {
+            bookstore::lone(&engine, &template, vec![], |answer| {
+                assert!(black_box(answer).rows() > 0);
+            });
+        });
+    });
     let template = engine.register(bookstore::new_products()).expect("it is shareable");
     group.bench_function("new products", |bencher| {
         bencher.iter(|| {

@@ -11,7 +11,7 @@ use super::lane::Lane;
 use super::pool::Pool;
 use super::prepared::PreparedLane;
 use super::program::{Point, Program, Subquery};
-use super::run::{self, Outcome, Slotted, TableViews};
+use super::run::{self, Flags, Outcome, Slotted, TableViews};
 use super::{Reads, Sharing};
 use crate::heartbeat::{Activation, Answer, AnswerPart};
 use crate::operators::Faults;
@@ -197,8 +197,7 @@ impl Reads {
             .zip(&programs)
             .map(|(request, program)| program.parameters(&request.parameters))
             .collect();
-        let stop = || requests.iter().all(Request::is_cancelled);
-        self.subqueries(snapshot, &programs, &mut values, &stop);
+        self.subqueries(snapshot, &programs, &mut values, &flags(requests.iter()));
         let shared = lane.plan.load_full();
         let mut answers: Vec<Option<Result<Answer>>> = Vec::new();
         let mut joined: Vec<(usize, Slotted)> = Vec::new();
@@ -219,7 +218,7 @@ impl Reads {
                 (Ok(values), _) => {
                     let slots = vec![Slotted { member: 0, parameters: values.into() }];
                     let plan = programs[i].alone.clone();
-                    let ran = self.run(lane, plan, snapshot, slots, &requests[i..=i], &stop);
+                    let ran = self.run_shared(lane, plan, snapshot, slots, &[request]);
                     (ran.into_iter().next(), None)
                 }
             };
@@ -230,26 +229,13 @@ impl Reads {
         let (places, slots): (Vec<usize>, Vec<Slotted>) = joined.into_iter().unzip();
         if !slots.is_empty() {
             let ordered: Vec<&Request> = places.iter().map(|i| &requests[*i]).collect();
-            let ran = self.run_shared(lane, shared, snapshot, slots, &ordered, &stop);
+            let ran = self.run_shared(lane, shared, snapshot, slots, &ordered);
             for (place, answer) in places.into_iter().zip(ran) {
                 answers[place] = Some(answer);
             }
         }
         let missing = || Err(Error::new(SqlState::InternalError, "an activation was lost"));
         answers.into_iter().map(|answer| answer.unwrap_or_else(missing)).collect()
-    }
-
-    fn run(
-        &self,
-        lane: &Lane,
-        plan: Arc<PreparedLane>,
-        snapshot: &crate::storage::Snapshot,
-        slots: Vec<Slotted>,
-        requests: &[Request],
-        stop: &dyn Fn() -> bool,
-    ) -> Vec<Result<Answer>> {
-        let requests: Vec<&Request> = requests.iter().collect();
-        self.run_shared(lane, plan, snapshot, slots, &requests, stop)
     }
 
     /// Runs slots through a plan and notes the figures.
@@ -260,12 +246,12 @@ impl Reads {
         snapshot: &crate::storage::Snapshot,
         slots: Vec<Slotted>,
         requests: &[&Request],
-        stop: &dyn Fn() -> bool,
     ) -> Vec<Result<Answer>> {
         let began = self.environment.clock.now();
         let members: Vec<usize> = slots.iter().map(|slot| slot.member).collect();
         let views = TableViews::new(&self.store, snapshot.version());
-        let outcome = run::run(plan.clone(), slots, views, &self.pool, self.memory_limit, stop);
+        let flags = flags(requests.iter().copied());
+        let outcome = run::run(plan.clone(), slots, views, &self.pool, self.memory_limit, flags);
         let took = self.environment.clock.now().saturating_sub(began);
         let wanted = requests.iter().any(|r| r.waiting.iter().any(|w| w.figures.is_some()));
         if wanted || lane.weight == Weight::Heavy {
@@ -306,13 +292,13 @@ impl Reads {
         snapshot: &crate::storage::Snapshot,
         programs: &[Arc<Program>],
         values: &mut [Result<Vec<Value>>],
-        stop: &dyn Fn() -> bool,
+        flags: &Flags,
     ) {
         let mut first = 0;
         for run in programs.chunk_by(Arc::ptr_eq) {
             let own = &mut values[first..first + run.len()];
             for (stage, subquery) in run[0].subqueries.iter().enumerate() {
-                self.subquery(snapshot, subquery, own, stop);
+                self.subquery(snapshot, subquery, own, flags);
                 for value in own.iter_mut() {
                     let derived = match value {
                         Ok(values) => run[0].derive(values, stage + 1),
@@ -333,7 +319,7 @@ impl Reads {
         snapshot: &crate::storage::Snapshot,
         subquery: &Subquery,
         values: &mut [Result<Vec<Value>>],
-        stop: &dyn Fn() -> bool,
+        flags: &Flags,
     ) {
         let mut slots: Vec<Slotted> = Vec::new();
         let mut place: Vec<Option<usize>> = Vec::with_capacity(values.len());
@@ -352,7 +338,7 @@ impl Reads {
         }
         let views = TableViews::new(&self.store, snapshot.version());
         let lane = subquery.lane.clone();
-        let outcome = run::run(lane, slots, views, &self.pool, self.memory_limit, stop);
+        let outcome = run::run(lane, slots, views, &self.pool, self.memory_limit, flags.clone());
         let results: Vec<Result<Value>> = outcome.answers.into_iter().map(scalar).collect();
         for (value, place) in values.iter_mut().zip(place) {
             let Some(place) = place else { continue };
@@ -363,6 +349,11 @@ impl Reads {
             }
         }
     }
+}
+
+/// The cancel flags of all who wait for these requests.
+fn flags<'a>(requests: impl Iterator<Item = &'a Request>) -> Flags {
+    requests.flat_map(|request| &request.waiting).map(|w| w.cancelled.clone()).collect()
 }
 
 /// The value of a scalar subquery: NULL without a row, 21000 with several.

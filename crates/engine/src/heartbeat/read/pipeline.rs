@@ -175,7 +175,7 @@ impl Loop for Pipeline {
         let mut worker = Worker::new(self, &parameters);
         while !leave() {
             let morsel = self.next.fetch_add(1, Ordering::Relaxed);
-            if morsel >= self.morsels() {
+            if morsel >= self.morsels() || self.shared.is_abandoned() {
                 break;
             }
             worker.morsel(morsel);

@@ -4,6 +4,7 @@
 //! each consumer restricts it to its own slots. Breakers end a pipeline, everything else streams.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, Step, Work};
@@ -48,7 +49,12 @@ pub struct Shared {
     pub wanted: Vec<SetId>,
     slots: Vec<Slotted>,
     budget: Budget,
+    /// The cancel flags of all who wait.
+    flags: Flags,
 }
+
+/// Cancel flags: a batch is abandoned when all of them are set.
+pub type Flags = Vec<Arc<AtomicBool>>;
 
 impl Shared {
     /// The parameters and their types, by slot.
@@ -67,7 +73,12 @@ impl Shared {
         Batch { sets: &self.sets, parameters, types, budget: &self.budget }
     }
 
-    fn new(lane: Arc<PreparedLane>, slots: Vec<Slotted>, memory: usize) -> Shared {
+    /// Whether nobody waits any more. One look in a batch that somebody waits for, mostly.
+    pub fn is_abandoned(&self) -> bool {
+        self.flags.iter().all(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    fn new(lane: Arc<PreparedLane>, slots: Vec<Slotted>, memory: usize, flags: Flags) -> Shared {
         let sets = Arc::new(SetTable::new(slots.len()));
         let mut users = vec![Vec::new(); lane.nodes.len()];
         let mut wanted = vec![SetId::EMPTY; lane.nodes.len()];
@@ -82,7 +93,7 @@ impl Shared {
                 wanted[used.node] = sets.union(wanted[used.node], set);
             }
         }
-        Shared { lane, sets, users, wanted, slots, budget: Budget::new(memory) }
+        Shared { lane, sets, users, wanted, slots, budget: Budget::new(memory), flags }
     }
 }
 
@@ -139,21 +150,20 @@ impl Views for TableViews<'_> {
     }
 }
 
-/// Runs a batch. `slots` are ordered by member; `cancelled` says whether nobody waits for any of them.
+/// Runs a batch. `slots` are ordered by member.
 pub fn run(
     lane: Arc<PreparedLane>,
     slots: Vec<Slotted>,
     views: TableViews<'_>,
     pool: &Pool,
     memory: usize,
-    cancelled: &dyn Fn() -> bool,
+    flags: Flags,
 ) -> Outcome {
-    let shared = Arc::new(Shared::new(lane, slots, memory));
+    let shared = Arc::new(Shared::new(lane, slots, memory, flags));
     let nodes = shared.lane.nodes.len();
     let mut run = Run {
         views,
         pool,
-        cancelled,
         faults: Faults::default(),
         kept: vec![None; nodes],
         spent: vec![Spent::default(); nodes],
@@ -168,7 +178,6 @@ struct Run<'a> {
     shared: Arc<Shared>,
     views: TableViews<'a>,
     pool: &'a Pool,
-    cancelled: &'a dyn Fn() -> bool,
     faults: Faults,
     /// Output of nodes that several consumers read.
     kept: Vec<Option<Vec<Tuples>>>,
@@ -224,7 +233,7 @@ impl Run<'_> {
 
     /// The node's output; run once where several consumers of this batch read it.
     fn stream(&mut self, n: usize) -> Result<Vec<Pipe>> {
-        if (self.cancelled)() {
+        if self.shared.is_abandoned() {
             return Err(super::batch::cancelled());
         }
         if self.kept[n].is_none() && self.readers(n) > 1 {
