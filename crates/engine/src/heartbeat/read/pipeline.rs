@@ -289,7 +289,7 @@ impl<'a> Worker<'a> {
         let (batch, faults) = (&self.batch, &mut self.work.faults);
         let began = Instant::now();
         match (&mut self.work.part, self.pipeline.sink) {
-            (Part::Collect(chunks), Sink::Collect) => return chunks.push((morsel, tuples)),
+            (Part::Collect(chunks), Sink::Collect) => chunks.push((morsel, tuples)),
             (Part::Join(build), Sink::Join(n)) => {
                 let PreparedNode::HashJoin(node) = &nodes[n] else { unreachable!() };
                 build.add(node, batch, tuples, faults);

@@ -28,6 +28,9 @@ pub enum Crew {
     Light,
 }
 
+/// What a worker does with a lane.
+pub type Lead = dyn Fn(&Arc<Lane>) + Send + Sync;
+
 /// A parallel loop: `help` works on it until nothing is left or `leave` says so.
 pub trait Loop: Send + Sync {
     /// Whether morsels are left to be taken.
@@ -85,7 +88,7 @@ impl Pool {
         crew: Crew,
         count: usize,
         threads: &dyn Threads,
-        lead: Arc<dyn Fn(&Arc<Lane>) + Send + Sync>,
+        lead: Arc<Lead>,
     ) -> std::io::Result<Arc<Pool>> {
         let pool = Arc::new(Pool::default());
         let cores = core_affinity::get_core_ids().unwrap_or_default();
@@ -147,7 +150,7 @@ impl Pool {
         self.wake.notify_all();
     }
 
-    fn work(&self, lead: &dyn Fn(&Arc<Lane>)) {
+    fn work(&self, lead: &Lead) {
         let mut state = self.state.lock();
         while !state.stopped {
             if let Some(lane) = self.take_lane(&mut state) {

@@ -27,7 +27,7 @@ pub type Cuts = Vec<(Option<Scalar>, Option<Scalar>)>;
 #[derive(Debug)]
 pub enum PreparedNode {
     /// Index probes, from here down to the scan.
-    Chain(ProbeChain),
+    Chain(Box<ProbeChain>),
     /// A table, with one access per variant.
     Scan { table: TableId, variants: Vec<TableAccess> },
     /// Given rows.
@@ -65,7 +65,7 @@ fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<Pre
     if (probes || walk)
         && let Some(chain) = chain(plan, node, store)
     {
-        return Ok(PreparedNode::Chain(chain));
+        return Ok(PreparedNode::Chain(Box::new(chain)));
     }
     Ok(match &node.operation {
         SharedOperation::Scan { table, variants } => {
