@@ -1,29 +1,28 @@
 //! Phase 2: group ids and sets to one output row per slot and group.
 
-use arrow_array::{ArrayRef, new_null_array};
-use arrow_schema::DataType as ArrowType;
+use arrow_array::ArrayRef;
 
 use super::GroupNode;
 use super::accumulator::Accumulator;
 use super::argument::Argument;
 use super::build::{Chunk, GroupBuild};
-use super::result::results;
-use crate::operators::kernel::{NO_ID, bucket, concat, of_arrays};
+use super::output::Output;
+use crate::operators::kernel::{bucket, concat};
 use crate::operators::{Batch, Faults};
-use crate::query_set::{ColumnOrigin, QuerySets, SetId, SlotBuckets, Tuples};
+use crate::query_set::{QuerySets, SetId, SlotBuckets, Tuples};
 use crate::types::{Error, Slot};
 
 /// A grouping's whole input, ready to be aggregated slot by slot.
 #[derive(Debug)]
 pub struct Groups {
     /// Of each row.
-    groups: Vec<u32>,
-    count: usize,
-    arguments: Vec<Argument>,
+    pub(super) groups: Vec<u32>,
+    pub(super) count: usize,
+    pub(super) arguments: Vec<Argument>,
     /// The first row of each group; `None` without keys.
-    representatives: Option<Tuples>,
+    pub(super) representatives: Option<Tuples>,
     /// Columns of the output that are keys.
-    keys: usize,
+    pub(super) keys: usize,
     phases: Phases,
 }
 
@@ -40,17 +39,15 @@ enum Phases {
 
 /// Groups of each distinct set.
 #[derive(Debug)]
-struct Partials {
+pub(super) struct Partials {
     /// Group ids; those of set `i` are `offsets[i]..offsets[i + 1]`.
-    groups: Vec<u32>,
-    offsets: Vec<u32>,
-    accumulators: Vec<Accumulator>,
+    pub(super) groups: Vec<u32>,
+    pub(super) offsets: Vec<u32>,
+    pub(super) accumulators: Vec<Accumulator>,
     /// The sets of each slot.
     sets: SlotBuckets,
 }
 
-/// Rows taken in at a time: their groups and numbers stay in the first cache.
-const BLOCK: usize = 2048;
 /// Distinct sets beyond which phase 2 always runs by slot.
 const SETS: usize = 4096;
 
@@ -303,153 +300,4 @@ fn slot_range(offsets: &[u32], part: usize, parts: usize) -> std::ops::Range<usi
         }
     };
     edge(part)..edge(part + 1)
-}
-
-/// Output rows under construction.
-struct Output<'a> {
-    input: &'a Groups,
-    accumulators: Vec<Accumulator>,
-    /// The group of each output row.
-    groups: Vec<u32>,
-    /// The current slot's output row of each group; reset after each slot, row by row of its output.
-    places: Vec<u32>,
-    block: Vec<u32>,
-}
-
-impl<'a> Output<'a> {
-    fn new(input: &'a Groups, node: &GroupNode) -> Output<'a> {
-        let pairs = node.aggregates.iter().zip(&input.arguments);
-        let accumulators = pairs.map(|(a, argument)| Accumulator::new(a.function, argument));
-        Output {
-            input,
-            accumulators: accumulators.collect(),
-            groups: Vec::new(),
-            places: vec![NO_ID; input.count.max(1)],
-            block: Vec::with_capacity(BLOCK),
-        }
-    }
-
-    /// The next slot (or set) has these rows: gives the number of its groups.
-    fn rows(&mut self, rows: &[u32]) -> usize {
-        let first = self.start_slot();
-        for rows in rows.chunks(BLOCK) {
-            let groups = rows.iter().map(|&row| self.input.groups[row as usize]);
-            place(groups, &mut self.places, &mut self.groups, &mut self.block);
-            for (accumulator, argument) in self.accumulators.iter_mut().zip(&self.input.arguments) {
-                accumulator.grow(self.groups.len());
-                if argument.distinct.is_none() {
-                    accumulator.fold(argument, &self.block, rows);
-                }
-            }
-        }
-        self.fold_distinct(rows);
-        self.end_slot(first)
-    }
-
-    /// The next slot has the groups of these sets.
-    fn partials(&mut self, partials: &Partials, sets: &[u32]) -> usize {
-        let first = self.start_slot();
-        for &set in sets {
-            let (from, to) = (partials.offsets[set as usize], partials.offsets[set as usize + 1]);
-            let range = from as usize..to as usize;
-            let groups = partials.groups[range.clone()].iter().copied();
-            place(groups, &mut self.places, &mut self.groups, &mut self.block);
-            for (accumulator, other) in self.accumulators.iter_mut().zip(&partials.accumulators) {
-                accumulator.grow(self.groups.len());
-                accumulator.merge(other, &self.block, range.start);
-            }
-        }
-        self.end_slot(first)
-    }
-
-    /// Without keys a slot has its one group also where it has no row.
-    fn start_slot(&mut self) -> usize {
-        let first = self.groups.len();
-        if self.input.keys == 0 {
-            self.places[0] = first as u32;
-            self.groups.push(0);
-            self.accumulators.iter_mut().for_each(|accumulator| accumulator.grow(first + 1));
-        }
-        first
-    }
-
-    fn end_slot(&mut self, first: usize) -> usize {
-        for &group in &self.groups[first..] {
-            self.places[group as usize] = NO_ID;
-        }
-        self.groups.len() - first
-    }
-
-    fn empty_group(&mut self) {
-        self.rows(&[]);
-    }
-
-    /// DISTINCT: of rows with equal group and value one counts.
-    fn fold_distinct(&mut self, rows: &[u32]) {
-        for (accumulator, argument) in self.accumulators.iter_mut().zip(&self.input.arguments) {
-            let Some(distinct) = &argument.distinct else { continue };
-            let places =
-                rows.iter().map(|&row| self.places[self.input.groups[row as usize] as usize]);
-            let (groups, values) = distinct.pairs(&places.collect::<Vec<_>>(), rows);
-            accumulator.fold(argument, &groups, &values);
-        }
-    }
-
-    fn into_tuples(
-        mut self,
-        node: &GroupNode,
-        batch: &Batch<'_>,
-        owners: QuerySets,
-        faults: &mut Faults,
-    ) -> Tuples {
-        let width = 8 * (self.accumulators.len() + self.input.keys);
-        if let Err(error) = batch.budget.reserve(self.groups.len() * width) {
-            let wanted = owners.wanted(self.groups.len(), batch.sets);
-            batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
-            let nothing = Output::new(self.input, node);
-            return nothing.into_tuples(node, batch, QuerySets::none(), faults);
-        }
-        let rows = self.groups.len();
-        self.accumulators.iter_mut().for_each(|accumulator| accumulator.grow(rows));
-        let inputs = node.aggregates.iter().zip(&self.input.arguments).zip(&self.accumulators);
-        let computed = inputs.map(|((aggregate, argument), accumulator)| {
-            results(aggregate, argument, accumulator, &mut |row, error| {
-                owners.row(row).for_each(batch.sets, |slot| faults.add(slot, error.clone()));
-            })
-        });
-        let computed: Vec<ArrayRef> = computed.collect();
-        let mut tuples = match &self.input.representatives {
-            Some(representatives) => representatives.take(&self.groups),
-            // Keys of no type: no chunk has come that would have told it, so there is no row either.
-            None => {
-                let keys = std::iter::repeat_with(|| new_null_array(&ArrowType::Null, rows));
-                of_arrays(keys.take(self.input.keys).collect(), rows, QuerySets::none())
-            }
-        };
-        let first = tuples.computed.len();
-        let results = (0..computed.len()).map(|i| ColumnOrigin::Computed(first + i));
-        tuples.columns = tuples.columns.iter().copied().chain(results).collect();
-        tuples.computed.extend(computed);
-        tuples.sets = owners;
-        tuples
-    }
-}
-
-/// The output rows of `groups`, new ones where the slot meets a group for the first time.
-#[inline]
-fn place(
-    groups: impl Iterator<Item = u32>,
-    places: &mut [u32],
-    output: &mut Vec<u32>,
-    block: &mut Vec<u32>,
-) {
-    block.clear();
-    for group in groups {
-        let place = &mut places[group as usize];
-        if *place == NO_ID {
-            *place = output.len() as u32;
-            output.push(group);
-        }
-        block.push(*place);
-    }
 }

@@ -13,6 +13,7 @@ mod accumulator;
 mod argument;
 mod build;
 mod finish;
+mod output;
 mod result;
 
 pub use build::GroupBuild;
