@@ -197,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_failed_block_can_be_recovered() {
-        let mut block = Block::Open(Box::new(Transaction::new(true, Isolation::ReadCommitted, false)));
+        let mut block =
+            Block::Open(Box::new(Transaction::new(true, Isolation::ReadCommitted, false)));
         block.fail();
         block.fail();
         assert_eq!(block.status(), TransactionStatus::Failed);

@@ -144,7 +144,7 @@ impl Session {
         if is_utility || statement.prepared.version == version {
             return Ok(None);
         }
-        let renewed = self.prepare(&statement.text, &statement.parameters)?;
+        let renewed = self.prepare(&statement.text, &statement.declared)?;
         let same_types = renewed.parameter_types == statement.parameter_types;
         if !same_types || !same_columns(statement, &renewed) {
             let message = "cached plan must not change result type";
@@ -173,7 +173,10 @@ impl Session {
     }
 
     /// Makes a transaction's changes durable and visible. The session is outside a block when this is called.
-    pub(crate) async fn commit_transaction(&mut self, mut transaction: Box<Transaction>) -> Result<()> {
+    pub(crate) async fn commit_transaction(
+        &mut self,
+        mut transaction: Box<Transaction>,
+    ) -> Result<()> {
         let local = transaction.settings_to_restore(true);
         let outcome = match transaction.set.is_empty() {
             true => Ok(()),

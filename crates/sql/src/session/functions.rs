@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem,
-    Visit, VisitMut, Visitor, VisitorMut,
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
+    SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
 use engine::types::{DataType, Error, Result, SequenceId, SqlState, Value};
 use tokio::sync::oneshot;
@@ -19,8 +19,17 @@ use crate::statement::expression::sequence;
 use crate::template::output_name;
 
 const NAMES: &[&str] = &[
-    "nextval", "currval", "lastval", "setval", "set_config", "current_setting", "pg_backend_pid",
-    "current_user", "session_user", "current_role", "user",
+    "nextval",
+    "currval",
+    "lastval",
+    "setval",
+    "set_config",
+    "current_setting",
+    "pg_backend_pid",
+    "current_user",
+    "session_user",
+    "current_role",
+    "user",
 ];
 
 /// The function's name where it is one of ours.

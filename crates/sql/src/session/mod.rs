@@ -23,15 +23,15 @@ use std::sync::Arc;
 use engine::heartbeat::Answer;
 use engine::types::{DataType, Result, Value};
 
-pub use block::{Block, Transaction};
 pub(crate) use block::now;
+pub use block::{Block, Transaction};
 pub use conversation::Session;
-pub use database::{Database, DatabaseOptions};
 pub(crate) use database::Ids;
+pub use database::{Database, DatabaseOptions};
 use prepared::Prepared;
 pub(crate) use settings::is_utc;
-pub(crate) use write::answer_of;
 pub use settings::{SERVER_VERSION, Settings};
+pub(crate) use write::answer_of;
 
 /// A parsed and planned statement, ready to run with parameters; cheap to clone and to keep.
 #[derive(Debug)]

@@ -13,7 +13,8 @@ use engine::plan::{Aggregate, AggregateFunction, JoinKind, PlanNode, SortKey, Te
 use engine::storage::{Snapshot, Store, TableView};
 use engine::transaction::{Evaluation, Overlay, Parameters, WriteSet};
 use engine::types::{
-    Comparison, DataType, IndexSchema, Location, Predicate, Result, Scalar, TableId, Value, ValueRef,
+    Comparison, DataType, IndexSchema, Location, Predicate, Result, Scalar, TableId, Value,
+    ValueRef,
 };
 
 use super::write::answer_of;
@@ -149,7 +150,9 @@ impl Reader<'_> {
         // An index is probed with values of its columns' types; other numbers compare by value.
         for (column, value) in &mut equal {
             match crate::statement::assignment::cast(value.clone(), types[*column]) {
-                Ok(cast) if cast.borrow().compare(value.borrow()) == Ordering::Equal => *value = cast,
+                Ok(cast) if cast.borrow().compare(value.borrow()) == Ordering::Equal => {
+                    *value = cast
+                }
                 _ => return Ok(None),
             }
         }
@@ -304,7 +307,12 @@ impl Reader<'_> {
         Ok(if aggregate.function == AggregateFunction::Count { Value::BigInt(count) } else { best })
     }
 
-    fn cut(&self, rows: RowSet, skip: Option<&Scalar>, fetch: Option<&Scalar>) -> Result<Option<RowSet>> {
+    fn cut(
+        &self,
+        rows: RowSet,
+        skip: Option<&Scalar>,
+        fetch: Option<&Scalar>,
+    ) -> Result<Option<RowSet>> {
         let (Some(skip), Some(fetch)) = (self.count(skip, 0), self.count(fetch, usize::MAX)) else {
             return Ok(None);
         };

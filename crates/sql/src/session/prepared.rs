@@ -8,10 +8,10 @@ use engine::types::{DataType, Error, Result, SqlState, Value};
 use super::functions::{Functions, names_functions};
 use super::{ColumnDescription, Database, Session, Statement};
 use crate::catalog::Catalog;
+use crate::statement::alter_sequence::{self, AlterSequence};
 use crate::statement::complex::ComplexWrite;
 use crate::statement::insert::InsertQuery;
 use crate::statement::write::Write;
-use crate::statement::alter_sequence::{self, AlterSequence};
 use crate::statement::{describe, insert, modify, rewrite};
 use crate::template::{Lifted, Parameters, QueryTemplate, lift, parse};
 
@@ -204,8 +204,12 @@ fn plan_lifted(
         }
         ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types, text),
         ast::Statement::Insert(insert) => insert::plan(database, catalog, lifted, insert, types),
-        ast::Statement::Update(update) => modify::plan_update(database, catalog, lifted, update, types),
-        ast::Statement::Delete(delete) => modify::plan_delete(database, catalog, lifted, delete, types),
+        ast::Statement::Update(update) => {
+            modify::plan_update(database, catalog, lifted, update, types)
+        }
+        ast::Statement::Delete(delete) => {
+            modify::plan_delete(database, catalog, lifted, delete, types)
+        }
         other => unreachable!("{other} is not planned as a template"),
     }
 }
@@ -223,7 +227,9 @@ fn plan_query(
     let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text, text)?;
     let locking = match locks.is_empty() {
         true => None,
-        false => crate::statement::locking::plan(database, catalog, &query, &parameters)?.map(Box::new),
+        false => {
+            crate::statement::locking::plan(database, catalog, &query, &parameters)?.map(Box::new)
+        }
     };
     let columns = Some(template.columns.clone());
     let plan = Plan::Query(Query { template, now: lifted.now, locking });

@@ -283,7 +283,8 @@ fn milliseconds(value: &str) -> Option<u64> {
 
 /// The largest unit that divides it, as SHOW writes it.
 fn duration_text(milliseconds: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
+    const UNITS: [(u64, &str); 4] =
+        [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
     match UNITS.iter().find(|(unit, _)| milliseconds != 0 && milliseconds.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{}{name}", milliseconds / unit),
         None if milliseconds == 0 => "0".to_owned(),
@@ -304,7 +305,8 @@ fn time_zone(value: &str) -> Result<String> {
 
 /// Whether a zone's name means UTC.
 pub fn is_utc(zone: &str) -> bool {
-    let names = ["utc", "gmt", "etc/utc", "etc/gmt", "zulu", "etc/zulu", "uct", "etc/uct", "default"];
+    let names =
+        ["utc", "gmt", "etc/utc", "etc/gmt", "zulu", "etc/zulu", "uct", "etc/uct", "default"];
     names.iter().any(|name| zone.eq_ignore_ascii_case(name))
         || matches!(zone, "0" | "+00" | "+00:00" | "-00" | "Etc/Universal" | "Universal")
 }

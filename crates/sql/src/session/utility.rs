@@ -75,7 +75,11 @@ impl Session {
 
     /// Statements that change definitions. They take effect at once and cannot be rolled back, so a block refuses
     /// them; several in one message run one after another.
-    async fn run_definition(&mut self, statement: &Ast, implicit: ImplicitTransaction) -> Result<String> {
+    async fn run_definition(
+        &mut self,
+        statement: &Ast,
+        implicit: ImplicitTransaction,
+    ) -> Result<String> {
         let tag = definition_tag(statement)?;
         self.refuse_read_only(&tag)?;
         if let Ast::Truncate(truncate) = statement {
@@ -253,4 +257,3 @@ fn definition_tag(statement: &Ast) -> Result<String> {
         }
     })
 }
-

@@ -8,8 +8,7 @@ use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::Snapshot;
 use engine::transaction::{Isolation, Overlay as OwnRow, WriteSet};
 use engine::types::{
-    DataType, Error, Result, RowId, Scalar, SqlState, TableId, Value, ValueRef, Version,
-    array_from_values,
+    DataType, Result, RowId, Scalar, SqlState, TableId, Value, ValueRef, Version, array_from_values,
 };
 use tokio::sync::oneshot;
 
@@ -197,9 +196,12 @@ impl Session {
         returning: &mut Returned,
     ) -> Result<u64> {
         let table = &write.table;
-        let stored = self.database.engine.store().table(table.id).ok_or_else(|| {
-            crate::statement::naming::undefined_table(&table.name)
-        })?;
+        let stored = self
+            .database
+            .engine
+            .store()
+            .table(table.id)
+            .ok_or_else(|| crate::statement::naming::undefined_table(&table.name))?;
         let view = stored.view(version);
         let mut seen: HashSet<RowId> = HashSet::new();
         let mut changes: Vec<(RowId, Box<[Value]>)> = Vec::new();
@@ -300,19 +302,21 @@ impl Returned {
 }
 
 /// An answer of values, column by column.
-pub(crate) fn answer_of(output: Arc<[engine::plan::OutputColumn]>, columns: &[Vec<Value>]) -> Answer {
+pub(crate) fn answer_of(
+    output: Arc<[engine::plan::OutputColumn]>,
+    columns: &[Vec<Value>],
+) -> Answer {
     let arrays = output.iter().zip(columns).map(|(column, values)| {
         array_from_values(column.data_type, values.iter().map(Value::borrow))
     });
-    let fields = output.iter().map(|column| {
-        arrow_schema::Field::new(&*column.name, column.data_type.arrow(), true)
-    });
+    let fields = output
+        .iter()
+        .map(|column| arrow_schema::Field::new(&*column.name, column.data_type.arrow(), true));
     let schema = Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>()));
     let rows = columns.first().map_or(0, Vec::len);
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
-    let batch =
-        arrow_array::RecordBatch::try_new_with_options(schema, arrays.collect(), &options)
-            .expect("arrays have the types of their columns");
+    let batch = arrow_array::RecordBatch::try_new_with_options(schema, arrays.collect(), &options)
+        .expect("arrays have the types of their columns");
     Answer { output, parts: vec![AnswerPart::Alone(batch)] }
 }
 
@@ -324,4 +328,3 @@ fn finish(outcome: WriteOutcome, tag: &'static str, columns: Columns<'_>) -> Out
         _ => Outcome::Command(format!("{tag} {}", outcome.rows)),
     }
 }
-

@@ -28,8 +28,10 @@ pub fn parse(text: &str) -> Result<Option<AlterSequence>> {
     let Ok(tokens) = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize() else {
         return Ok(None);
     };
-    let tokens: Vec<Token> =
-        tokens.into_iter().filter(|t| !matches!(t, Token::Whitespace(_) | Token::SemiColon)).collect();
+    let tokens: Vec<Token> = tokens
+        .into_iter()
+        .filter(|t| !matches!(t, Token::Whitespace(_) | Token::SemiColon))
+        .collect();
     let [_, second, rest @ ..] = tokens.as_slice() else { return Ok(None) };
     if !is_word(second, &["sequence"]) {
         return Ok(None);
@@ -88,6 +90,9 @@ mod tests {
         assert_eq!(restart("ALTER SEQUENCE \"S\" RESTART"), Some(("S".into(), None)));
         assert_eq!(restart("alter sequence s restart -3"), Some(("s".into(), Some(-3))));
         assert_eq!(restart("alter table t add a int"), None);
-        assert_eq!(parse("alter sequence s owned by t.a").expect_err("refused").state.code(), "0A000");
+        assert_eq!(
+            parse("alter sequence s owned by t.a").expect_err("refused").state.code(),
+            "0A000"
+        );
     }
 }

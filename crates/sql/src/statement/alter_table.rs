@@ -14,8 +14,8 @@ use super::drop::dependents;
 use super::naming::{duplicate_relation, fold, in_public, table, undefined_column};
 use super::{data_type, expression, view};
 use crate::catalog::Catalog;
-use std::sync::Arc;
 use crate::session::Session;
+use std::sync::Arc;
 
 /// Runs ALTER TABLE, one operation after the other.
 pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> Result<String> {
@@ -130,11 +130,14 @@ async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema)
     for (id, column) in new.live_columns() {
         if column.not_null && !old.columns.get(id.index()).is_some_and(|c| c.not_null) {
             let name = &column.name;
-            let text = format!("SELECT 1 FROM {} WHERE {} IS NULL LIMIT 1", quote(&old.name), quote(name));
+            let text =
+                format!("SELECT 1 FROM {} WHERE {} IS NULL LIMIT 1", quote(&old.name), quote(name));
             if has_rows(session, &text).await? {
                 let message =
                     format!("column \"{name}\" of relation \"{}\" contains null values", old.name);
-                return Err(Error::new(SqlState::NotNullViolation, message).column(&*old.name, &**name));
+                return Err(
+                    Error::new(SqlState::NotNullViolation, message).column(&*old.name, &**name)
+                );
             }
         }
     }
@@ -146,7 +149,9 @@ async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema)
                 "check constraint \"{}\" of relation \"{}\" is violated by some row",
                 check.name, old.name
             );
-            return Err(Error::new(SqlState::CheckViolation, message).constraint(&*old.name, &*check.name));
+            return Err(
+                Error::new(SqlState::CheckViolation, message).constraint(&*old.name, &*check.name)
+            );
         }
     }
     let catalog = session.database().planner.catalog();
@@ -154,15 +159,16 @@ async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema)
         let parent = catalog.table_by_id(key.parent).map_or(old, |parent| parent);
         let pairs = key.columns.iter().zip(&key.parent_columns).map(|(own, other)| {
             let own = quote(&new.columns[own.index()].name);
-            format!("p.{} = c.{own}", quote(&parent.columns[other.index()].name))
+            format!("parent__.{} = child__.{own}", quote(&parent.columns[other.index()].name))
         });
         let on = pairs.collect::<Vec<_>>().join(" AND ");
-        let own = key.columns.iter().map(|own| {
-            format!("c.{} IS NOT NULL", quote(&new.columns[own.index()].name))
-        });
+        let own = key
+            .columns
+            .iter()
+            .map(|own| format!("child__.{} IS NOT NULL", quote(&new.columns[own.index()].name)));
         let filled = own.collect::<Vec<_>>().join(" AND ");
         let text = format!(
-            "SELECT 1 FROM {} AS c WHERE {filled} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {on}) \
+            "SELECT 1 FROM {} AS child__ WHERE {filled} AND NOT EXISTS (SELECT 1 FROM {} AS parent__ WHERE {on}) \
              LIMIT 1",
             quote(&old.name),
             quote(&parent.name)
@@ -211,7 +217,8 @@ async fn add(
         add_column_constraint(&mut draft, definition, option)?;
     }
     let mut changed = draft.schema;
-    let has_rows = has_rows(session, &format!("SELECT 1 FROM {} LIMIT 1", quote(&table.name))).await?;
+    let has_rows =
+        has_rows(session, &format!("SELECT 1 FROM {} LIMIT 1", quote(&table.name))).await?;
     let column = &mut changed.columns[id.index()];
     match &column.default {
         ColumnDefault::Constant(value) => column.missing = value.clone(),
@@ -227,7 +234,8 @@ async fn add(
         _ => {}
     }
     if column.not_null && column.missing.is_null() && has_rows {
-        let message = format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
+        let message =
+            format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
         return Err(Error::new(SqlState::NotNullViolation, message).column(&*table.name, name));
     }
     let added: Vec<_> = changed.indexes.split_off(table.indexes.len());
@@ -274,9 +282,9 @@ async fn drop_column(
         }));
     }
     details.extend(
-        view::depending_on(&catalog, &table.name)
-            .into_iter()
-            .map(|view| format!("view {view} may depend on column {folded} of table {}", table.name)),
+        view::depending_on(&catalog, &table.name).into_iter().map(|view| {
+            format!("view {view} may depend on column {folded} of table {}", table.name)
+        }),
     );
     if !details.is_empty() {
         if cascade {
@@ -292,9 +300,8 @@ async fn drop_column(
     let mut changed = TableSchema::clone(table);
     let ids = &session.database().ids;
     let draft = Draft { schema: changed.clone(), catalog: &catalog, ids };
-    let mentions = |text: &str| {
-        expression::parse(text).is_ok_and(|expr| draft.mentioned(&expr).contains(&id))
-    };
+    let mentions =
+        |text: &str| expression::parse(text).is_ok_and(|expr| draft.mentioned(&expr).contains(&id));
     changed.checks.retain(|check| !mentions(&check.expression));
     changed.foreign_keys.retain(|key| !key.columns.contains(&id));
     let column = &mut changed.columns[id.index()];
@@ -335,7 +342,8 @@ async fn drop_constraint(
     }
     let carries = |index: &&engine::types::IndexSchema| index.constraint && *index.name == *name;
     let Some(index) = table.indexes.iter().find(carries) else {
-        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
+        let message =
+            format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
         if if_exists {
             let message = format!("{message}, skipping");
             session.notice(Error::new(SqlState::SuccessfulCompletion, message));

@@ -138,7 +138,8 @@ fn integer(value: &Value) -> Result<i64> {
         Value::Real(_) | Value::Double(_) => {
             let rounded = float(value)?.round_ties_even();
             // 2^63 is the first double above all 64-bit integers.
-            let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded);
+            let in_range =
+                (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded);
             in_range.then_some(rounded as i64).ok_or_else(|| out_of_range(DataType::BigInt))
         }
         other => match from_text(other.clone(), DataType::BigInt)? {
@@ -202,7 +203,10 @@ mod tests {
         assert_eq!(cast(Value::Double(2.5), DataType::Integer), Ok(Value::Integer(2)));
         assert_eq!(cast(Value::Numeric(25, 1), DataType::Integer), Ok(Value::Integer(3)));
         let fault = cast(Value::BigInt(70_000), DataType::SmallInt).expect_err("too large");
-        assert_eq!((fault.state.code(), fault.message.as_str()), ("22003", "smallint out of range"));
+        assert_eq!(
+            (fault.state.code(), fault.message.as_str()),
+            ("22003", "smallint out of range")
+        );
         let money = DataType::Numeric { precision: 4, scale: 2 };
         assert_eq!(cast(Value::Integer(12), money), Ok(Value::Numeric(1200, 2)));
         assert!(cast(Value::Integer(123), money).is_err());
@@ -226,10 +230,7 @@ mod tests {
             missing: Value::Null,
         };
         let fault = check(&column, DataType::Integer).expect_err("refused");
-        assert_eq!(
-            fault.message,
-            "column \"d\" is of type date but expression is of type integer"
-        );
+        assert_eq!(fault.message, "column \"d\" is of type date but expression is of type integer");
         assert!(check(&column, DataType::Timestamp).is_ok());
     }
 }

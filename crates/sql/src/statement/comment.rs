@@ -11,7 +11,9 @@ use crate::session::Session;
 pub fn accept(session: &Session, statement: &Statement) -> Option<Result<String>> {
     let tag = match statement {
         Statement::Comment { .. } => "COMMENT",
-        Statement::Vacuum(vacuum) => return Some(on_table(session, vacuum.table_name.as_ref(), "VACUUM")),
+        Statement::Vacuum(vacuum) => {
+            return Some(on_table(session, vacuum.table_name.as_ref(), "VACUUM"));
+        }
         Statement::Analyze(analyze) => {
             return Some(on_table(session, analyze.table_name.as_ref(), "ANALYZE"));
         }

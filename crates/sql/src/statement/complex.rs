@@ -6,7 +6,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{self, Expr, Ident, SelectItem, TableWithJoins, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, Ident, SelectItem, TableWithJoins, VisitMut, VisitorMut,
+};
 use engine::plan::OutputColumn;
 use engine::types::{Check, ColumnId, DataType, Result, TableSchema};
 

@@ -30,15 +30,20 @@ pub fn of_column(option: &ast::ColumnOption, column: &Ident) -> Option<TableCons
     let only = || vec![IndexColumn::from(column.clone())];
     Some(match option {
         ast::ColumnOption::PrimaryKey(key) => {
-            TableConstraint::PrimaryKey(ast::PrimaryKeyConstraint { columns: only(), ..key.clone() })
+            TableConstraint::PrimaryKey(ast::PrimaryKeyConstraint {
+                columns: only(),
+                ..key.clone()
+            })
         }
         ast::ColumnOption::Unique(unique) => {
             TableConstraint::Unique(ast::UniqueConstraint { columns: only(), ..unique.clone() })
         }
-        ast::ColumnOption::ForeignKey(key) => TableConstraint::ForeignKey(ast::ForeignKeyConstraint {
-            columns: vec![column.clone()],
-            ..key.clone()
-        }),
+        ast::ColumnOption::ForeignKey(key) => {
+            TableConstraint::ForeignKey(ast::ForeignKeyConstraint {
+                columns: vec![column.clone()],
+                ..key.clone()
+            })
+        }
         ast::ColumnOption::Check(check) => TableConstraint::Check(check.clone()),
         _ => return None,
     })
@@ -81,7 +86,12 @@ impl Draft<'_> {
         names.iter().map(|name| self.column(name)).collect()
     }
 
-    fn constraint_name(&self, name: Option<&Ident>, columns: &[ColumnId], label: &str) -> Result<Arc<str>> {
+    fn constraint_name(
+        &self,
+        name: Option<&Ident>,
+        columns: &[ColumnId],
+        label: &str,
+    ) -> Result<Arc<str>> {
         if let Some(name) = name {
             let name = fold(name);
             if self.has_constraint(&name) {
@@ -107,7 +117,12 @@ impl Draft<'_> {
             || self.schema.foreign_keys.iter().any(|key| &*key.name == name)
     }
 
-    fn add_key(&mut self, name: Option<&Ident>, columns: &[IndexColumn], primary: bool) -> Result<()> {
+    fn add_key(
+        &mut self,
+        name: Option<&Ident>,
+        columns: &[IndexColumn],
+        primary: bool,
+    ) -> Result<()> {
         if primary && self.schema.primary_key().is_some() {
             let message =
                 format!("multiple primary keys for table \"{}\" are not allowed", self.schema.name);
@@ -138,7 +153,12 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn add_check(&mut self, name: Option<&Ident>, expr: &Expr, column: Option<&Ident>) -> Result<()> {
+    fn add_check(
+        &mut self,
+        name: Option<&Ident>,
+        expr: &Expr,
+        column: Option<&Ident>,
+    ) -> Result<()> {
         let mentioned = self.mentioned(expr);
         let columns = match (column, mentioned.as_slice()) {
             (Some(column), _) => vec![self.column(column)?],
@@ -178,7 +198,10 @@ impl Draft<'_> {
         refuse_deferrable(key.characteristics.as_ref())?;
         if matches!(
             key.match_kind,
-            Some(ast::ConstraintReferenceMatchKind::Full | ast::ConstraintReferenceMatchKind::Partial)
+            Some(
+                ast::ConstraintReferenceMatchKind::Full
+                    | ast::ConstraintReferenceMatchKind::Partial
+            )
         ) {
             return Err(unsupported("MATCH FULL and MATCH PARTIAL"));
         }
@@ -186,8 +209,9 @@ impl Draft<'_> {
             let folded = fold(name);
             let found = self.schema.column(&folded).map(|(id, _)| id);
             found.ok_or_else(|| {
-                let message =
-                    format!("column \"{folded}\" referenced in foreign key constraint does not exist");
+                let message = format!(
+                    "column \"{folded}\" referenced in foreign key constraint does not exist"
+                );
                 Error::new(SqlState::UndefinedColumn, message)
             })
         });
@@ -279,7 +303,9 @@ fn action(action: Option<ReferentialAction>) -> Result<ForeignKeyAction> {
         }
         Some(ReferentialAction::Cascade) => ForeignKeyAction::Cascade,
         Some(ReferentialAction::SetNull) => ForeignKeyAction::SetNull,
-        Some(ReferentialAction::SetDefault) => return Err(unsupported("SET DEFAULT on a foreign key")),
+        Some(ReferentialAction::SetDefault) => {
+            return Err(unsupported("SET DEFAULT on a foreign key"));
+        }
     })
 }
 

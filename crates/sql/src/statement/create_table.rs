@@ -189,9 +189,8 @@ fn own_sequence(
 ) -> Result<()> {
     let table = draft.schema.name.clone();
     let column_name = draft.schema.columns[column.index()].name.clone();
-    let taken = |name: &str| {
-        draft.catalog.has_relation(name) || sequences.iter().any(|s| &*s.name == name)
-    };
+    let taken =
+        |name: &str| draft.catalog.has_relation(name) || sequences.iter().any(|s| &*s.name == name);
     let name = choose(&[&table, &column_name], "seq", taken);
     let id = session.database().ids.sequence(draft.catalog);
     sequences.push(options.build(id, &name, Some((draft.schema.id, column)))?);

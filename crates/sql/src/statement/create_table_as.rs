@@ -57,7 +57,12 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
     let count = rows.len();
     if count > 0 {
         let plan = Arc::new(WritePlan {
-            action: WriteAction::Insert(InsertPlan { table: id, rows, on_conflict: None, checks: Vec::new() }),
+            action: WriteAction::Insert(InsertPlan {
+                table: id,
+                rows,
+                on_conflict: None,
+                checks: Vec::new(),
+            }),
             returning: Vec::new(),
             output: Arc::new([]),
             parameters: Vec::new(),

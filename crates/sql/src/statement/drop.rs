@@ -60,7 +60,8 @@ fn existing(
             let message = format!("\"{name}\" is not {} {kind}", article(kind));
             return Err(Error::new(SqlState::WrongObjectType, message));
         }
-        let state = if kind == "index" { SqlState::UndefinedObject } else { SqlState::UndefinedTable };
+        let state =
+            if kind == "index" { SqlState::UndefinedObject } else { SqlState::UndefinedTable };
         if !statement.if_exists {
             return Err(Error::new(state, format!("{kind} \"{name}\" does not exist")));
         }
@@ -146,9 +147,7 @@ pub fn users_of(catalog: &Catalog, sequence: SequenceId) -> Vec<(TableId, usize)
         let columns = table.columns.iter().enumerate();
         columns.filter(|(_, column)| !column.dropped).map(|(i, column)| (table.id, i, column))
     });
-    let uses = |default: &ColumnDefault| {
-        matches!(default, ColumnDefault::Sequence { id, .. } if *id == sequence)
-    };
+    let uses = |default: &ColumnDefault| matches!(default, ColumnDefault::Sequence { id, .. } if *id == sequence);
     columns.filter(|(.., column)| uses(&column.default)).map(|(table, i, _)| (table, i)).collect()
 }
 

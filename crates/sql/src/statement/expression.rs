@@ -117,12 +117,20 @@ pub fn sequence<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Arc<Sequence
 }
 
 /// Plans a table's CHECK conditions for their faults.
-pub fn validate_checks(planner: &Planner, catalog: &Arc<Catalog>, table: &TableSchema) -> Result<()> {
+pub fn validate_checks(
+    planner: &Planner,
+    catalog: &Arc<Catalog>,
+    table: &TableSchema,
+) -> Result<()> {
     checks(planner, catalog, table).map(|_| ())
 }
 
 /// A table's CHECK conditions, compiled.
-pub fn checks(planner: &Planner, catalog: &Arc<Catalog>, table: &TableSchema) -> Result<Vec<Check>> {
+pub fn checks(
+    planner: &Planner,
+    catalog: &Arc<Catalog>,
+    table: &TableSchema,
+) -> Result<Vec<Check>> {
     let relation = Relation { alias: &table.name, table: table };
     let scope = planner.scope(catalog, &[relation])?;
     let compile = |check: &engine::types::CheckConstraint| {
@@ -172,7 +180,10 @@ impl Clock {
             format: None,
         };
         match name.as_str() {
-            "now" | "current_timestamp" | "transaction_timestamp" | "statement_timestamp"
+            "now"
+            | "current_timestamp"
+            | "transaction_timestamp"
+            | "statement_timestamp"
             | "clock_timestamp" => Some(now),
             "current_date" => Some(cast(ast::DataType::Date)),
             "localtimestamp" => Some(cast(ast::DataType::Timestamp(None, ast::TimezoneInfo::None))),

@@ -247,14 +247,16 @@ impl Planning<'_> {
         if let Some(value) = literal(&expr, column)? {
             return Ok(InsertSource::Scalar(Scalar::Literal(value)));
         }
-        if crate::template::has_subquery(&expr) && !subqueries.take(&mut expr, &mut self.parameters) {
+        if crate::template::has_subquery(&expr) && !subqueries.take(&mut expr, &mut self.parameters)
+        {
             return Err(unsupported("this kind of subquery in VALUES"));
         }
         let scope = self.database.planner.scope(self.catalog, &[])?;
         let target = Some(column.data_type);
-        scope.scalar(&expr, target, &mut self.parameters).map(InsertSource::Scalar).map_err(|error| {
-            mismatch_names_column(error, column)
-        })
+        scope
+            .scalar(&expr, target, &mut self.parameters)
+            .map(InsertSource::Scalar)
+            .map_err(|error| mismatch_names_column(error, column))
     }
 
     fn default(&mut self, column: &ColumnSchema) -> Result<InsertSource> {
@@ -308,8 +310,13 @@ impl Planning<'_> {
         query: &ast::Query,
     ) -> Result<(Prepared, Parameters)> {
         let planner = &self.database.planner;
-        let source =
-            planner.query(self.catalog, query, &mut self.parameters, &query.to_string(), &lifted.text)?;
+        let source = planner.query(
+            self.catalog,
+            query,
+            &mut self.parameters,
+            &query.to_string(),
+            &lifted.text,
+        )?;
         let width = source.output.len();
         check_width(targets.len(), &[], width, self.insert.columns.is_empty())?;
         let mut sources = Vec::with_capacity(self.table.columns.len());
@@ -355,7 +362,8 @@ fn check_source(
         && query.body.as_select().is_some_and(|select| {
             let item = select.projection.get(from);
             item.is_some_and(|item| match item {
-                ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. } => {
+                ast::SelectItem::UnnamedExpr(expr)
+                | ast::SelectItem::ExprWithAlias { expr, .. } => {
                     matches!(expr, Expr::Value(_))
                 }
                 _ => false,

@@ -25,8 +25,7 @@ fn cut(name: &mut String, limit: usize) {
 
 /// Schema, if named, and name.
 pub fn split(name: &ObjectName) -> Result<(Option<String>, String)> {
-    let parts: Option<Vec<String>> =
-        name.0.iter().map(|part| part.as_ident().map(fold)).collect();
+    let parts: Option<Vec<String>> = name.0.iter().map(|part| part.as_ident().map(fold)).collect();
     match parts.unwrap_or_default().as_slice() {
         [name] => Ok((None, name.clone())),
         // A database in front can only be ours.

@@ -22,7 +22,8 @@ pub fn prepare(
         let message = format!("prepared statement \"{name}\" already exists");
         return Err(Error::new(SqlState::DuplicatePreparedStatement, message));
     }
-    let types = types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
+    let types =
+        types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
     let prepared = session.prepare(&statement.to_string(), &types)?;
     session.keep_statement(name, prepared);
     Ok("PREPARE".to_owned())
@@ -70,9 +71,8 @@ pub async fn execute(
     let planner = session.database().planner.clone();
     let catalog = planner.catalog();
     let pairs = arguments.iter().zip(&statement.parameter_types);
-    let values = pairs.map(|(expr, data_type)| {
-        planner.scope(&catalog, &[])?.constant(expr, Some(*data_type))
-    });
+    let values = pairs
+        .map(|(expr, data_type)| planner.scope(&catalog, &[])?.constant(expr, Some(*data_type)));
     let values = values.collect::<Result<Vec<Value>>>()?;
     session.execute_nested(&statement, values, implicit).await
 }

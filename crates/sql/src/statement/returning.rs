@@ -7,9 +7,9 @@ use engine::plan::OutputColumn;
 use engine::types::{Result, Scalar, TableSchema};
 
 use super::constraint::unsupported;
+use super::describe::describe_column;
 use super::naming::fold;
 use super::write::{output_column, scalar_type};
-use super::describe::describe_column;
 use crate::compile::Scope;
 use crate::session::ColumnDescription;
 use crate::template::{Parameters, output_name};
@@ -77,7 +77,9 @@ pub fn compile(
     let parameter_types = parameters.types();
     let typed = items.iter().zip(&scalars);
     let output: Arc<[OutputColumn]> = typed
-        .map(|(item, scalar)| output_column(&item.name, scalar_type(scalar, &types, &parameter_types)))
+        .map(|(item, scalar)| {
+            output_column(&item.name, scalar_type(scalar, &types, &parameter_types))
+        })
         .collect();
     let described = output.iter().zip(&scalars).map(|(column, scalar)| {
         let origin = match scalar {

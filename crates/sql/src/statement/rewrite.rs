@@ -64,7 +64,8 @@ fn maintenance(tokens: &[Token]) -> Option<Vec<Token>> {
         rest = after;
     }
     // A column list says which statistics; several tables are maintained like one.
-    let end = rest.iter().position(|t| matches!(t, Token::LParen | Token::Comma | Token::SemiColon));
+    let end =
+        rest.iter().position(|t| matches!(t, Token::LParen | Token::Comma | Token::SemiColon));
     let table = &rest[..end.unwrap_or(rest.len())];
     let mut changed = vec![tokens[0].clone()];
     changed.extend_from_slice(table);
@@ -78,7 +79,9 @@ fn sequence_options(tokens: &[Token]) -> Option<Vec<Token>> {
     while at < tokens.len() {
         let in_sequence = at > 0
             && (is_word(&tokens[1], &["sequence"])
-                || (tokens[at - 1] == Token::LParen && at > 1 && is_word(&tokens[at - 2], &["identity"])));
+                || (tokens[at - 1] == Token::LParen
+                    && at > 1
+                    && is_word(&tokens[at - 2], &["identity"])));
         let mut options = if in_sequence { options_at(&tokens[at..]) } else { Vec::new() };
         if options.is_empty() {
             changed.push(tokens[at].clone());

@@ -3,7 +3,9 @@
 //! A role is the entry `role/<name>` of the engine's key-value catalog; its value is the password's verifier, empty
 //! for none. The server reads it when a client connects.
 
-use datafusion::sql::sqlparser::ast::{AlterRoleOperation, CreateRole, Expr, Ident, Password, RoleOption, Value};
+use datafusion::sql::sqlparser::ast::{
+    AlterRoleOperation, CreateRole, Expr, Ident, Password, RoleOption, Value,
+};
 use engine::types::{Definition, Error, Result, SqlState};
 
 use super::constraint::unsupported;

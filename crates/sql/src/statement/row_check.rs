@@ -29,8 +29,8 @@ pub fn check<'a>(
             })
             .collect();
         let verdicts = check.expression.evaluate(&columns, &[], count)?;
-        let refused = (0..count)
-            .find(|row| matches!(array_cell(&verdicts, *row), ValueRef::Boolean(false)));
+        let refused =
+            (0..count).find(|row| matches!(array_cell(&verdicts, *row), ValueRef::Boolean(false)));
         if let Some(row) = refused.and_then(|position| rows.clone().nth(position)) {
             let message = format!(
                 "new row for relation \"{}\" violates check constraint \"{}\"",

@@ -124,7 +124,10 @@ pub struct CreateSequence<'a> {
 }
 
 /// Runs CREATE SEQUENCE.
-pub async fn create_sequence(session: &mut Session, statement: CreateSequence<'_>) -> Result<String> {
+pub async fn create_sequence(
+    session: &mut Session,
+    statement: CreateSequence<'_>,
+) -> Result<String> {
     let name = in_public(statement.name)?;
     let values = match statement.data_type {
         Some(named) => data_type(named)?,
@@ -154,9 +157,8 @@ pub async fn create_sequence(session: &mut Session, statement: CreateSequence<'_
 fn owner(catalog: &Catalog, name: &ast::ObjectName) -> Result<Option<(TableId, ColumnId)>> {
     let (table, column) = split(name)?;
     let Some(table) = table else { return Ok(None) };
-    let schema = catalog
-        .table(None, &table)
-        .ok_or_else(|| super::naming::undefined_table(&table))?;
+    let schema =
+        catalog.table(None, &table).ok_or_else(|| super::naming::undefined_table(&table))?;
     let (id, _) = schema.column(&column).ok_or_else(|| undefined_column(&table, &column))?;
     Ok(Some((schema.id, id)))
 }

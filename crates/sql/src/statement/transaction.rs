@@ -108,7 +108,8 @@ pub fn set_isolation(session: &mut Session, name: &str) -> Result<()> {
         "repeatable read" => TransactionIsolationLevel::RepeatableRead,
         "serializable" => TransactionIsolationLevel::Serializable,
         _ => {
-            let message = format!("invalid value for parameter \"transaction_isolation\": \"{name}\"");
+            let message =
+                format!("invalid value for parameter \"transaction_isolation\": \"{name}\"");
             return Err(Error::new(SqlState::InvalidParameterValue, message));
         }
     };

@@ -64,6 +64,9 @@ fn arrow(error: &ArrowError) -> Error {
         }
         ArrowError::CastError(message) | ArrowError::ParseError(message) => cast(message),
         ArrowError::ExternalError(inner) => external(inner.as_ref()),
+        ArrowError::InvalidArgumentError(message) if message.contains("too large to store") => {
+            Error::new(SqlState::NumericOutOfRange, "numeric field overflow")
+        }
         ArrowError::ComputeError(message) | ArrowError::InvalidArgumentError(message) => {
             execution(message)
         }
@@ -153,6 +156,9 @@ fn quoted(message: &str) -> &str {
 
 fn plan(message: &str) -> Error {
     let line = first_line(message);
+    if line.starts_with("Correlated scalar subquery") {
+        return Error::new(SqlState::FeatureNotSupported, line);
+    }
     if line.starts_with("Invalid function '") {
         let message = format!("function {}() does not exist", quoted(&line));
         return Error::new(SqlState::UndefinedFunction, message)

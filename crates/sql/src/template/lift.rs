@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, Statement, TimezoneInfo,
-    UnaryOperator, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, Statement, TableFactor,
+    TimezoneInfo, UnaryOperator, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -189,6 +189,16 @@ impl Visitor for Survey {
         }
         if let Some(distinct) = &select.distinct {
             self.keep(distinct);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        // Table functions (`generate_series(1, 10)`) want constants.
+        match factor {
+            TableFactor::Table { args: Some(args), .. } => self.keep(args),
+            TableFactor::Function { args, .. } => self.keep(args),
+            _ => {}
         }
         ControlFlow::Continue(())
     }

@@ -6,9 +6,7 @@ use engine::heartbeat::{EngineOptions, Sharing};
 use engine::types::{DataType, Error, Result, Value, ValueRef};
 use futures::StreamExt;
 use sql::text::{pad, write_value};
-use sql::{
-    Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows, Session,
-};
+use sql::{Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows, Session};
 
 /// A database that keeps nothing.
 pub fn database() -> Arc<Database> {
@@ -45,8 +43,7 @@ async fn statements(session: &mut Session, text: &str) -> Result<Given> {
     let alone = parts.len() == 1;
     let mut last = Given { rows: Vec::new(), tag: String::new() };
     for part in parts {
-        let implicit =
-            if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Joined };
+        let implicit = if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Joined };
         let statement = session.prepare(&part, &[])?;
         let outcome = session.execute(&statement, Vec::new(), implicit).await?;
         last = given(outcome).await?;

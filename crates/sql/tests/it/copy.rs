@@ -60,8 +60,12 @@ async fn a_bad_line_leaves_nothing_behind_and_says_where() {
 async fn constraints_hold_for_all_rows_or_none() {
     let database = database();
     let mut session = database.session("shareddb");
-    query(&mut session, "CREATE TABLE t (a int PRIMARY KEY, b int CHECK (b > 0))").await.expect("created");
-    for (data, state) in [(&b"1\t1\n1\t2\n"[..], "23505"), (b"1\t-1\n", "23514"), (b"\\N\t1\n", "23502")] {
+    query(&mut session, "CREATE TABLE t (a int PRIMARY KEY, b int CHECK (b > 0))")
+        .await
+        .expect("created");
+    for (data, state) in
+        [(&b"1\t1\n1\t2\n"[..], "23505"), (b"1\t-1\n", "23514"), (b"\\N\t1\n", "23502")]
+    {
         let mut copy = copy_in(&mut session, "COPY t FROM STDIN").await;
         let fault = match copy.data(&mut session, data).await {
             Ok(()) => copy.done(&mut session).await.map(|_| ()),

@@ -12,7 +12,8 @@ struct Connection {
 }
 
 async fn connect(address: &str) -> Result<Connection, Fault> {
-    let fault = |error: tokio_postgres::Error| Fault { state: String::new(), text: error.to_string() };
+    let fault =
+        |error: tokio_postgres::Error| Fault { state: String::new(), text: error.to_string() };
     let (client, connection) = tokio_postgres::connect(address, NoTls).await.map_err(fault)?;
     tokio::spawn(connection);
     Ok(Connection { client })

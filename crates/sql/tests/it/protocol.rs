@@ -12,10 +12,11 @@ async fn parameters_are_inferred_and_literals_share_one_template() {
     query(&mut session, "CREATE TABLE t (a int PRIMARY KEY, b text)").await.expect("created");
     let insert = session.prepare("INSERT INTO t VALUES ($1, $2)", &[]).expect("plans");
     assert_eq!(insert.parameters, [23, 25]);
-    let given = execute(&mut session, "INSERT INTO t VALUES ($1, $2)", vec![
-        Value::Integer(1),
-        Value::Text("one".into()),
-    ]);
+    let given = execute(
+        &mut session,
+        "INSERT INTO t VALUES ($1, $2)",
+        vec![Value::Integer(1), Value::Text("one".into())],
+    );
     assert_eq!(given.await.expect("inserts").tag, "INSERT 0 1");
     for (a, b) in [("1", "one"), ("2", "NULL")] {
         let text = format!("SELECT max(b) FROM t WHERE a = {a}");

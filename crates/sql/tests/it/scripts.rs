@@ -41,7 +41,8 @@ pub fn shown_rows(rows: Vec<Vec<Option<String>>>) -> DBOutput<DefaultColumnType>
 fn is_query(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     let returns = text.to_ascii_lowercase().contains(" returning ");
-    matches!(word.as_str(), "select" | "values" | "with" | "show" | "explain" | "execute") || returns
+    matches!(word.as_str(), "select" | "values" | "with" | "show" | "explain" | "execute")
+        || returns
 }
 
 /// The number at the end of a tag.
@@ -55,10 +56,9 @@ impl AsyncDB for Connection {
     type ColumnType = DefaultColumnType;
 
     async fn run(&mut self, text: &str) -> Result<DBOutput<DefaultColumnType>, Fault> {
-        let given = query(&mut self.session, text).await.map_err(|error| Fault {
-            state: error.state.code().to_owned(),
-            text: shown(&error),
-        })?;
+        let given = query(&mut self.session, text)
+            .await
+            .map_err(|error| Fault { state: error.state.code().to_owned(), text: shown(&error) })?;
         if given.rows.is_empty() && !is_query(text) {
             return Ok(DBOutput::StatementComplete(tag_rows(&given.tag)));
         }

@@ -33,7 +33,8 @@ pub fn start(
             ColumnDefault::Sequence { id, .. } => InsertSource::NextValue(*id),
             ColumnDefault::Expression(text) if !column.dropped => {
                 let text = expression::at_time(text, session.started())?;
-                let value = planner.scope(&catalog, &[])?.constant(&text, Some(column.data_type))?;
+                let value =
+                    planner.scope(&catalog, &[])?.constant(&text, Some(column.data_type))?;
                 InsertSource::Scalar(Scalar::Literal(value))
             }
             _ => InsertSource::Scalar(Scalar::Literal(Value::Null)),

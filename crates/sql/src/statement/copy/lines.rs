@@ -62,9 +62,18 @@ fn invalid_bytes(bytes: &str) -> Error {
 }
 
 /// Reads one line from `input`; gives what it was and how many bytes it took. `last`: no more bytes will come.
-pub fn read(format: &Format, input: &[u8], last: bool, fields: &mut Fields) -> Result<(Line, usize)> {
+pub fn read(
+    format: &Format,
+    input: &[u8],
+    last: bool,
+    fields: &mut Fields,
+) -> Result<(Line, usize)> {
     fields.clear();
-    if format.csv { read_csv(format, input, last, fields) } else { read_text(format, input, last, fields) }
+    if format.csv {
+        read_csv(format, input, last, fields)
+    } else {
+        read_text(format, input, last, fields)
+    }
 }
 
 fn read_text(
@@ -187,7 +196,10 @@ fn read_csv(
                 Some(after) if after == input.len() && !last => return Ok((Line::Incomplete, 0)),
                 Some(after) => at = after,
                 None if last => {
-                    return Err(Error::new(SqlState::BadCopyFormat, "unterminated CSV quoted field"));
+                    return Err(Error::new(
+                        SqlState::BadCopyFormat,
+                        "unterminated CSV quoted field",
+                    ));
                 }
                 None => return Ok((Line::Incomplete, 0)),
             }
@@ -213,7 +225,13 @@ fn read_csv(
     }
 }
 
-fn finish_csv(format: &Format, line: &[u8], fields: &mut Fields, start: usize, was_quoted: bool) -> Line {
+fn finish_csv(
+    format: &Format,
+    line: &[u8],
+    fields: &mut Fields,
+    start: usize,
+    was_quoted: bool,
+) -> Line {
     if line == b"\\." {
         return Line::End;
     }

@@ -108,9 +108,10 @@ impl Given {
         }
         let byte = |c: Option<char>, default: u8, what: &str| match c {
             None => Ok(default),
-            Some(c) => u8::try_from(c).ok().filter(u8::is_ascii).ok_or_else(|| {
-                unsupported(&format!("COPY with a {what} of more than one byte"))
-            }),
+            Some(c) => u8::try_from(c)
+                .ok()
+                .filter(u8::is_ascii)
+                .ok_or_else(|| unsupported(&format!("COPY with a {what} of more than one byte"))),
         };
         let delimiter = byte(self.delimiter, if self.csv { b',' } else { b'\t' }, "delimiter")?;
         let quote = byte(self.quote, b'"', "quote")?;
@@ -120,7 +121,9 @@ impl Given {
         if self.csv && delimiter == quote {
             return Err(invalid("COPY delimiter and quote must be different"));
         }
-        if !self.csv && (delimiter == b'\\' || delimiter.is_ascii_alphanumeric() || delimiter == b'.') {
+        if !self.csv
+            && (delimiter == b'\\' || delimiter.is_ascii_alphanumeric() || delimiter == b'.')
+        {
             let message = format!("COPY delimiter cannot be \"{}\"", delimiter as char);
             return Err(invalid(message));
         }

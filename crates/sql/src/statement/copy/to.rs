@@ -120,7 +120,8 @@ fn encode_text(field: &[u8], format: &Format, out: &mut Vec<u8>) {
 }
 
 fn encode_csv(field: &[u8], format: &Format, alone: bool, out: &mut Vec<u8>) {
-    let special = |b: &u8| *b == format.delimiter || *b == format.quote || matches!(b, b'\n' | b'\r');
+    let special =
+        |b: &u8| *b == format.delimiter || *b == format.quote || matches!(b, b'\n' | b'\r');
     // Unquoted, these would read back as NULL, or as the end of the data.
     let must = field == format.null.as_slice() || (alone && field == b"\\.");
     if !must && !field.iter().any(special) {
