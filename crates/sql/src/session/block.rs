@@ -92,7 +92,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// ROLLBACK TO SAVEPOINT: undoes what came after it, and keeps it. Gives settings to restore, newest first.
+    /// ROLLBACK TO SAVEPOINT: undoes what came after it, and keeps it. Gives settings to restore,
+    /// newest first.
     pub fn roll_back_to(&mut self, name: &str) -> Result<Vec<Before>> {
         let position = self.position(name)?;
         self.savepoints.truncate(position + 1);

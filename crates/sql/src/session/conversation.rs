@@ -72,7 +72,8 @@ impl Session {
         !matches!(self.block, Block::Idle)
     }
 
-    /// Set it to end the running statement with 57014; the session clears it when a statement starts.
+    /// Set it to end the running statement with 57014; the session clears it when a statement
+    /// starts.
     pub fn cancelled(&self) -> Arc<AtomicBool> {
         self.cancelled.clone()
     }

@@ -16,8 +16,8 @@ pub(super) fn shut_down() -> Error {
 }
 
 impl Session {
-    /// Runs a statement: 25P02 in a failed block unless it ends the block; 0A000 "cached plan must not change
-    /// result type" when DDL changed the columns since `prepare`.
+    /// Runs a statement: 25P02 in a failed block unless it ends the block; 0A000 "cached plan must
+    /// not change result type" when DDL changed the columns since `prepare`.
     pub async fn execute(
         &mut self,
         statement: &Arc<Statement>,
@@ -134,7 +134,8 @@ impl Session {
         self.block.any().map_or_else(now, |transaction| transaction.started)
     }
 
-    /// Plans a statement again when the catalog has changed under it. Its answer must look the same.
+    /// Plans a statement again when the catalog has changed under it. Its answer must look the
+    /// same.
     fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
         let is_utility = matches!(
             statement.prepared.plan,
@@ -153,8 +154,8 @@ impl Session {
         Ok(Some(renewed))
     }
 
-    /// Sync, or the end of a simple Query: commits the implicit transaction, if any; after an error rolls it
-    /// back.
+    /// Sync, or the end of a simple Query: commits the implicit transaction, if any; after an error
+    /// rolls it back.
     pub async fn end_implicit(&mut self, failed: bool) -> Result<()> {
         if self.block.is_explicit() {
             if failed {
@@ -172,7 +173,8 @@ impl Session {
         }
     }
 
-    /// Makes a transaction's changes durable and visible. The session is outside a block when this is called.
+    /// Makes a transaction's changes durable and visible. The session is outside a block when this
+    /// is called.
     pub(crate) async fn commit_transaction(
         &mut self,
         mut transaction: Box<Transaction>,

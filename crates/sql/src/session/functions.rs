@@ -1,7 +1,8 @@
 //! Functions that ask the session: `nextval`, `current_setting`, `pg_backend_pid` and their like.
 //!
-//! A query that names one is planned when it runs: each call becomes its value in the AST first. So a call is
-//! evaluated once per query, which for a query over a table is refused for those that must run per row.
+//! A query that names one is planned when it runs: each call becomes its value in the AST first. So
+//! a call is evaluated once per query, which for a query over a table is refused for those that
+//! must run per row.
 
 use std::ops::ControlFlow;
 

@@ -1,7 +1,7 @@
 //! One client's conversation: settings, prepared statements, the transaction block it is in.
 //!
-//! The server decodes messages and calls a [`Session`]; a session never sees the wire. Absent here: planning
-//! (`template`), what single statements mean (`statement`), finding rows (the engine).
+//! The server decodes messages and calls a [`Session`]; a session never sees the wire. Absent here:
+//! planning (`template`), what single statements mean (`statement`), finding rows (the engine).
 
 mod block;
 mod conversation;
@@ -96,19 +96,22 @@ pub enum Outcome {
     Command(String),
     /// COPY FROM STDIN: the server feeds it and finishes it.
     CopyIn(Box<dyn CopyIn>),
-    /// COPY TO STDOUT: data rows to be sent as they come, then the tag; the number is that of columns.
+    /// COPY TO STDOUT: data rows to be sent as they come, then the tag; the number is that of
+    /// columns.
     CopyOut(Rows, usize),
     /// An empty statement.
     Empty,
 }
 
-/// The answer, piece by piece: the server asks for the next piece when the client has taken the last.
+/// The answer, piece by piece: the server asks for the next piece when the client has taken the
+/// last.
 pub struct Rows {
     /// Its columns.
     pub columns: Arc<[ColumnDescription]>,
     /// Pieces; `Err` ends the stream.
     pub pieces: std::pin::Pin<Box<dyn futures::Stream<Item = Result<Answer>> + Send>>,
-    /// The tag's first word(s); the number of rows sent follows it where `counted` (`SELECT`, `INSERT 0`).
+    /// The tag's first word(s); the number of rows sent follows it where `counted` (`SELECT`,
+    /// `INSERT 0`).
     pub tag: &'static str,
     /// Whether the number of rows follows the tag.
     pub counted: bool,

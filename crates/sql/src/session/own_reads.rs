@@ -1,9 +1,10 @@
 //! Reading what the transaction has just written, row by row.
 //!
-//! A block that reads rows of a table that it has changed cannot ride the shared batch: nobody else may see its
-//! changes. Most such reads are look-ups by key (the bookstore's cart and stock, `pgbench`'s balance), so their plans
-//! are interpreted here over index probes and the write set, in microseconds. What would scan a table, or has an
-//! operator that this small interpreter lacks, goes the long way (`None`).
+//! A block that reads rows of a table that it has changed cannot ride the shared batch: nobody else
+//! may see its changes. Most such reads are look-ups by key (the bookstore's cart and stock,
+//! `pgbench`'s balance), so their plans are interpreted here over index probes and the write set,
+//! in microseconds. What would scan a table, or has an operator that this small interpreter lacks,
+//! goes the long way (`None`).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -89,7 +90,8 @@ impl Reader<'_> {
         Evaluation { row, types, parameters: self.parameters }
     }
 
-    /// The rows of a table that meet the predicates and have these values in these columns, found through an index.
+    /// The rows of a table that meet the predicates and have these values in these columns, found
+    /// through an index.
     fn scan(
         &self,
         table: TableId,
@@ -129,7 +131,8 @@ impl Reader<'_> {
         Ok(Some(RowSet { types, values: kept }))
     }
 
-    /// Columns with a known value; `None` where one can equal nothing that an index finds by its type.
+    /// Columns with a known value; `None` where one can equal nothing that an index finds by its
+    /// type.
     fn equalities(
         &self,
         predicates: &[Predicate],
@@ -194,7 +197,8 @@ impl Reader<'_> {
         Ok(Some(RowSet { types: types.to_vec(), values }))
     }
 
-    /// Joins by probing the other side's index once per row. Either side may be the one with the index.
+    /// Joins by probing the other side's index once per row. Either side may be the one with the
+    /// index.
     fn join(
         &self,
         left: &PlanNode,
@@ -262,7 +266,8 @@ impl Reader<'_> {
         Ok(Some(RowSet { types, values }))
     }
 
-    /// COUNT, MIN and MAX over all rows; sums and means have more rules than are worth repeating here.
+    /// COUNT, MIN and MAX over all rows; sums and means have more rules than are worth repeating
+    /// here.
     fn aggregate(&self, input: &PlanNode, aggregates: &[Aggregate]) -> Result<Option<RowSet>> {
         let simple = |aggregate: &Aggregate| {
             let known = matches!(

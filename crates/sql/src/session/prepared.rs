@@ -10,6 +10,7 @@ use super::{ColumnDescription, Database, Session, Statement};
 use crate::catalog::Catalog;
 use crate::statement::alter_sequence::{self, AlterSequence};
 use crate::statement::complex::ComplexWrite;
+use crate::statement::constraint::unsupported;
 use crate::statement::insert::InsertQuery;
 use crate::statement::write::Write;
 use crate::statement::{describe, insert, modify, rewrite};
@@ -65,16 +66,14 @@ pub struct Query {
 impl Plan {
     /// Whether a failed block accepts it.
     pub fn ends_block(&self) -> bool {
-        matches!(
-            self,
-            Plan::Utility(statement)
-                if matches!(**statement, ast::Statement::Commit { .. } | ast::Statement::Rollback { .. })
-        )
+        use ast::Statement::{Commit, Rollback};
+        matches!(self, Plan::Utility(s) if matches!(**s, Commit { .. } | Rollback { .. }))
     }
 }
 
 impl Session {
-    /// Plans one statement (42601 for several). `types` are PostgreSQL type ids from Parse, 0 for unknown.
+    /// Plans one statement (42601 for several). `types` are PostgreSQL type ids from Parse, 0 for
+    /// unknown.
     pub fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
         let database = self.database().clone();
         let catalog = database.planner.catalog();
@@ -132,7 +131,10 @@ impl Session {
                     return self.plan_session_query(query, catalog).map(|p| (p, Vec::new()));
                 }
             }
-            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {}
+            ast::Statement::Query(_)
+            | ast::Statement::Insert(_)
+            | ast::Statement::Update(_)
+            | ast::Statement::Delete(_) => {}
             _ => {
                 let columns = describe::columns(self, &statement)?;
                 let plan = Plan::Utility(Box::new(statement));
@@ -199,8 +201,8 @@ fn plan_lifted(
 ) -> Result<(Prepared, Parameters)> {
     match lifted.statement.clone() {
         ast::Statement::Query(query) if is_write(&query) => {
-            let message = "WITH before INSERT, UPDATE or DELETE is not supported";
-            Err(Error::new(SqlState::FeatureNotSupported, message))
+            let insert = insert_of(*query)?;
+            insert::plan(database, catalog, lifted, insert, types)
         }
         ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types, text),
         ast::Statement::Insert(insert) => insert::plan(database, catalog, lifted, insert, types),
@@ -211,6 +213,20 @@ fn plan_lifted(
             modify::plan_delete(database, catalog, lifted, delete, types)
         }
         other => unreachable!("{other} is not planned as a template"),
+    }
+}
+
+/// WITH ... INSERT: the clause belongs to the query whose rows are inserted.
+fn insert_of(query: ast::Query) -> Result<ast::Insert> {
+    match (*query.body, query.with) {
+        (SetExpr::Insert(ast::Statement::Insert(mut insert)), with) => {
+            match &mut insert.source {
+                Some(source) if source.with.is_none() => source.with = with,
+                _ => return Err(unsupported("this use of WITH before INSERT")),
+            }
+            Ok(insert)
+        }
+        _ => Err(unsupported("WITH before UPDATE or DELETE")),
     }
 }
 

@@ -33,7 +33,8 @@ impl Session {
         Ok(Outcome::Rows(Rows { columns, pieces, tag: "SELECT", counted: true }))
     }
 
-    /// A query over the session: its functions become their values, then it is planned for this once.
+    /// A query over the session: its functions become their values, then it is planned for this
+    /// once.
     pub(super) async fn run_session_query(
         &mut self,
         query: &datafusion::sql::sqlparser::ast::Query,
@@ -94,7 +95,8 @@ impl Session {
         }
     }
 
-    /// What the transaction's statements see: with REPEATABLE READ what the first one saw, else the newest.
+    /// What the transaction's statements see: with REPEATABLE READ what the first one saw, else the
+    /// newest.
     fn transaction_snapshot(&mut self) -> Option<Snapshot> {
         let store = self.database.engine.store();
         let Some(transaction) = self.block.open() else { return None };
@@ -107,8 +109,8 @@ impl Session {
         }
     }
 
-    /// The snapshot of a statement that reads or changes these tables in a block; pending changes that it would
-    /// see are settled first.
+    /// The snapshot of a statement that reads or changes these tables in a block; pending changes
+    /// that it would see are settled first.
     pub(super) async fn statement_snapshot(&mut self, touched: &[TableId]) -> Snapshot {
         for table in touched {
             self.expose(*table).await;
@@ -135,8 +137,9 @@ impl Session {
         Reading { store, snapshot, overlay, cancelled: self.cancelled.clone() }
     }
 
-    /// A query over tables that the transaction has changed: row by row where its plan is simple enough, since a
-    /// block that reads what it just wrote must not pay for planning; else alone, under the changes.
+    /// A query over tables that the transaction has changed: row by row where its plan is simple
+    /// enough, since a block that reads what it just wrote must not pay for planning; else alone,
+    /// under the changes.
     async fn read_own(
         &mut self,
         template: &Arc<QueryTemplate>,
@@ -188,7 +191,8 @@ impl Session {
             for part in &ids.parts {
                 for (column, table) in locking.tables.iter().enumerate() {
                     for row in 0..part.rows() {
-                        // Rows of the own transaction have ids below zero: nobody else can change them.
+                        // Rows of the own transaction have ids below zero: nobody else can change
+                        // them.
                         if let engine::types::ValueRef::BigInt(id @ 0..) = part.cell(row, column) {
                             transaction.set.expect(*table, RowId(id as u64), version);
                         }

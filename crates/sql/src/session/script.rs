@@ -9,9 +9,9 @@ use crate::statement::{alter_sequence, rewrite};
 use crate::template::{characters, parse};
 
 impl Session {
-    /// Splits a simple Query's text and plans what can be planned now. Later statements may need the effects
-    /// of earlier ones: those are planned when their turn comes. 42601 with a position before anything runs if
-    /// any of it does not parse.
+    /// Splits a simple Query's text and plans what can be planned now. Later statements may need
+    /// the effects of earlier ones: those are planned when their turn comes. 42601 with a position
+    /// before anything runs if any of it does not parse.
     pub fn parse_script(&mut self, text: &str) -> Result<Vec<Arc<str>>> {
         let parts = split(text);
         // A lone statement is parsed when it is prepared, with the same positions.

@@ -141,7 +141,8 @@ impl Settings {
         all
     }
 
-    /// Changes a setting; `None` is its default. Gives back what it was, for ROLLBACK and SET LOCAL.
+    /// Changes a setting; `None` is its default. Gives back what it was, for ROLLBACK and SET
+    /// LOCAL.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Before> {
         let Some(definition) = find(name) else { return self.set_custom(name, value) };
         let value = match value {
@@ -292,8 +293,9 @@ fn duration_text(milliseconds: u64) -> String {
     }
 }
 
-/// All times are UTC here. Zones that mean the same are taken as they are; drivers announce their own zone when they
-/// connect and read the offset from every value, so other names are taken too, without effect.
+/// All times are UTC here. Zones that mean the same are taken as they are; drivers announce their
+/// own zone when they connect and read the offset from every value, so other names are taken too,
+/// without effect.
 fn time_zone(value: &str) -> Result<String> {
     let plausible = !value.is_empty()
         && value.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-:".contains(c));

@@ -73,8 +73,8 @@ impl Session {
         }))
     }
 
-    /// Statements that change definitions. They take effect at once and cannot be rolled back, so a block refuses
-    /// them; several in one message run one after another.
+    /// Statements that change definitions. They take effect at once and cannot be rolled back, so a
+    /// block refuses them; several in one message run one after another.
     async fn run_definition(
         &mut self,
         statement: &Ast,

@@ -168,8 +168,8 @@ async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema)
             .map(|own| format!("child__.{} IS NOT NULL", quote(&new.columns[own.index()].name)));
         let filled = own.collect::<Vec<_>>().join(" AND ");
         let text = format!(
-            "SELECT 1 FROM {} AS child__ WHERE {filled} AND NOT EXISTS (SELECT 1 FROM {} AS parent__ WHERE {on}) \
-             LIMIT 1",
+            "SELECT 1 FROM {} AS child__ WHERE {filled} AND NOT EXISTS \
+             (SELECT 1 FROM {} AS parent__ WHERE {on}) LIMIT 1",
             quote(&old.name),
             quote(&parent.name)
         );

@@ -1,4 +1,5 @@
-//! Values into columns: PostgreSQL's assignment casts, for rows that the query-at-a-time path computed.
+//! Values into columns: PostgreSQL's assignment casts, for rows that the query-at-a-time path
+//! computed.
 
 use engine::types::{ColumnSchema, DataType, Error, Result, SqlState, Value};
 

@@ -6,8 +6,8 @@ use engine::types::Result;
 use super::naming::in_public;
 use crate::session::Session;
 
-/// The tag of a statement that needs no work: rows are reclaimed, statistics kept and tables never locked anyway.
-/// `None` for any other statement.
+/// The tag of a statement that needs no work: rows are reclaimed, statistics kept and tables never
+/// locked anyway. `None` for any other statement.
 pub fn accept(session: &Session, statement: &Statement) -> Option<Result<String>> {
     let tag = match statement {
         Statement::Comment { .. } => "COMMENT",

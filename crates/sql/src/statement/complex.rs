@@ -1,7 +1,8 @@
 //! UPDATE and DELETE whose rows a query finds: FROM, USING, subqueries that look at the row.
 //!
-//! The statement becomes a query over hidden row ids, run on one snapshot and the transaction's own changes; what it
-//! finds goes into a write set. Outside a block a conflict is evaluated again on a fresh snapshot.
+//! The statement becomes a query over hidden row ids, run on one snapshot and the transaction's own
+//! changes; what it finds goes into a write set. Outside a block a conflict is evaluated again on a
+//! fresh snapshot.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

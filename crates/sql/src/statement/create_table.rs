@@ -135,7 +135,8 @@ fn name_constraint(constraint: &mut ast::TableConstraint, name: Option<&ast::Ide
     }
 }
 
-/// Adds a column without its constraints; the sequence of a serial or identity column goes to `sequences`.
+/// Adds a column without its constraints; the sequence of a serial or identity column goes to
+/// `sequences`.
 pub fn add_column(
     session: &Session,
     draft: &mut Draft<'_>,

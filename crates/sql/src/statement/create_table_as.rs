@@ -10,7 +10,8 @@ use super::create_table::plain_column;
 use super::naming::{fold, in_public};
 use crate::session::Session;
 
-/// Creates the table from the query's columns and fills it. Where filling fails, the table goes again.
+/// Creates the table from the query's columns and fills it. Where filling fails, the table goes
+/// again.
 pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> Result<String> {
     let Some(query) = &statement.query else { unreachable!("the caller looked") };
     let name = in_public(&statement.name)?;

@@ -147,7 +147,10 @@ pub fn users_of(catalog: &Catalog, sequence: SequenceId) -> Vec<(TableId, usize)
         let columns = table.columns.iter().enumerate();
         columns.filter(|(_, column)| !column.dropped).map(|(i, column)| (table.id, i, column))
     });
-    let uses = |default: &ColumnDefault| matches!(default, ColumnDefault::Sequence { id, .. } if *id == sequence);
+    let uses = |default: &ColumnDefault| match default {
+        ColumnDefault::Sequence { id, .. } => *id == sequence,
+        _ => false,
+    };
     columns.filter(|(.., column)| uses(&column.default)).map(|(table, i, _)| (table, i)).collect()
 }
 

@@ -141,7 +141,8 @@ pub fn checks(
     table.checks.iter().map(compile).collect()
 }
 
-/// The default of a column as a scalar; `clock` is the number of the parameter that carries `now()`.
+/// The default of a column as a scalar; `clock` is the number of the parameter that carries
+/// `now()`.
 pub fn default_scalar(
     planner: &Planner,
     catalog: &Arc<Catalog>,

@@ -1,7 +1,7 @@
 //! SELECT ... FOR UPDATE and FOR SHARE in a block.
 //!
-//! Nothing is locked: the rows are remembered, and COMMIT fails with 40001 where one has changed since. Outside a block
-//! there is nobody to protect them for.
+//! Nothing is locked: the rows are remembered, and COMMIT fails with 40001 where one has changed
+//! since. Outside a block there is nobody to protect them for.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! One file per kind of statement.
 //!
-//! In comes a parsed statement and the session that runs it; out come definitions, write plans, write sets and
-//! tags. `session` dispatches here. Absent here: planning of queries (`template`), running plans (the engine), the
-//! wire (`server`).
+//! In comes a parsed statement and the session that runs it; out come definitions, write plans,
+//! write sets and tags. `session` dispatches here. Absent here: planning of queries (`template`),
+//! running plans (the engine), the wire (`server`).
 
 pub mod alter_sequence;
 pub mod alter_table;

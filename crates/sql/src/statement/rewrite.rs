@@ -1,7 +1,8 @@
 //! PostgreSQL's spellings that the parser does not know, in words that it does.
 //!
-//! Works on tokens, so that nothing inside a string or a comment is touched: COPY's switches `on` and `off`,
-//! VACUUM's and ANALYZE's options, and the options of sequences, which PostgreSQL takes in any order.
+//! Works on tokens, so that nothing inside a string or a comment is touched: COPY's switches `on`
+//! and `off`, VACUUM's and ANALYZE's options, and the options of sequences, which PostgreSQL takes
+//! in any order.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
@@ -50,7 +51,8 @@ fn switches(tokens: &[Token]) -> Option<Vec<Token>> {
     (changed != tokens).then_some(changed)
 }
 
-/// `vacuum (full, analyze) t` and `vacuum verbose analyze t` are `vacuum t`: all that matters is the table.
+/// `vacuum (full, analyze) t` and `vacuum verbose analyze t` are `vacuum t`: all that matters is
+/// the table.
 fn maintenance(tokens: &[Token]) -> Option<Vec<Token>> {
     let words = ["full", "freeze", "verbose", "analyze", "analyse"];
     let mut rest = &tokens[1..];
@@ -95,7 +97,8 @@ fn sequence_options(tokens: &[Token]) -> Option<Vec<Token>> {
     (changed != tokens).then_some(changed)
 }
 
-/// The options that follow each other here: the place of each in the parser's order, and its tokens.
+/// The options that follow each other here: the place of each in the parser's order, and its
+/// tokens.
 fn options_at(tokens: &[Token]) -> Vec<(usize, &[Token])> {
     let mut found = Vec::new();
     let mut rest = tokens;

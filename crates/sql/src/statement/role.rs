@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP ROLE: who may connect.
 //!
-//! A role is the entry `role/<name>` of the engine's key-value catalog; its value is the password's verifier, empty
-//! for none. The server reads it when a client connects.
+//! A role is the entry `role/<name>` of the engine's key-value catalog; its value is the password's
+//! verifier, empty for none. The server reads it when a client connects.
 
 use datafusion::sql::sqlparser::ast::{
     AlterRoleOperation, CreateRole, Expr, Ident, Password, RoleOption, Value,

@@ -8,7 +8,8 @@ use super::naming::table;
 use crate::catalog::Catalog;
 use crate::session::Session;
 
-/// Runs TRUNCATE. In a block the rows are deleted with the transaction, so that ROLLBACK brings them back.
+/// Runs TRUNCATE. In a block the rows are deleted with the transaction, so that ROLLBACK brings
+/// them back.
 pub async fn truncate(session: &mut Session, statement: &Truncate) -> Result<String> {
     let database = session.database().clone();
     let catalog = database.planner.catalog();

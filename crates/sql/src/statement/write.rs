@@ -74,8 +74,8 @@ impl<'a> Subqueries<'a> {
         Subqueries { database, catalog, found: Vec::new() }
     }
 
-    /// Replaces each scalar subquery by a parameter. `false` where one depends on the row around it, or where
-    /// there is another kind of subquery: then the statement goes the long way.
+    /// Replaces each scalar subquery by a parameter. `false` where one depends on the row around
+    /// it, or where there is another kind of subquery: then the statement goes the long way.
     pub fn take(&mut self, expr: &mut Expr, parameters: &mut Parameters) -> bool {
         let mut taker = Taker { subqueries: self, parameters };
         expr.visit(&mut taker).is_continue()

@@ -1,12 +1,14 @@
-//! Dates and timestamps as text: ISO 8601 as PostgreSQL writes it, and the common variants it reads.
+//! Dates and timestamps as text: ISO 8601 as PostgreSQL writes it, and the common variants it
+//! reads.
 
 use engine::types::{Error, Result, SqlState};
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
-/// Days since 1970-01-01 of a day in the proleptic Gregorian calendar (H. Hinnant, "chrono-Compatible
-/// Low-Level Date Algorithms"): years start in March, so that the leap day is their last.
+/// Days since 1970-01-01 of a day in the proleptic Gregorian calendar (H. Hinnant,
+/// "chrono-Compatible Low-Level Date Algorithms"): years start in March, so that the leap day is
+/// their last.
 pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
     let year = i64::from(year) - i64::from(month <= 2);
     let era = year.div_euclid(400);
@@ -47,8 +49,8 @@ pub fn parse_date(text: &str) -> Result<i32> {
     Ok(moment.days)
 }
 
-/// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (UTC without one), else it is
-/// ignored.
+/// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (UTC without one), else
+/// it is ignored.
 pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
     if let Some(micros) = special(text) {
         return Ok(micros);
@@ -201,7 +203,8 @@ fn split_zone(text: &str) -> (&str, &str) {
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// Microseconds since midnight, and whether each field is in its range. `24:00` is the next midnight.
+/// Microseconds since midnight, and whether each field is in its range. `24:00` is the next
+/// midnight.
 fn clock_micros(clock: &str) -> Option<(i64, bool)> {
     if clock.is_empty() {
         return Some((0, true));

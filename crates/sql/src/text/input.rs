@@ -50,7 +50,8 @@ fn parse_boolean(text: &str) -> Result<bool> {
     Err(invalid(text, "boolean"))
 }
 
-/// Digits with an optional sign and surrounding blanks. The fast path of COPY: no allocation, one pass.
+/// Digits with an optional sign and surrounding blanks. The fast path of COPY: no allocation, one
+/// pass.
 fn parse_integer<T: TryFrom<i64>>(text: &str, type_name: &str) -> Result<T> {
     let digits = text.trim_matches(|c: char| c.is_ascii_whitespace());
     match digits.parse::<i64>() {
@@ -70,8 +71,8 @@ fn out_of_range(text: &str, type_name: &str) -> Error {
     Error::new(SqlState::NumericOutOfRange, message)
 }
 
-/// The text as a string type keeps it: excess blanks cut, anything else too long refused (22001); `char(n)` loses
-/// its padding, since trailing blanks carry no meaning there.
+/// The text as a string type keeps it: excess blanks cut, anything else too long refused (22001);
+/// `char(n)` loses its padding, since trailing blanks carry no meaning there.
 pub fn fit_string(text: &str, data_type: DataType) -> Result<&str> {
     match data_type {
         DataType::Varchar(limit) => fit_length(text, limit, data_type),

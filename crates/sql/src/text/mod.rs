@@ -1,8 +1,9 @@
 //! Values as text: what a type's input and output functions do in PostgreSQL.
 //!
-//! Text comes in from COPY, from literals and from text-format parameters; values go out, or the fault that
-//! PostgreSQL's input function raises. The other way round for COPY TO and casts to text. Called by `statement`,
-//! `session` and the server. Absent here: casts between two types that are not text (`statement::assignment`).
+//! Text comes in from COPY, from literals and from text-format parameters; values go out, or the
+//! fault that PostgreSQL's input function raises. The other way round for COPY TO and casts to
+//! text. Called by `statement`, `session` and the server. Absent here: casts between two types that
+//! are not text (`statement::assignment`).
 
 mod bytea;
 mod datetime;

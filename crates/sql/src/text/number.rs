@@ -33,7 +33,8 @@ fn float_out_of_range(text: &str, type_name: &str) -> Error {
     Error::new(SqlState::NumericOutOfRange, message)
 }
 
-/// The unscaled digits of a decimal with `scale` digits after the point, rounded half away from zero.
+/// The unscaled digits of a decimal with `scale` digits after the point, rounded half away from
+/// zero.
 pub fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<i128> {
     let (digits, digits_scale) = parse_decimal(text)?;
     rescale(digits, digits_scale, scale)
@@ -41,7 +42,8 @@ pub fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<i128> {
         .ok_or_else(|| overflow(precision, scale))
 }
 
-/// A decimal with another scale, rounded half away from zero; 22003 where it does not fit the precision.
+/// A decimal with another scale, rounded half away from zero; 22003 where it does not fit the
+/// precision.
 pub fn rescale_numeric(value: i128, from: u8, precision: u8, scale: u8) -> Result<i128> {
     rescale(value, i32::from(from), scale)
         .filter(|value| fits(*value, precision))
@@ -75,7 +77,8 @@ fn parse_decimal(text: &str) -> Result<(i128, i32)> {
                         value = next;
                         scale += i32::from(seen_point);
                     }
-                    // Digits beyond 38 after the point do not count; before it the number is too large.
+                    // Digits beyond 38 after the point do not count; before it the number is too
+                    // large.
                     None if seen_point => full = true,
                     None => return Err(overflow(38, 0)),
                 }

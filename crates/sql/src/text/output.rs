@@ -5,8 +5,8 @@ use engine::types::{DataType, ValueRef};
 use super::bytea::write_bytea;
 use super::datetime::{write_date, write_timestamp};
 
-/// Appends what the type's output function makes of the value; NULL appends nothing, its spelling is the caller's
-/// business, and so is the padding of `char(n)` (see [`pad`]).
+/// Appends what the type's output function makes of the value; NULL appends nothing, its spelling
+/// is the caller's business, and so is the padding of `char(n)` (see [`pad`]).
 pub fn write_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Null => {}
@@ -69,8 +69,9 @@ fn write_numeric(value: i128, scale: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits.as_bytes()[whole..]);
 }
 
-/// The shortest digits that read back as the same number, in plain notation for exponents from -4 to below
-/// `plain_digits`, else as `1.5e+20`: PostgreSQL's rule for `extra_float_digits` of at least 1.
+/// The shortest digits that read back as the same number, in plain notation for exponents from -4
+/// to below `plain_digits`, else as `1.5e+20`: PostgreSQL's rule for `extra_float_digits` of at
+/// least 1.
 fn write_float(value: f64, shortest: &str, plain_digits: i32, out: &mut Vec<u8>) {
     if value.is_nan() {
         return out.extend_from_slice(b"NaN");

@@ -1,4 +1,5 @@
-//! The SQL surface through sessions in this process: one binary, for linking DataFusion costs minutes.
+//! The SQL surface through sessions in this process: one binary, for linking DataFusion costs
+//! minutes.
 
 mod connection;
 mod copy;

@@ -16,7 +16,8 @@ use crate::text::parse_value;
 /// Rows that go into the write set at once.
 const CHUNK_ROWS: usize = 4096;
 
-/// Starts a COPY. Outside a block it is a transaction of its own, so that all its rows come or none.
+/// Starts a COPY. Outside a block it is a transaction of its own, so that all its rows come or
+/// none.
 pub fn start(
     session: &mut Session,
     table: Arc<TableSchema>,

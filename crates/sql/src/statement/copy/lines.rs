@@ -61,7 +61,8 @@ fn invalid_bytes(bytes: &str) -> Error {
     Error::new(SqlState::InvalidByteSequence, message)
 }
 
-/// Reads one line from `input`; gives what it was and how many bytes it took. `last`: no more bytes will come.
+/// Reads one line from `input`; gives what it was and how many bytes it took. `last`: no more bytes
+/// will come.
 pub fn read(
     format: &Format,
     input: &[u8],
@@ -105,7 +106,8 @@ fn read_text(
     Ok((Line::Row, next))
 }
 
-/// The length of the first line, and where the next starts. A backslash before a newline keeps it in the line.
+/// The length of the first line, and where the next starts. A backslash before a newline keeps it
+/// in the line.
 fn text_line(input: &[u8], last: bool) -> Option<(usize, usize)> {
     let mut at = 0;
     while let Some(found) = input[at..].iter().position(|b| matches!(b, b'\n' | b'\\')) {

@@ -1,7 +1,7 @@
 //! COPY: rows in bulk, as text or CSV.
 //!
-//! In come the client's bytes or a query's rows; out go rows in the transaction's write set, or lines for the
-//! client. All or nothing: a fault in any line leaves no row behind.
+//! In come the client's bytes or a query's rows; out go rows in the transaction's write set, or
+//! lines for the client. All or nothing: a fault in any line leaves no row behind.
 
 mod from;
 mod lines;
