@@ -7,6 +7,7 @@ pub mod alone;
 pub mod catalog;
 pub mod compile;
 mod dialect;
+pub mod explain;
 pub mod session;
 pub mod statement;
 pub mod template;

@@ -9,6 +9,8 @@ mod overlay;
 mod run;
 mod scan;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use exact::to_exact;
 pub use overlay::Overlay;

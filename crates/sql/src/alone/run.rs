@@ -143,7 +143,7 @@ fn bind_scan(
     {
         stored(relation, reading)?
     } else if let Some(system) = source.downcast_ref::<SystemRelation>() {
-        let rows = system.table.rows()?;
+        let rows = system.rows()?;
         provider_as_source(Arc::new(MemTable::try_new(rows.schema(), vec![vec![rows]])?))
     } else {
         return Ok(Transformed::no(LogicalPlan::TableScan(scan)));

@@ -15,6 +15,8 @@ use datafusion::logical_expr::{
 use datafusion::sql::planner::SqlToRel;
 use engine::types::{Error, SqlState};
 
+use crate::template::Planning;
+
 use super::{Catalog, HIDDEN_SCHEMA, TableRelation, ViewDefinition, ViewRelation, system};
 
 /// Views inside views at most.
@@ -23,14 +25,27 @@ const VIEW_DEPTH: usize = 16;
 /// Names of one catalog and DataFusion's functions.
 pub struct Names<'a> {
     catalog: &'a Arc<Catalog>,
+    planning: &'a Planning,
     state: &'a SessionState,
     depth: usize,
 }
 
 impl<'a> Names<'a> {
     /// The names of `catalog`.
-    pub fn new(catalog: &'a Arc<Catalog>, state: &'a SessionState) -> Names<'a> {
-        Names { catalog, state, depth: 0 }
+    pub fn new(catalog: &'a Arc<Catalog>, planning: &'a Planning) -> Names<'a> {
+        Names { catalog, planning, state: planning.state(), depth: 0 }
+    }
+
+    /// A system table: ours, or one that is the same in every PostgreSQL database.
+    fn system(&self, schema: &str, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
+        let own = system::relation(self.catalog, schema, name);
+        let (None, "pg_catalog", Some(provider)) = (&own, schema, self.planning.pg_catalog())
+        else {
+            return Ok(own);
+        };
+        // These tables lie in memory: the future is ready at once.
+        let found = futures::executor::block_on(provider.table(name))?;
+        Ok(found.map(provider_as_source))
     }
 
     fn view(&self, view: &ViewDefinition) -> Result<Arc<dyn TableSource>> {
@@ -75,15 +90,14 @@ fn unknown(name: &str) -> DataFusionError {
 impl ContextProvider for Names<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         let table = name.table();
-        let system = |schema: &str| system::relation(self.catalog, schema, table);
         let found = match name.schema() {
             None => match self.public(table, false)? {
                 Some(found) => Some(found),
-                None => system("pg_catalog"),
+                None => self.system("pg_catalog", table)?,
             },
             Some("public") => self.public(table, false)?,
             Some(HIDDEN_SCHEMA) => self.public(table, true)?,
-            Some(schema) => system(schema),
+            Some(schema) => self.system(schema, table)?,
         };
         found.ok_or_else(|| unknown(&name.to_string()))
     }

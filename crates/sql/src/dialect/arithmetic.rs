@@ -175,6 +175,7 @@ impl ExprPlanner for ArithmeticPlanner {
         let Some(operation) = Operation::from_sql(&expr.op) else {
             return Ok(PlannerResult::Original(expr));
         };
+        let expr = days(operation, expr, schema);
         let types = (expr.left.get_type(schema), expr.right.get_type(schema));
         let (Ok(left), Ok(right)) = types else { return Ok(PlannerResult::Original(expr)) };
         if left == DataType::Date32 && matches!(right, DataType::Interval(_)) {
@@ -191,6 +192,22 @@ impl ExprPlanner for ArithmeticPlanner {
         let call = ScalarFunction::new_udf(function, arguments);
         Ok(PlannerResult::Planned(Expr::ScalarFunction(call)))
     }
+}
+
+/// A parameter of unknown type beside a date: `date + $1` adds days, `date - $1` is the days since another date.
+fn days(operation: Operation, expr: RawBinaryExpr, schema: &DFSchema) -> RawBinaryExpr {
+    let unknown = matches!(&expr.right, Expr::Placeholder(placeholder) if placeholder.field.is_none());
+    let dated = matches!(expr.left.get_type(schema), Ok(DataType::Date32));
+    let target = match operation {
+        Operation::Add => DataType::Int32,
+        Operation::Subtract => DataType::Date32,
+        _ => return expr,
+    };
+    if !unknown || !dated {
+        return expr;
+    }
+    let right = Expr::Cast(Cast::new(Box::new(expr.right), target));
+    RawBinaryExpr { right, ..expr }
 }
 
 /// `date + interval` is a timestamp.

@@ -7,34 +7,48 @@
 mod aggregates;
 mod arithmetic;
 mod casts;
+mod catalog_functions;
 mod functions;
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use datafusion::catalog::SchemaProvider;
 use datafusion::common::config::ConfigOptions;
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
-use datafusion::prelude::SessionConfig;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
+use datafusion_pg_catalog::setup_pg_catalog;
+
+use crate::catalog::Catalog;
 
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 
-/// DataFusion's state with PostgreSQL's rules.
-pub fn session_state() -> SessionState {
-    let mut state = SessionStateBuilder::new()
+/// The name under which DataFusion files its own tables.
+const CATALOG: &str = "datafusion";
+
+/// DataFusion's state with PostgreSQL's rules, and the part of `pg_catalog` that is the same in every database.
+pub fn session_state(
+    current: &Arc<ArcSwap<Catalog>>,
+) -> (SessionState, Option<Arc<dyn SchemaProvider>>) {
+    let state = SessionStateBuilder::new()
         .with_config(SessionConfig::from(options()))
         .with_default_features()
         .build();
+    let context = SessionContext::new_with_state(state);
+    let set_up = setup_pg_catalog(&context, CATALOG, EmptyContextProvider);
+    let pg_catalog = context.catalog(CATALOG).and_then(|catalog| catalog.schema("pg_catalog"));
+    let mut state = context.state();
     let registered = "a fresh registry takes functions";
-    for function in arithmetic::functions() {
-        state.register_udf(function).expect(registered);
-    }
-    for function in functions::functions() {
+    let own = arithmetic::functions().into_iter().chain(functions::functions());
+    for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }
     for function in aggregates::functions() {
         state.register_udaf(function).expect(registered);
     }
     state.register_expr_planner(Arc::new(arithmetic::ArithmeticPlanner)).expect(registered);
-    state
+    (state, set_up.ok().and(pg_catalog))
 }
 
 fn options() -> ConfigOptions {

@@ -51,14 +51,33 @@ pub struct Scratch {
 pub fn scan(text: &str, scratch: &mut Scratch) -> bool {
     scratch.key.clear();
     scratch.literals.clear();
-    let mut lexer = Lexer { bytes: text.as_bytes(), at: 0, scratch };
+    let mut lexer = Lexer { bytes: text.as_bytes(), at: 0, blank: false, scratch };
     lexer.run()
 }
 
 struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// White space was met since the last token.
+    blank: bool,
     scratch: &'a mut Scratch,
+}
+
+/// What may stand beside what without a blank.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Word,
+    Operator,
+    Separator,
+}
+
+fn class(byte: u8) -> Class {
+    match byte {
+        b'(' | b')' | b',' | b';' | b'[' | b']' => Class::Separator,
+        b'\'' | b'"' | b'#' | b'.' => Class::Word,
+        _ if is_word(byte) => Class::Word,
+        _ => Class::Operator,
+    }
 }
 
 fn is_word(byte: u8) -> bool {
@@ -93,8 +112,13 @@ impl Lexer<'_> {
 
     fn token(&mut self) -> bool {
         let byte = self.bytes[self.at];
+        let white = matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c);
+        let comment = matches!((byte, self.peek(1)), (b'-', b'-') | (b'/', b'*'));
+        if !white && !comment {
+            self.separate(byte);
+        }
         match byte {
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0c => self.blank(),
+            _ if white => self.blank(),
             b'-' if self.peek(1) == b'-' => self.line_comment(),
             b'/' if self.peek(1) == b'*' => return self.block_comment(),
             b'\'' => return self.string(),
@@ -112,10 +136,20 @@ impl Lexer<'_> {
     }
 
     fn blank(&mut self) {
-        if !matches!(self.scratch.key.last(), None | Some(b' ')) {
+        self.blank = true;
+        self.at += 1;
+    }
+
+    /// Between two tokens a blank stays only where they would run together without it.
+    fn separate(&mut self, next: u8) {
+        let before = self.scratch.key.last().copied();
+        if std::mem::take(&mut self.blank)
+            && let Some(before) = before
+            && class(before) == class(next)
+            && class(next) != Class::Separator
+        {
             self.scratch.key.push(b' ');
         }
-        self.at += 1;
     }
 
     fn line_comment(&mut self) {
@@ -296,21 +330,21 @@ mod tests {
     #[test]
     fn strings_lose_quotes_and_quoted_names_keep_case() {
         let (text, literals) = key("select \"Na\"\"me\" from t where a = 'it''s' and b like '%x%'");
-        assert_eq!(text, "select \"Na\"\"me\" from t where a = ' and b like '");
+        assert_eq!(text, "select \"Na\"\"me\" from t where a=' and b like '");
         assert_eq!(literals, ["it's", "%x%"]);
     }
 
     #[test]
     fn other_literals_stay_in_the_key() {
         let (text, literals) = key("select E'a\\'b', $$x'y$$, $tag$ z $tag$, t1.c2, $3");
-        assert_eq!(text, "select eE'a\\'b', $$x'y$$, $tag$ z $tag$, t1.c2, $3".replace("eE", "e"));
+        assert_eq!(text, "select e'a\\'b',$$x'y$$,$tag$ z $tag$,t1.c2,$3");
         assert!(literals.is_empty());
     }
 
     #[test]
     fn numbers_of_every_spelling() {
         let (text, literals) = key("select 1, 1.5, .5, 1e3, 1.5e-3, 2.");
-        assert_eq!(text, "select #, #, #, #, #, #");
+        assert_eq!(text, "select #,#,#,#,#,#");
         assert_eq!(literals, ["1", "1.5", ".5", "1e3", "1.5e-3", "2."]);
     }
 

@@ -7,6 +7,7 @@
 mod cache;
 mod fault;
 mod infer;
+mod introspection;
 pub mod lex;
 mod lift;
 mod names;

@@ -41,11 +41,13 @@ impl std::fmt::Debug for Planner {
 impl Planner {
     /// A planner over what the engine holds.
     pub fn new(engine: Arc<Engine>) -> Planner {
-        let catalog = Catalog::read(&engine, 1);
+        let catalog = Arc::new(Catalog::read(&engine, 1));
+        let planning = Planning::default();
+        planning.set_current(catalog.clone());
         Planner {
             engine,
-            planning: Arc::new(Planning::default()),
-            catalog: ArcSwap::from_pointee(catalog),
+            planning: Arc::new(planning),
+            catalog: ArcSwap::new(catalog),
             version: AtomicU64::new(1),
             shapes: Mutex::default(),
         }
@@ -72,6 +74,7 @@ impl Planner {
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         let catalog = Arc::new(Catalog::read(&self.engine, version));
         self.catalog.store(catalog.clone());
+        self.planning.set_current(catalog.clone());
         shapes.retain(|_, template| template.strong_count() > 0);
         catalog
     }

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use datafusion::catalog::SchemaProvider;
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -24,6 +26,9 @@ const ROUNDS: usize = 6;
 #[derive(Debug)]
 pub struct Planning {
     state: SessionState,
+    /// The part of `pg_catalog` that is the same in every database.
+    pg_catalog: Option<Arc<dyn SchemaProvider>>,
+    current: Arc<ArcSwap<Catalog>>,
 }
 
 /// What DataFusion's planner is told.
@@ -33,7 +38,9 @@ pub fn parser_options() -> ParserOptions {
 
 impl Default for Planning {
     fn default() -> Self {
-        Planning { state: crate::dialect::session_state() }
+        let current = Arc::new(ArcSwap::default());
+        let (state, pg_catalog) = crate::dialect::session_state(&current);
+        Planning { state, pg_catalog, current }
     }
 }
 
@@ -41,6 +48,16 @@ impl Planning {
     /// DataFusion's state.
     pub fn state(&self) -> &SessionState {
         &self.state
+    }
+
+    /// The part of `pg_catalog` that is the same in every database.
+    pub fn pg_catalog(&self) -> Option<&Arc<dyn SchemaProvider>> {
+        self.pg_catalog.as_ref()
+    }
+
+    /// The catalog that functions like `pg_get_constraintdef` look into.
+    pub fn set_current(&self, catalog: Arc<Catalog>) {
+        self.current.store(catalog);
     }
 
     /// Plans a query; learns the types of its parameters on the way. Not analyzed yet.
@@ -51,7 +68,7 @@ impl Planning {
         parameters: &mut Parameters,
     ) -> Result<LogicalPlan> {
         let mut once = |parameters: &Parameters| {
-            let names = Names::new(catalog, &self.state);
+            let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
             let mut context = context(parameters);
             let statement = Statement::Query(Box::new(query.clone()));
@@ -71,7 +88,7 @@ impl Planning {
         parameters: &mut Parameters,
     ) -> Result<Expr> {
         let mut once = |parameters: &Parameters| {
-            let names = Names::new(catalog, &self.state);
+            let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
             planner.sql_to_expr(expr.clone(), schema, &mut context(parameters))
         };

@@ -1,6 +1,20 @@
 //! Tables about the system itself: `pg_catalog`, `information_schema`, `shareddb`.
+//!
+//! A catalog comes in, relations whose rows are made when a query asks for them go out. What depends on user tables is
+//! ours; what is the same in every PostgreSQL database comes from `datafusion-pg-catalog`.
 
-use std::any::Any;
+mod constraint;
+mod definition;
+mod information_schema;
+mod pg_attribute;
+mod pg_class;
+mod pg_constraint;
+mod pg_index;
+mod pg_namespace;
+mod pg_sequence;
+mod rows;
+mod shared;
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -9,29 +23,80 @@ use datafusion::common::Result;
 use datafusion::logical_expr::TableSource;
 
 use super::Catalog;
+use rows::Rows;
 
-/// A table whose rows are made when a query asks for them.
-pub trait SystemTable: std::fmt::Debug + Send + Sync + Any {
-    /// Its columns.
-    fn schema(&self) -> SchemaRef;
-    /// Its rows now.
-    fn rows(&self) -> Result<RecordBatch>;
-}
+pub use constraint::{Constraint, constraints};
+pub use definition::{column_default, constraint_definition, index_definition, view_definition};
 
 /// A system table as DataFusion's planner sees it.
 #[derive(Debug)]
 pub struct SystemRelation {
-    /// The table.
-    pub table: Arc<dyn SystemTable>,
+    catalog: Arc<Catalog>,
+    schema: SchemaRef,
+    make: Make,
+}
+
+/// How rows are made.
+#[derive(Clone, Copy, Debug)]
+enum Make {
+    Catalog(fn(&Catalog) -> Rows),
+    Engine(&'static engine::system::SystemTable),
+}
+
+impl SystemRelation {
+    /// Its rows now.
+    pub fn rows(&self) -> Result<RecordBatch> {
+        match self.make {
+            Make::Catalog(make) => make(&self.catalog).batch(),
+            Make::Engine(table) => shared::batch(table, &self.catalog),
+        }
+    }
 }
 
 impl TableSource for SystemRelation {
     fn schema(&self) -> SchemaRef {
-        self.table.schema()
+        self.schema.clone()
     }
 }
 
 /// The system table of that name.
-pub fn relation(_: &Arc<Catalog>, _: &str, _: &str) -> Option<Arc<dyn TableSource>> {
-    None
+pub fn relation(
+    catalog: &Arc<Catalog>,
+    schema: &str,
+    name: &str,
+) -> Option<Arc<dyn TableSource>> {
+    let (make, arrow) = match schema {
+        "shareddb" => {
+            let table = engine::system::TABLES.iter().find(|table| table.name == name)?;
+            (Make::Engine(table), shared::schema(table))
+        }
+        _ => {
+            let make = table(schema, name)?;
+            // The columns of a table over nothing are those over everything.
+            (Make::Catalog(make), make(&Catalog::default()).schema())
+        }
+    };
+    Some(Arc::new(SystemRelation { catalog: catalog.clone(), schema: arrow, make }))
+}
+
+fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
+    Some(match (schema, name) {
+        ("pg_catalog", "pg_class") => pg_class::rows,
+        ("pg_catalog", "pg_attribute") => pg_attribute::rows,
+        ("pg_catalog", "pg_attrdef") => pg_attribute::defaults,
+        ("pg_catalog", "pg_index") => pg_index::rows,
+        ("pg_catalog", "pg_indexes") => pg_index::indexes,
+        ("pg_catalog", "pg_constraint") => pg_constraint::rows,
+        ("pg_catalog", "pg_namespace") => pg_namespace::rows,
+        ("pg_catalog", "pg_tables") => pg_class::tables,
+        ("pg_catalog", "pg_views") => pg_class::views,
+        ("pg_catalog", "pg_sequence") => pg_sequence::rows,
+        ("pg_catalog", "pg_sequences") => pg_sequence::sequences,
+        ("information_schema", "tables") => information_schema::tables,
+        ("information_schema", "columns") => information_schema::columns,
+        ("information_schema", "schemata") => information_schema::schemata,
+        ("information_schema", "table_constraints") => information_schema::table_constraints,
+        ("information_schema", "key_column_usage") => information_schema::key_column_usage,
+        _ => return None,
+    })
 }

@@ -1,0 +1,88 @@
+//! `pg_constraint`: keys, references and checks.
+
+use engine::types::{ColumnId, ForeignKeyAction};
+
+use super::super::{Catalog, column_number, index_oid, table_oid};
+use super::constraint::{Rule, constraints};
+use super::pg_namespace::PUBLIC;
+use super::rows::{Cell, Kind, Rows, oid, text};
+
+const COLUMNS: &[(&str, Kind)] = &[
+    ("oid", Kind::Int),
+    ("conname", Kind::Text),
+    ("connamespace", Kind::Int),
+    ("contype", Kind::Text),
+    ("condeferrable", Kind::Bool),
+    ("condeferred", Kind::Bool),
+    ("convalidated", Kind::Bool),
+    ("conrelid", Kind::Int),
+    ("contypid", Kind::Int),
+    ("conindid", Kind::Int),
+    ("conparentid", Kind::Int),
+    ("confrelid", Kind::Int),
+    ("confupdtype", Kind::Text),
+    ("confdeltype", Kind::Text),
+    ("confmatchtype", Kind::Text),
+    ("conislocal", Kind::Bool),
+    ("coninhcount", Kind::Int),
+    ("connoinherit", Kind::Bool),
+    ("conkey", Kind::Smalls),
+    ("confkey", Kind::Smalls),
+    ("conbin", Kind::Text),
+];
+
+fn action(action: ForeignKeyAction) -> Cell {
+    text(match action {
+        ForeignKeyAction::NoAction => "a",
+        ForeignKeyAction::Cascade => "c",
+        ForeignKeyAction::SetNull => "n",
+    })
+}
+
+fn numbers(columns: &[ColumnId]) -> Cell {
+    Cell::Smalls(columns.iter().map(|column| column_number(*column)).collect())
+}
+
+/// The rows.
+pub fn rows(catalog: &Catalog) -> Rows {
+    let mut rows = Rows::new(COLUMNS);
+    for constraint in constraints(catalog) {
+        let reference = match constraint.rule {
+            Rule::Reference(reference) => Some(reference),
+            _ => None,
+        };
+        let index = match constraint.rule {
+            Rule::Key(index) => index_oid(index.id),
+            _ => 0,
+        };
+        let check = match constraint.rule {
+            Rule::Check(expression) => text(expression),
+            _ => Cell::Null,
+        };
+        let blank = || text(" ");
+        rows.push(vec![
+            oid(constraint.oid),
+            text(constraint.name),
+            oid(PUBLIC),
+            text(constraint.letter()),
+            Cell::Bool(false),
+            Cell::Bool(false),
+            Cell::Bool(true),
+            oid(table_oid(constraint.table.id)),
+            oid(0),
+            oid(index),
+            oid(0),
+            oid(reference.map_or(0, |r| table_oid(r.parent))),
+            reference.map_or_else(blank, |r| action(r.on_update)),
+            reference.map_or_else(blank, |r| action(r.on_delete)),
+            text(if reference.is_some() { "s" } else { " " }),
+            Cell::Bool(true),
+            Cell::Int(0),
+            Cell::Bool(true),
+            numbers(constraint.columns()),
+            reference.map_or(Cell::Null, |r| numbers(&r.parent_columns)),
+            check,
+        ]);
+    }
+    rows
+}
