@@ -3,13 +3,15 @@
 use std::hash::Hash;
 use std::sync::Arc;
 
+use datafusion::arrow::array::{ArrayRef, BooleanArray};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::functions_aggregate::average::Avg;
 use datafusion::functions_aggregate::sum::Sum;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
     Volatility,
 };
 
@@ -50,7 +52,8 @@ fn argument_type(kind: Kind, given: &DataType) -> Result<DataType> {
         (_, Duration(_) | Interval(_)) => given.clone(),
         (_, Float16 | Float32 | Float64) => Float64,
         (_, Null) => Float64,
-        (Kind::Sum, Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32) => Int64,
+        // The result is `bigint`; casting the argument would make it look like one, whose sum is `numeric`.
+        (Kind::Sum, Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32) => given.clone(),
         (Kind::Sum, Int64 | UInt64) => Decimal128(28, 0),
         (Kind::Sum, Decimal128(p, s)) => Decimal128(*p, *s),
         (Kind::Average, integer) if integer.is_integer() => Decimal128(34, AVERAGE_SCALE),
@@ -77,11 +80,16 @@ impl<F: AggregateUDFImpl + PartialEq + Eq + Hash> AggregateUDFImpl for Coerced<F
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         let types = self.coerce_types(types)?;
+        if self.kind == Kind::Sum && types[0].is_integer() {
+            return Ok(DataType::Int64);
+        }
         self.inner.return_type(&types)
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.inner.accumulator(args)
+        let narrow = is_narrow(&args);
+        let inner = self.inner.accumulator(args)?;
+        Ok(if narrow { Box::new(Widened { inner }) } else { inner })
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -96,15 +104,103 @@ impl<F: AggregateUDFImpl + PartialEq + Eq + Hash> AggregateUDFImpl for Coerced<F
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        self.inner.create_groups_accumulator(args)
+        let narrow = is_narrow(&args);
+        let inner = self.inner.create_groups_accumulator(args)?;
+        Ok(if narrow { Box::new(WidenedGroups { inner }) } else { inner })
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.inner.create_sliding_accumulator(args)
+        let narrow = is_narrow(&args);
+        let inner = self.inner.create_sliding_accumulator(args)?;
+        Ok(if narrow { Box::new(Widened { inner }) } else { inner })
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical
+    }
+}
+
+/// Whether the argument is an integer narrower than its sum.
+fn is_narrow(args: &AccumulatorArgs) -> bool {
+    let argument = args.expr_fields[0].data_type();
+    argument.is_integer() && *argument != DataType::Int64
+}
+
+fn widen(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    values.iter().map(|array| Ok(cast(array, &DataType::Int64)?)).collect()
+}
+
+/// A sum of `bigint` over narrower integers.
+#[derive(Debug)]
+struct Widened {
+    inner: Box<dyn Accumulator>,
+}
+
+impl Accumulator for Widened {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.update_batch(&widen(values)?)
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.inner.evaluate()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.inner.state()
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.inner.merge_batch(states)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.inner.retract_batch(&widen(values)?)
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.inner.supports_retract_batch()
+    }
+}
+
+/// The same for many groups.
+struct WidenedGroups {
+    inner: Box<dyn GroupsAccumulator>,
+}
+
+impl GroupsAccumulator for WidenedGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
+        self.inner.update_batch(&widen(values)?, groups, filter, total)
+    }
+
+    fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
+        self.inner.evaluate(emit)
+    }
+
+    fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.inner.state(emit)
+    }
+
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        groups: &[usize],
+        total: usize,
+    ) -> Result<()> {
+        self.inner.merge_batch(values, groups, total)
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
     }
 }
 

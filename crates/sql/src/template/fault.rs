@@ -194,7 +194,10 @@ fn plan(message: &str) -> Error {
     if line.contains("non-boolean") || line.contains("must be boolean") {
         return Error::new(SqlState::DatatypeMismatch, line);
     }
-    if line.contains("not supported") || line.contains("Unsupported") {
+    if line.contains("not supported")
+        || line.contains("Unsupported")
+        || line.contains("Correlated scalar subquery")
+    {
         return Error::new(SqlState::FeatureNotSupported, line);
     }
     Error::new(SqlState::SyntaxError, line)
@@ -233,6 +236,9 @@ fn execution(message: &str) -> Error {
     let lower = line.to_lowercase();
     if lower.contains("divide by zero") || lower.contains("division by zero") {
         return Error::new(SqlState::DivisionByZero, "division by zero");
+    }
+    if lower.contains("too large to store") || lower.contains("too small to store") {
+        return Error::new(SqlState::NumericOutOfRange, "numeric field overflow");
     }
     if lower.contains("overflow") {
         return Error::new(SqlState::NumericOutOfRange, "value out of range: overflow");
