@@ -65,7 +65,8 @@ fn shop() -> Planner {
     let table = engine.store().table(TableId(1)).unwrap();
     let version = Version(engine.store().published().0 + 1);
     for id in 0..100 {
-        let title = if id % 10 == 9 { Value::Null } else { Value::Text(format!("title {id}").into()) };
+        let title =
+            if id % 10 == 9 { Value::Null } else { Value::Text(format!("title {id}").into()) };
         let row = [
             Value::Integer(id),
             title,
@@ -174,14 +175,23 @@ fn shared_equals_alone() {
 #[test]
 fn answers_are_postgresqls() {
     let planner = shop();
-    let one = |text: &str| alone(&planner, text).unwrap_or_else(|e| panic!("{text}: {e}")).join(";");
+    let one =
+        |text: &str| alone(&planner, text).unwrap_or_else(|e| panic!("{text}: {e}")).join(";");
     assert_eq!(one("SELECT 7 / 2, 7.0 / 2, -7 / 2"), "3|3.5000000000000000|-3");
     assert_eq!(one("SELECT avg(id) FROM item WHERE id < 2"), "0.5000000000000000");
     assert_eq!(one("SELECT 2.5::float8::int, 3.5::float8::int, 2.5::numeric::int"), "2|4|3");
     assert_eq!(one("SELECT date '2020-02-28' + 2"), "2020-03-01");
     assert_eq!(one("SELECT 'a' || 'b' || 1"), "ab1");
-    assert_eq!(one("SELECT id, rank() OVER (ORDER BY id DESC) FROM item WHERE id < 2 ORDER BY id"), "0|2;1|1");
-    assert_eq!(one("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n"), "1;2;3");
+    assert_eq!(
+        one("SELECT id, rank() OVER (ORDER BY id DESC) FROM item WHERE id < 2 ORDER BY id"),
+        "0|2;1|1"
+    );
+    assert_eq!(
+        one(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n"
+        ),
+        "1;2;3"
+    );
     assert_eq!(one("SELECT now()::date"), "2001-09-09");
     assert_eq!(one("SELECT interval '1 day 2 hours'"), "1 day 02:00:00");
 }
@@ -223,11 +233,9 @@ fn system_tables_answer() {
         "SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute \
          WHERE attrelid = (SELECT oid FROM pg_class WHERE relname = 'item') ORDER BY attnum LIMIT 3",
     );
-    assert_eq!(
-        columns,
-        ["id|integer|t", "title|character varying(20)|f", "cost|numeric(10,2)|f"]
-    );
-    let standard = lines("SELECT column_name FROM information_schema.columns WHERE table_name = 'item'");
+    assert_eq!(columns, ["id|integer|t", "title|character varying(20)|f", "cost|numeric(10,2)|f"]);
+    let standard =
+        lines("SELECT column_name FROM information_schema.columns WHERE table_name = 'item'");
     assert_eq!(standard.len(), 6);
     assert!(lines("SELECT count(*) FROM pg_type")[0].parse::<i64>().unwrap() > 100);
     let _ = lines("SELECT * FROM shareddb.templates");

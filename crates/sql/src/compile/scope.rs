@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::logical_expr::{Expr, ExprSchemable, Subquery};
 use datafusion::sql::sqlparser::ast::Expr as SqlExpr;

@@ -11,8 +11,8 @@ use datafusion::functions_aggregate::average::Avg;
 use datafusion::functions_aggregate::sum::Sum;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
-    Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF,
+    Signature, Volatility,
 };
 
 /// Digits after the point that an average's argument gets; DataFusion adds four, which makes PostgreSQL's 16.
@@ -190,13 +190,16 @@ impl GroupsAccumulator for WidenedGroups {
         self.inner.state(emit)
     }
 
-    fn merge_batch(
-        &mut self,
-        values: &[ArrayRef],
-        groups: &[usize],
-        total: usize,
-    ) -> Result<()> {
+    fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> Result<()> {
         self.inner.merge_batch(values, groups, total)
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        self.inner.convert_to_state(&widen(values)?, filter)
     }
 
     fn size(&self) -> usize {

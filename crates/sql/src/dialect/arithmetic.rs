@@ -196,7 +196,8 @@ impl ExprPlanner for ArithmeticPlanner {
 
 /// A parameter of unknown type beside a date: `date + $1` adds days, `date - $1` is the days since another date.
 fn days(operation: Operation, expr: RawBinaryExpr, schema: &DFSchema) -> RawBinaryExpr {
-    let unknown = matches!(&expr.right, Expr::Placeholder(placeholder) if placeholder.field.is_none());
+    let unknown =
+        matches!(&expr.right, Expr::Placeholder(placeholder) if placeholder.field.is_none());
     let dated = matches!(expr.left.get_type(schema), Ok(DataType::Date32));
     let target = match operation {
         Operation::Add => DataType::Int32,

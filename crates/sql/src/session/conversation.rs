@@ -27,6 +27,8 @@ pub struct Session {
     pub(super) cancelled: Arc<AtomicBool>,
     /// When the running statement must be done.
     pub(super) deadline: Option<tokio::time::Instant>,
+    /// Where the next shared query leaves its heartbeat's figures, for EXPLAIN ANALYZE.
+    pub(super) figures: Option<Arc<std::sync::OnceLock<engine::heartbeat::Figures>>>,
     notices: Vec<Error>,
 }
 
@@ -48,6 +50,7 @@ impl Session {
             last_value: None,
             cancelled: Arc::new(AtomicBool::new(false)),
             deadline: None,
+            figures: None,
             notices: Vec::new(),
         }
     }

@@ -1,11 +1,13 @@
 //! What EXPLAIN says of a statement.
 
+use std::sync::Arc;
+
 use datafusion::sql::sqlparser::ast;
 use engine::types::{Error, Result, SqlState};
+use futures::TryStreamExt;
 
-use super::Session;
 use super::prepared::Plan;
-use crate::template::Path;
+use super::{Outcome, Session, Statement};
 
 impl Session {
     /// The lines of EXPLAIN; with `analyze` the statement is run.
@@ -21,10 +23,7 @@ impl Session {
             return Err(Error::new(SqlState::UndefinedParameter, message));
         }
         let lines = match &statement.prepared.plan {
-            Plan::Query(query) => match &query.template.path {
-                Path::Shared(template) => vec![format!("Shared (lane {})", template.lane())],
-                Path::Alone(reason) => vec![format!("Alone: {reason}")],
-            },
+            Plan::Query(query) => crate::explain::lines(&query.template, None),
             Plan::SessionQuery(_) => vec!["Alone: it asks the session".to_owned()],
             Plan::Write(write) => {
                 vec![format!("{} in the write heartbeat", write.tag.trim_end_matches(" 0"))]
@@ -39,8 +38,26 @@ impl Session {
             }
         };
         if analyze {
-            self.execute_nested(&statement, Vec::new(), super::ImplicitTransaction::Alone).await?;
+            let figures = Arc::default();
+            self.figures = Some(Arc::clone(&figures));
+            let ran = self.run_explained(&statement).await;
+            self.figures = None;
+            ran?;
+            if let Plan::Query(query) = &statement.prepared.plan {
+                return Ok(crate::explain::lines(&query.template, figures.get()));
+            }
         }
         Ok(lines)
+    }
+
+    /// Runs a statement to its end and forgets its rows.
+    async fn run_explained(&mut self, statement: &Arc<Statement>) -> Result<()> {
+        let implicit = super::ImplicitTransaction::Alone;
+        if let Outcome::Rows(mut rows) =
+            self.execute_nested(statement, Vec::new(), implicit).await?
+        {
+            while rows.pieces.try_next().await?.is_some() {}
+        }
+        Ok(())
     }
 }

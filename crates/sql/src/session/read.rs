@@ -219,7 +219,7 @@ impl Session {
             parameters: values.into(),
             snapshot,
             cancelled: self.cancelled.clone(),
-            figures: None,
+            figures: self.figures.clone(),
             receiver: Box::new(move |answer| {
                 // Nobody waits any more where the client has gone.
                 let _ = send.send(answer);

@@ -273,7 +273,8 @@ fn place(fault: Error, text: &str) -> Error {
     if !placed || word.is_empty() {
         return fault;
     }
-    match find_word(text, &word) {
+    let column = word.rsplit('.').next().unwrap_or(&word);
+    match find_word(text, &word).or_else(|| find_word(text, column)) {
         Some(byte) => fault.position(super::characters(text, byte)),
         None => fault,
     }

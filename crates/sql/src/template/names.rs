@@ -60,8 +60,14 @@ fn name_item(item: &mut SelectItem, used: &mut HashSet<String>) {
     }
 }
 
-fn unique(name: String, first: bool, used: &HashSet<String>) -> String {
-    if first { name } else { format!("{name}{SUFFIX}{}", used.len()) }
+fn unique(name: String, first: bool, used: &mut HashSet<String>) -> String {
+    if first {
+        return name;
+    }
+    let free = (2..).map(|n| format!("{name}{SUFFIX}{n}")).find(|n| !used.contains(n));
+    let free = free.expect("some number is not used yet");
+    used.insert(free.clone());
+    free
 }
 
 /// An identifier as stored: lower case unless quoted.

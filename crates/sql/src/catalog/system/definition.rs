@@ -68,7 +68,8 @@ pub fn index_definition(catalog: &Catalog, oid: u32, column: i64) -> Option<Stri
 
 /// A view's query.
 pub fn view_definition(catalog: &Catalog, oid: u32) -> Option<String> {
-    let view = catalog.views().into_iter().find(|view| super::pg_class::view_oid(&view.name) == oid);
+    let view =
+        catalog.views().into_iter().find(|view| super::pg_class::view_oid(&view.name) == oid);
     view.map(|view| view.text.clone())
 }
 

@@ -60,11 +60,7 @@ impl TableSource for SystemRelation {
 }
 
 /// The system table of that name.
-pub fn relation(
-    catalog: &Arc<Catalog>,
-    schema: &str,
-    name: &str,
-) -> Option<Arc<dyn TableSource>> {
+pub fn relation(catalog: &Arc<Catalog>, schema: &str, name: &str) -> Option<Arc<dyn TableSource>> {
     let (make, arrow) = match schema {
         "shareddb" => {
             let table = engine::system::TABLES.iter().find(|table| table.name == name)?;

@@ -106,12 +106,8 @@ fn push(rows: &mut Rows, relation: u32, i: usize, column: &ColumnSchema, of_inde
     ]);
 }
 
-const DEFAULTS: &[(&str, Kind)] = &[
-    ("oid", Kind::Int),
-    ("adrelid", Kind::Int),
-    ("adnum", Kind::Small),
-    ("adbin", Kind::Text),
-];
+const DEFAULTS: &[(&str, Kind)] =
+    &[("oid", Kind::Int), ("adrelid", Kind::Int), ("adnum", Kind::Small), ("adbin", Kind::Text)];
 
 /// The rows of `pg_attrdef`.
 pub fn defaults(catalog: &Catalog) -> Rows {
