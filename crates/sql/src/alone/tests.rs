@@ -120,7 +120,8 @@ fn alone(planner: &Planner, text: &str) -> Result<Vec<String>> {
     let snapshot = store.snapshot();
     let cancelled = Arc::new(AtomicBool::new(false));
     let reading = Reading { store, snapshot, overlay: None, cancelled };
-    let answer = futures::executor::block_on(collect(&template, &values, &reading))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let answer = runtime.block_on(collect(&template, &values, &reading))?;
     Ok(rows(&answer))
 }
 
