@@ -47,5 +47,5 @@ deny:
 
 # The recorded figures (docs/benchmarks.md tells how long it takes).
 bench:
-	cargo build --release --bin shareddb
+	cargo build --release --bin shareddb --features mariadb
 	scripts/bench.sh

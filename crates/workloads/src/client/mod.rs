@@ -3,12 +3,14 @@
 //! One connection per [`Client`], prepared statements, binary values, no threads of their own: the driver's
 //! CPU must stay small beside the server's. Called by `driver` and `bookstore`.
 
+#[cfg(feature = "mariadb")]
 mod mysql;
 mod postgres;
 mod rows;
 
 use std::fmt;
 
+#[cfg(feature = "mariadb")]
 pub use self::mysql::MysqlClient;
 pub use self::postgres::PostgresClient;
 pub use self::rows::Rows;

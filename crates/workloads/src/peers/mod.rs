@@ -4,6 +4,7 @@
 //! larger than the data) and syncs its log at commit. Called by `bench`.
 
 mod cpu;
+#[cfg(feature = "mariadb")]
 mod mariadb;
 mod postgres;
 mod process;
@@ -16,6 +17,7 @@ use crate::bookstore::schema::Dialect;
 use crate::client::{Client, Result};
 
 pub use self::cpu::{own_cpu_seconds, tree_cpu_seconds};
+#[cfg(feature = "mariadb")]
 pub use self::mariadb::Mariadb;
 pub use self::postgres::Postgres;
 pub use self::shareddb::SharedDb;
@@ -48,6 +50,7 @@ pub enum Peer {
     /// PostgreSQL from the machine's packages.
     Postgres,
     /// MariaDB from the machine's packages.
+    #[cfg(feature = "mariadb")]
     Mariadb,
 }
 
@@ -56,6 +59,7 @@ impl Peer {
     pub fn start(self, folder: &Path, scale: Scale) -> Result<Box<dyn System>> {
         Ok(match self {
             Peer::Postgres => Box::new(Postgres::start(folder, scale)?),
+            #[cfg(feature = "mariadb")]
             Peer::Mariadb => Box::new(Mariadb::start(folder, scale)?),
         })
     }
