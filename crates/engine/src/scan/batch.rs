@@ -9,9 +9,12 @@ use super::decision::{Decision, Undecided, decide, scan_cost};
 use super::probe::{Probe, probe_all};
 use super::selectivity::{filter_selectivity, pattern_selectivity};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
-use crate::storage::{Index, TableStatistics, TableView};
+use crate::storage::{Chunk, Index, TableStatistics, TableView};
 use crate::transaction::Parameters;
-use crate::types::{ChunkId, DataType, Error, Location, Result, Slot, Value};
+use crate::types::{ChunkId, ColumnId, DataType, Error, Location, Result, Slot, Value};
+
+/// Up to so many activations zones are asked what a scan would visit: chunks × activations look-ups.
+const ASKED_OF_ZONES: usize = 16;
 
 /// What one activation wants of the table.
 #[derive(Clone, Copy, Debug)]
@@ -159,12 +162,16 @@ impl TableBatch {
         if undecided.is_empty() {
             return;
         }
-        let table_rows = undecided[0].1.statistics.rows as f64;
-        let costs: Vec<Undecided> =
-            undecided.iter().map(|(bound, access)| self.estimate(bound, access)).collect();
-        let rides = decide(&costs, riders.len(), table_rows);
+        let share = self.visited_share(&undecided);
+        let visited_rows = undecided[0].1.statistics.rows as f64 * share;
+        let estimate = |(bound, access): &(Bound, &TableAccess)| {
+            let estimate = self.estimate(bound, access);
+            Undecided { scan_cost: estimate.scan_cost * share, ..estimate }
+        };
+        let costs: Vec<Undecided> = undecided.iter().map(estimate).collect();
+        let rides = decide(&costs, riders.len(), visited_rows);
         self.decision.probe_cost = costs.iter().map(|one| one.probe_cost).sum();
-        self.decision.scan_cost = scan_cost(&costs, table_rows);
+        self.decision.scan_cost = scan_cost(&costs, visited_rows);
         for ((bound, access), rides) in undecided.into_iter().zip(rides) {
             let path = if rides { None } else { self.path(access) };
             let Some((path, index)) = path else {
@@ -183,6 +190,29 @@ impl TableBatch {
                 }
             }
         }
+    }
+
+    /// Share of the table's rows in chunks that zones do not rule out for all of them. Of many activations it is
+    /// not worth asking: their probes cost more than any scan.
+    fn visited_share(&self, undecided: &[(Bound, &TableAccess)]) -> f64 {
+        if undecided.len() > ASKED_OF_ZONES {
+            return 1.0;
+        }
+        let may_want = |chunk: &Chunk, bound: &Bound| {
+            bound.conjunction.filters.iter().all(|(column, filter)| {
+                let zone = chunk.zone(ColumnId(*column as u32));
+                zone.is_none_or(|zone| filter.may_accept(zone))
+            })
+        };
+        let (mut all, mut visited) = (1, 1);
+        for (_, chunk) in self.view.chunks() {
+            let rows = chunk.rows();
+            all += rows;
+            if undecided.iter().any(|(bound, _)| may_want(chunk, bound)) {
+                visited += rows;
+            }
+        }
+        visited as f64 / all as f64
     }
 
     /// What an activation costs with its parameters known.

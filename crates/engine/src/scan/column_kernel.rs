@@ -55,14 +55,9 @@ impl ColumnKernel {
 
     /// Whether a chunk with this zone may hold a row that qualifies.
     pub fn may_accept(&self, zone: &Zone) -> bool {
-        let bounds = zone.min.as_ref().zip(zone.max.as_ref());
         match &self.test {
-            ColumnTest::Keys(filter) => {
-                let between =
-                    |(min, max): (&Value, &Value)| filter.meets(min.borrow(), max.borrow());
-                bounds.is_some_and(between) || zone.nulls > 0 && filter.contains(ValueRef::Null)
-            }
-            ColumnTest::Pattern(_) => bounds.is_some(),
+            ColumnTest::Keys(filter) => filter.may_accept(zone),
+            ColumnTest::Pattern(_) => zone.min.is_some(),
         }
     }
 

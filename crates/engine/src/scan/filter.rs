@@ -2,6 +2,7 @@
 
 use super::key_set::{Key, KeySet};
 use super::pattern::{Pattern, PatternShape};
+use crate::storage::Zone;
 use crate::transaction::{Evaluation, Parameters};
 use crate::types::{Comparison, DataType, Predicate, Result, Scalar, Value, ValueRef};
 
@@ -187,6 +188,13 @@ impl ColumnFilter {
                 _ => keys.nulls(),
             },
         }
+    }
+
+    /// Whether a chunk with this zone may hold a value that qualifies.
+    pub fn may_accept(&self, zone: &Zone) -> bool {
+        let between = |(min, max): (&Value, &Value)| self.meets(min.borrow(), max.borrow());
+        zone.min.as_ref().zip(zone.max.as_ref()).is_some_and(between)
+            || zone.nulls > 0 && self.contains(ValueRef::Null)
     }
 }
 
