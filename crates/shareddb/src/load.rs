@@ -13,6 +13,9 @@ use crate::Failure;
 /// Books in the demo of `serve`.
 const DEMO_ITEMS: u64 = 10_000;
 
+/// Browsers in the demo of `serve`: customers and orders for a few seconds of loading.
+const DEMO_BROWSERS: u64 = 10;
+
 /// The population's seed: everybody's demo is the same.
 const SEED: u64 = 1;
 
@@ -28,7 +31,7 @@ pub struct LoadOptions {
     #[arg(long, default_value_t = DEMO_ITEMS)]
     items: u64,
     /// Emulated browsers that the customer tables are sized for
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = DEMO_BROWSERS)]
     browsers: u64,
 }
 
@@ -54,7 +57,7 @@ fn load(address: SocketAddr, scale: Scale) -> Result<(), Failure> {
 
 /// Loads the demo into the server of this process and names statements to try. Data that are there already stay.
 pub fn demo(address: SocketAddr) {
-    match load(address, Scale { items: DEMO_ITEMS, browsers: 100 }) {
+    match load(address, Scale { items: DEMO_ITEMS, browsers: DEMO_BROWSERS }) {
         Ok(()) => println!("{TRY}"),
         Err(failure) => eprintln!("shareddb: the demo is not loaded: {failure}"),
     }

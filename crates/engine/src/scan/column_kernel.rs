@@ -10,7 +10,7 @@ use super::key_set::KeySet;
 use super::pattern::{Pattern, PatternShape};
 use super::rows::Rows;
 use crate::storage::{ColumnSlice, Dictionary, Nulls, Strings, Zone};
-use crate::types::{ColumnId, Value, ValueRef};
+use crate::types::{ColumnId, ValueRef};
 
 /// Up to so many cuts a key is compared with each of them, without branches.
 const FEW_CUTS: usize = 6;

@@ -419,6 +419,7 @@ pub fn lone(
 }
 
 /// Runs a batch and waits for all answers, without looking at them.
+#[allow(dead_code, reason = "the benchmark includes this file and calls it")]
 pub fn at_once(engine: &Engine, template: &Arc<Template>, requests: &[Vec<Value>]) {
     let (sender, receiver) = std::sync::mpsc::channel();
     for parameters in requests {

@@ -261,7 +261,7 @@ impl Interpreter<'_> {
                 Some(argument) => self.scalar(row, types, argument)?,
             };
             let seen = |v: &Value| v.borrow().compare(value.borrow()).is_eq();
-            if !value.is_null() && !(aggregate.distinct && values.iter().any(seen)) {
+            if !(value.is_null() || aggregate.distinct && values.iter().any(seen)) {
                 values.push(value);
             }
         }

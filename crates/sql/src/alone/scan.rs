@@ -30,6 +30,7 @@ pub struct Scan {
     /// The table.
     pub view: Arc<TableView>,
     /// Keeps the versions that the view sees.
+    #[expect(dead_code, reason = "held, not read")]
     pub snapshot: Snapshot,
     /// The transaction's own changes.
     pub overlay: Option<Arc<TableOverlay>>,

@@ -99,7 +99,7 @@ impl TableProvider for SnapshotTable {
             None,
         );
         let mut plan: Arc<dyn ExecutionPlan> = Arc::new(source?);
-        if let Some(filter) = conjunction(filters.to_vec().into_iter().map(unqualified)) {
+        if let Some(filter) = conjunction(filters.iter().cloned().map(unqualified)) {
             let filter =
                 state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;
             plan = Arc::new(FilterExec::try_new(filter, plan)?);

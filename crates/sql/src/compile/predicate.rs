@@ -114,10 +114,10 @@ fn compare(
     right: &Expr,
     resolve: &mut dyn Resolve,
 ) -> Result<Option<Predicate>> {
-    if let Some((column, data_type)) = column_of(left, resolve)? {
-        if let Some(value) = operand(right, &data_type, resolve)? {
-            return Ok(Some(Predicate::Compare { column, comparison, value }));
-        }
+    if let Some((column, data_type)) = column_of(left, resolve)?
+        && let Some(value) = operand(right, &data_type, resolve)?
+    {
+        return Ok(Some(Predicate::Compare { column, comparison, value }));
     }
     if let Some((column, data_type)) = column_of(right, resolve)?
         && let Some(value) = constant(left, &data_type, resolve)?

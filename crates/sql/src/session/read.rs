@@ -99,7 +99,7 @@ impl Session {
     /// newest.
     fn transaction_snapshot(&mut self) -> Option<Snapshot> {
         let store = self.database.engine.store();
-        let Some(transaction) = self.block.open() else { return None };
+        let transaction = self.block.open()?;
         transaction.has_run = true;
         match transaction.isolation {
             Isolation::ReadCommitted => None,

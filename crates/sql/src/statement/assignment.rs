@@ -57,21 +57,21 @@ fn plain_name(data_type: DataType) -> String {
 
 /// The value as the column keeps it; 22003 and 22001 where it does not fit.
 pub fn cast(value: Value, target: DataType) -> Result<Value> {
-    let fits = match (&value, target) {
+    let fits = matches!(
+        (&value, target),
         (Value::Null, _)
-        | (Value::Boolean(_), DataType::Boolean)
-        | (Value::SmallInt(_), DataType::SmallInt)
-        | (Value::Integer(_), DataType::Integer)
-        | (Value::BigInt(_), DataType::BigInt)
-        | (Value::Real(_), DataType::Real)
-        | (Value::Double(_), DataType::Double)
-        | (Value::Text(_), DataType::Text)
-        | (Value::Date(_), DataType::Date)
-        | (Value::Timestamp(_), DataType::Timestamp)
-        | (Value::TimestampTz(_), DataType::TimestampTz)
-        | (Value::Bytea(_), DataType::Bytea) => true,
-        _ => false,
-    };
+            | (Value::Boolean(_), DataType::Boolean)
+            | (Value::SmallInt(_), DataType::SmallInt)
+            | (Value::Integer(_), DataType::Integer)
+            | (Value::BigInt(_), DataType::BigInt)
+            | (Value::Real(_), DataType::Real)
+            | (Value::Double(_), DataType::Double)
+            | (Value::Text(_), DataType::Text)
+            | (Value::Date(_), DataType::Date)
+            | (Value::Timestamp(_), DataType::Timestamp)
+            | (Value::TimestampTz(_), DataType::TimestampTz)
+            | (Value::Bytea(_), DataType::Bytea)
+    );
     if fits { Ok(value) } else { convert(value, target) }
 }
 

@@ -131,7 +131,7 @@ pub fn checks(
     catalog: &Arc<Catalog>,
     table: &TableSchema,
 ) -> Result<Vec<Check>> {
-    let relation = Relation { alias: &table.name, table: table };
+    let relation = Relation { alias: &table.name, table };
     let scope = planner.scope(catalog, &[relation])?;
     let compile = |check: &engine::types::CheckConstraint| {
         let expr = parse(&check.expression)?;

@@ -68,7 +68,7 @@ pub fn plan(
     let targets = targets(&table, &insert.columns)?;
     lifted.now |= defaults_read_clock(&table, &targets)?;
     let parameters = Parameters::new(&lifted, types);
-    let mut planner = Planning {
+    let planner = Planning {
         database,
         catalog,
         table: &table,

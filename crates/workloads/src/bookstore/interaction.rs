@@ -328,7 +328,7 @@ impl Shop {
     /// Turns the cart into an order; returns the number of lines (0: another browser emptied the cart).
     fn buy(&mut self, cart: i64, purchase: &Purchase) -> Result<u64> {
         let customer: Parameter = purchase.customer.into();
-        let discount = self.execute(Discount, &[customer.clone()])?.float(0, 0);
+        let discount = self.execute(Discount, std::slice::from_ref(&customer))?.float(0, 0);
         let lines = cart_lines(self.execute(Cart, &[cart.into()])?);
         if lines.is_empty() {
             return Ok(0);
@@ -392,7 +392,7 @@ impl Shop {
         let quantity = line.quantity.into();
         let row = [number.into(), order.into(), item.clone(), quantity, discount.into(), comment];
         self.execute(NewOrderLine, &row)?;
-        let stock = self.execute(Stock, &[item.clone()])?.integer(0, 0) - line.quantity;
+        let stock = self.execute(Stock, std::slice::from_ref(&item))?.integer(0, 0) - line.quantity;
         let stock = if stock < 10 { stock + 21 } else { stock };
         self.execute(SetStock, &[stock.into(), item])?;
         Ok(())

@@ -171,7 +171,7 @@ macro_rules! fields {
     }};
 }
 
-fn end(out: &mut Vec<u8>) {
+fn end(out: &mut [u8]) {
     *out.last_mut().expect("a row has fields") = b'\n';
 }
 

@@ -1,5 +1,7 @@
 //! The twin of grouping and distinct.
 
+use std::slice::from_ref;
+
 use super::filter::parameters;
 use super::random::Random;
 use super::{Activations, Row, check, fault, same};
@@ -56,8 +58,8 @@ fn aggregated(
             Some(argument) => evaluation.scalar(argument)?,
             None => Value::Boolean(true),
         };
-        let known = values.iter().any(|other| same(&[other.clone()], &[value.clone()]));
-        if !value.is_null() && !(aggregate.distinct && known) {
+        let known = values.iter().any(|other| same(from_ref(other), from_ref(&value)));
+        if !(value.is_null() || aggregate.distinct && known) {
             values.push(value);
         }
     }
