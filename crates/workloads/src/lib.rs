@@ -2,7 +2,7 @@
 //!
 //! A workload's data and statements ([`bookstore`]), the clients that send them ([`client`]), the ways to load a
 //! system with them ([`driver`]), the systems ([`peers`]), what comes out ([`report`]), and the command that
-//! does it all ([`bench`]).
+//! does it all ([`mod@bench`]).
 
 pub mod bench;
 pub mod bookstore;

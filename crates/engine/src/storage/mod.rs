@@ -3,7 +3,7 @@
 //! Columnar main-memory tables. A table is a growing list of chunks of at most [`CHUNK_ROWS`] row
 //! versions; chunk `i` belongs to segment `i mod segments`, one segment per worker core. A chunk is
 //! append-only: once written, a row version's values never change; only its `end` does. An update
-//! ends the old version and appends a new one with the same [`RowId`]; chunks whose versions are
+//! ends the old version and appends a new one with the same row id; chunks whose versions are
 //! dead to every snapshot are dropped whole (live rows among mostly dead ones are moved first), and
 //! readers that still hold them keep them alive.
 //!
