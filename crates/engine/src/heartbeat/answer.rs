@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 
 use crate::plan::OutputColumn;
 use crate::query_set::Tuples;
-use crate::types::{Result, ValueRef, array_cell};
+use crate::types::{Result, Value, ValueRef, array_cell};
 
 /// The rows of one activation. They stay where the batch left them: a part names rows of shared tuples, and
 /// the server reads cells while it encodes.
@@ -30,6 +30,8 @@ pub enum AnswerPart {
     },
     /// Rows of one's own: what the query-at-a-time path gives. Columns have `output[i].data_type.arrow()`.
     Alone(RecordBatch),
+    /// A few rows by value: what RETURNING gives, and reading one's own changes. Arrays would cost more than these rows.
+    Own(Vec<Vec<Value>>),
 }
 
 impl AnswerPart {
@@ -38,6 +40,7 @@ impl AnswerPart {
         match self {
             AnswerPart::Shared { rows, .. } => rows.len(),
             AnswerPart::Alone(batch) => batch.num_rows(),
+            AnswerPart::Own(rows) => rows.len(),
         }
     }
 
@@ -46,6 +49,7 @@ impl AnswerPart {
         match self {
             AnswerPart::Shared { tuples, rows } => tuples.cell(rows[row] as usize, column),
             AnswerPart::Alone(batch) => array_cell(batch.column(column), row),
+            AnswerPart::Own(rows) => rows[row][column].borrow(),
         }
     }
 }

@@ -9,16 +9,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use engine::heartbeat::Answer;
+use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::{Aggregate, AggregateFunction, JoinKind, PlanNode, SortKey, TemplatePlan};
-use engine::storage::{Snapshot, Store, TableView};
+use engine::storage::{Bound, Snapshot, Store, TableView};
 use engine::transaction::{Evaluation, Overlay, Parameters, WriteSet};
 use engine::types::{
-    Comparison, DataType, IndexSchema, Location, Predicate, Result, Scalar, TableId, Value,
-    ValueRef,
+    ColumnId, Comparison, DataType, IndexKind, IndexSchema, Location, Predicate, Result, Scalar,
+    TableId, TableSchema, Value, ValueRef,
 };
-
-use super::write::answer_of;
 
 /// Rows beyond which the batch operators of the long way are better.
 const ROW_LIMIT: usize = 1000;
@@ -31,20 +29,15 @@ pub fn answer(
     snapshot: &Snapshot,
     set: &WriteSet,
 ) -> Result<Option<Answer>> {
-    if !plan.scalar_subqueries.is_empty() || values.len() < plan.parameters.len() {
+    let is_known = plan.scalar_subqueries.is_empty() && values.len() >= plan.parameters.len();
+    if !is_known || set.len() > ROW_LIMIT {
         return Ok(None);
     }
     let parameters = Parameters { values, types: &plan.parameters };
     let reader = Reader { store, snapshot, set, parameters };
     let Some(rows) = reader.rows(&plan.root)? else { return Ok(None) };
-    let width = plan.output.len();
-    let mut columns: Vec<Vec<Value>> = vec![Vec::with_capacity(rows.values.len()); width];
-    for row in rows.values {
-        for (column, value) in columns.iter_mut().zip(row) {
-            column.push(value);
-        }
-    }
-    Ok(Some(answer_of(plan.output.clone(), &columns)))
+    let parts = vec![AnswerPart::Own(rows.values)];
+    Ok(Some(Answer { output: plan.output.clone(), parts }))
 }
 
 struct Reader<'a> {
@@ -103,14 +96,8 @@ impl Reader<'_> {
         let schema = view.schema().clone();
         let types: Vec<DataType> = schema.columns.iter().map(|c| c.data_type).collect();
         let Some(equal) = self.equalities(predicates, bound, &types)? else { return Ok(None) };
-        let covered = |index: &&IndexSchema| {
-            index.columns.iter().all(|c| equal.iter().any(|(column, _)| *column == c.index()))
-        };
-        let candidates = schema.indexes.iter().filter(covered);
-        let Some(index) = candidates.max_by_key(|index| (index.unique, index.columns.len())) else {
-            return Ok(None);
-        };
-        let Some(found) = probe(&view, index, &equal) else { return Ok(None) };
+        let Some((index, key)) = best_index(&schema, &equal) else { return Ok(None) };
+        let Some(found) = probe(&view, index, &key) else { return Ok(None) };
         let mut values = Vec::with_capacity(found.len());
         for location in found {
             if matches!(self.set.lookup(table, view.row_id(location)), Overlay::Untouched) {
@@ -188,6 +175,9 @@ impl Reader<'_> {
         types: &[DataType],
     ) -> Result<Option<RowSet>> {
         let Some(rows) = self.rows(input)? else { return Ok(None) };
+        if is_identity(expressions, rows.types.len()) {
+            return Ok(Some(rows));
+        }
         let mut values = Vec::with_capacity(rows.values.len());
         for row in &rows.values {
             let evaluation = self.evaluate(row, &rows.types);
@@ -233,7 +223,8 @@ impl Reader<'_> {
             PlanNode::Scan { table, predicates } => (*table, predicates.as_slice()),
             _ => return Ok(None),
         };
-        if outer.values.len() > ROW_LIMIT {
+        // Own rows are looked at once per row of the other side.
+        if outer.values.len() * (1 + self.set.len()) > ROW_LIMIT {
             return Ok(None);
         }
         let Some(stored) = self.store.table(table) else { return Ok(None) };
@@ -342,16 +333,48 @@ impl Reader<'_> {
     }
 }
 
-fn probe(view: &TableView, index: &IndexSchema, equal: &[(usize, Value)]) -> Option<Vec<Location>> {
+/// The index that leaves the fewest rows, with the values of its key: a unique one whose whole key is known, else
+/// the ordered one, or whole key, that most columns are known of.
+fn best_index<'s>(
+    schema: &'s TableSchema,
+    equal: &[(usize, Value)],
+) -> Option<(&'s IndexSchema, Vec<Value>)> {
+    let value_of = |column: &ColumnId| equal.iter().find(|(c, _)| *c == column.index());
+    let known = |index: &IndexSchema| index.columns.iter().map_while(value_of).count();
+    let usable = |index: &&IndexSchema| match index.kind {
+        IndexKind::Ordered => known(index) > 0,
+        IndexKind::Hash => known(index) == index.columns.len(),
+    };
+    let rank = |index: &&IndexSchema| {
+        let whole = known(index) == index.columns.len();
+        (whole && index.unique, known(index), whole)
+    };
+    let index = schema.indexes.iter().filter(usable).max_by_key(rank)?;
+    let key = index.columns.iter().map_while(value_of).map(|(_, value)| value.clone());
+    Some((index, key.collect()))
+}
+
+/// The stored rows with this key, or this prefix of a key; `None` where they are too many.
+fn probe(view: &TableView, index: &IndexSchema, key: &[Value]) -> Option<Vec<Location>> {
     let built = view.table().index(index.id)?;
-    let mut key: Vec<ValueRef<'_>> = Vec::with_capacity(index.columns.len());
-    for column in &index.columns {
-        let (_, value) = equal.iter().find(|(bound, _)| *bound == column.index())?;
-        key.push(value.borrow());
-    }
     let mut found = Vec::new();
-    view.probe(&built, &key, &mut found);
+    if key.iter().any(Value::is_null) {
+        return Some(found);
+    }
+    if key.len() == index.columns.len() {
+        let key: Vec<ValueRef<'_>> = key.iter().map(Value::borrow).collect();
+        view.probe(&built, &key, &mut found);
+    } else {
+        let bound = Bound::Included(key);
+        view.range(&built, bound, bound, false, ROW_LIMIT + 1, &mut found);
+    }
     (found.len() <= ROW_LIMIT).then_some(found)
+}
+
+/// Whether a projection gives every column of its input in its place.
+fn is_identity(expressions: &[Scalar], width: usize) -> bool {
+    let in_place = |(i, scalar): (usize, &Scalar)| matches!(scalar, Scalar::Column(c) if *c == i);
+    expressions.len() == width && expressions.iter().enumerate().all(in_place)
 }
 
 fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {

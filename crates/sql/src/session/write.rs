@@ -7,9 +7,7 @@ use engine::heartbeat::{Answer, AnswerPart, WriteOutcome};
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::Snapshot;
 use engine::transaction::{Isolation, Overlay as OwnRow, WriteSet};
-use engine::types::{
-    DataType, Result, RowId, Scalar, SqlState, TableId, Value, ValueRef, Version, array_from_values,
-};
+use engine::types::{DataType, Result, RowId, Scalar, SqlState, TableId, Value, ValueRef, Version};
 use tokio::sync::oneshot;
 
 use super::execute::shut_down;
@@ -306,18 +304,10 @@ pub(crate) fn answer_of(
     output: Arc<[engine::plan::OutputColumn]>,
     columns: &[Vec<Value>],
 ) -> Answer {
-    let arrays = output.iter().zip(columns).map(|(column, values)| {
-        array_from_values(column.data_type, values.iter().map(Value::borrow))
-    });
-    let fields = output
-        .iter()
-        .map(|column| arrow_schema::Field::new(&*column.name, column.data_type.arrow(), true));
-    let schema = Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>()));
-    let rows = columns.first().map_or(0, Vec::len);
-    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
-    let batch = arrow_array::RecordBatch::try_new_with_options(schema, arrays.collect(), &options)
-        .expect("arrays have the types of their columns");
-    Answer { output, parts: vec![AnswerPart::Alone(batch)] }
+    let height = columns.first().map_or(0, Vec::len);
+    let row = |i: usize| columns.iter().map(|column| column[i].clone()).collect();
+    let rows = (0..height).map(row).collect();
+    Answer { output, parts: vec![AnswerPart::Own(rows)] }
 }
 
 fn finish(outcome: WriteOutcome, tag: &'static str, columns: Columns<'_>) -> Outcome {

@@ -10,11 +10,7 @@ use crate::storage::Store;
 use crate::transaction::{
     Evaluation, Parameters, Reevaluation, Relation, Workspace, check_changes, check_row,
 };
-use crate::types::{
-    ColumnId, Error, Result, RowId, Scalar, SqlState, TableId, Value, array_from_values,
-};
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema};
+use crate::types::{ColumnId, Result, RowId, Scalar, TableId, Value};
 
 /// What a statement did.
 #[derive(Debug, Default)]
@@ -155,21 +151,11 @@ fn returning(
     if plan.output.is_empty() {
         return Ok(None);
     }
-    let mut columns = Vec::with_capacity(plan.returning.len());
-    for (item, output) in plan.returning.iter().zip(plan.output.iter()) {
-        let value = |(_, _, row): &(TableId, RowId, Vec<Value>)| {
-            Evaluation { row: &row[..], types: &relation.types, parameters }.scalar(item)
-        };
-        let values: Vec<Value> = touched.iter().map(value).collect::<Result<_>>()?;
-        columns.push(array_from_values(output.data_type, values.iter().map(Value::borrow)));
-    }
-    let field = |output: &crate::plan::OutputColumn| {
-        Field::new(&*output.name, output.data_type.arrow(), true)
+    let values = |(_, _, row): &(TableId, RowId, Vec<Value>)| {
+        let evaluation = Evaluation { row: &row[..], types: &relation.types, parameters };
+        plan.returning.iter().map(|item| evaluation.scalar(item)).collect()
     };
-    let schema = Schema::new(plan.output.iter().map(field).collect::<Vec<_>>());
-    let options = RecordBatchOptions::new().with_row_count(Some(touched.len()));
-    let batch = RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
-        .map_err(|error| Error::new(SqlState::InternalError, error.to_string()))?;
-    let (output, parts) = (plan.output.clone(), vec![AnswerPart::Alone(batch)]);
+    let rows = touched.iter().map(values).collect::<Result<_>>()?;
+    let (output, parts) = (plan.output.clone(), vec![AnswerPart::Own(rows)]);
     Ok(Some(Answer { output, parts }))
 }

@@ -23,7 +23,7 @@ fn returning_gives_the_new_row() {
     f.insert(1, 10).unwrap();
     let outcome = f.write(&add_to(T, true), &[int(1), int(5)]).unwrap();
     let answer = outcome.returning.unwrap();
-    let AnswerPart::Alone(_) = &answer.parts[0] else { panic!("rows of one's own") };
+    let AnswerPart::Own(_) = &answer.parts[0] else { panic!("rows of one's own") };
     assert_eq!(answer.rows(), 1);
     assert_eq!(answer.parts[0].cell(0, 0), ValueRef::Integer(15));
 }
