@@ -149,16 +149,21 @@ pub struct LanePlan {
 }
 
 impl LanePlan {
-    /// What the cost model says for a batch of `activations`, spread over all templates.
-    pub fn predict(&self, activations: usize) -> std::time::Duration {
-        let shared = |node: &LaneNode| {
-            let operator = node.estimates.first()?;
-            let decision = super::cost::decide(operator, activations);
+    /// What the cost model says for a batch of activations of these templates.
+    pub fn predict(&self, activations: &[TemplateId]) -> std::time::Duration {
+        let mut users = vec![0; self.nodes.len()];
+        let mut routed = 0.0;
+        for member in activations.iter().filter_map(|template| self.member(*template)) {
+            let member = &self.members[member];
+            member.uses.iter().for_each(|used| users[used.node] += 1);
+            routed += member.compiled.root.estimate.rows * super::cost::ROUTE_ROW;
+        }
+        let shared = |(node, users): (&LaneNode, &usize)| {
+            let operator = node.estimates.first().filter(|_| *users > 0)?;
+            let decision = super::cost::decide(operator, *users);
             Some(decision.shared.min(decision.alone))
         };
-        let rows = self.members.iter().map(|m| m.compiled.root.estimate.rows);
-        let routed = rows.fold(0.0, f64::max) * activations as f64 * super::cost::ROUTE_ROW;
-        let work: f64 = self.nodes.iter().filter_map(shared).sum();
+        let work: f64 = self.nodes.iter().zip(&users).filter_map(shared).sum();
         std::time::Duration::from_nanos((work + routed) as u64)
     }
 

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::prepared::PreparedLane;
 use crate::heartbeat::Activation;
 use crate::plan::Weight;
-use crate::types::{Error, LaneId, SqlState};
+use crate::types::{Error, LaneId, SqlState, TemplateId};
 
 /// A lane.
 #[derive(Debug)]
@@ -80,14 +80,17 @@ impl Lane {
         activation.receiver.receive(Err(error));
     }
 
-    /// Takes the lead if something waits and nobody has it; returns how many wait.
-    pub fn take_lead(&self) -> Option<usize> {
+    /// Takes the lead if something waits and nobody has it.
+    pub fn take_lead(&self) -> bool {
         let mut queue = self.queue.lock();
-        if queue.led || queue.waiting.is_empty() {
-            return None;
-        }
-        queue.led = true;
-        Some(queue.waiting.len())
+        let is_free = !queue.led && !queue.waiting.is_empty();
+        queue.led |= is_free;
+        is_free
+    }
+
+    /// The templates of what waits.
+    pub fn templates(&self) -> Vec<TemplateId> {
+        self.queue.lock().waiting.iter().map(|activation| activation.template.id).collect()
     }
 
     /// All that waits, for the one who leads; gives the lead back where nothing waits.
@@ -115,8 +118,9 @@ impl Lane {
         }
     }
 
-    /// What a batch of `activations` will take: the model's figure, corrected by what batches of this lane took.
-    pub fn predict(&self, activations: usize) -> Duration {
+    /// What a batch of these templates' activations will take: the model's figure, corrected by what batches of this
+    /// lane took.
+    pub fn predict(&self, activations: &[TemplateId]) -> Duration {
         let plan = self.plan.load().plan.predict(activations);
         plan * self.totals.correction.load(Ordering::Relaxed) as u32 / 1000
     }

@@ -17,10 +17,12 @@ use crate::heartbeat::{Activation, Answer, AnswerPart};
 use crate::operators::Faults;
 use crate::plan::Weight;
 use crate::plan::cost::{self, Choice};
-use crate::types::{Error, Result, Slot, SqlState, Value};
+use crate::types::{Error, Result, Slot, SqlState, TemplateId, Value};
 
-/// A heavy batch that takes less than this is led by whoever submitted it: waking a worker takes about 50 µs.
-const HAND_OVER: Duration = Duration::from_micros(200);
+/// A heavy batch that takes less than this is led by whoever submitted it. A hand-over costs two wake-ups and the
+/// worker's low priority, on a busy machine several times the query itself; the light statements of the submitter's
+/// thread wait this long at most.
+const HAND_OVER: Duration = Duration::from_micros(1000);
 
 /// Batches that a submitter runs for others before it hands the lane to a worker and goes on with its own work.
 const ROUNDS: usize = 32;
@@ -31,23 +33,24 @@ const REPLAN_EVERY: u64 = 256;
 impl Reads {
     /// Leads the lane if nobody does. Heavy batches go to a worker.
     pub(super) fn lead_lane(&self, lane: &Arc<Lane>) {
-        let Some(waiting) = lane.take_lead() else { return };
-        if self.belongs_to_worker(lane, waiting) {
-            return self.pool.enqueue(lane.clone());
+        if !lane.take_lead() {
+            return;
         }
         for _ in 0..ROUNDS {
-            let Some(activations) = lane.next() else { return };
-            if activations.len() > waiting && self.belongs_to_worker(lane, activations.len()) {
-                self.heartbeat(lane, activations);
-                break;
+            if self.belongs_to_worker(lane) {
+                return self.pool.enqueue(lane.clone());
             }
+            let Some(activations) = lane.next() else { return };
             self.heartbeat(lane, activations);
         }
         self.hand_over(lane);
     }
 
-    fn belongs_to_worker(&self, lane: &Lane, waiting: usize) -> bool {
-        lane.weight == Weight::Heavy && self.pool.workers() > 0 && lane.predict(waiting) > HAND_OVER
+    /// Whether what waits is worth a hand-over.
+    fn belongs_to_worker(&self, lane: &Lane) -> bool {
+        lane.weight == Weight::Heavy
+            && self.pool.workers() > 0
+            && lane.predict(&lane.templates()) > HAND_OVER
     }
 
     /// Gives the lead to a worker, or back where nothing waits.
@@ -124,7 +127,8 @@ impl Reads {
 
     fn batches(&self, lane: &Arc<Lane>, activations: Vec<Activation>, began: Duration) {
         let count = activations.len();
-        let predicted = lane.plan.load().plan.predict(count);
+        let templates: Vec<TemplateId> = activations.iter().map(|a| a.template.id).collect();
+        let predicted = lane.plan.load().plan.predict(&templates);
         for batch in batch::form(activations, &self.store) {
             self.batch(lane, batch);
         }

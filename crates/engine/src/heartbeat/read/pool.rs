@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -18,6 +18,10 @@ use crate::types::LaneId;
 
 /// Workers give way to the threads that serve light lanes and connections.
 const NICE: i32 = 10;
+
+/// A loop calls for help only after it has run this long by itself: waking a worker takes about 50 µs, and most loops
+/// of a batch are shorter than that.
+const ALONE: Duration = Duration::from_micros(100);
 
 /// Whose lanes the workers of a pool serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +125,16 @@ impl Pool {
         self.wake.notify_one();
     }
 
-    /// Runs a loop with the help of free workers; returns when all of it is done. Panics if a helper did.
+    /// Runs a loop, a long one with the help of free workers; returns when all of it is done. Panics if a helper did.
     pub fn run(&self, work: Arc<dyn Loop>) {
+        let began = Instant::now();
+        work.help(&|| began.elapsed() > ALONE);
+        if work.has_work() {
+            self.run_together(work);
+        }
+    }
+
+    fn run_together(&self, work: Arc<dyn Loop>) {
         let entry = Arc::new(Entry {
             work: work.clone(),
             helpers: AtomicUsize::new(0),
@@ -155,7 +167,7 @@ impl Pool {
         while !state.stopped {
             if let Some(lane) = self.take_lane(&mut state) {
                 drop(state);
-                let began = std::time::Instant::now();
+                let began = Instant::now();
                 lead(&lane);
                 let took = began.elapsed();
                 state = self.state.lock();
