@@ -48,5 +48,6 @@ deny:
 
 # The recorded figures (docs/benchmarks.md tells how long it takes).
 bench:
-	cargo build --release --bin shareddb --features mariadb
+	cargo build --release --bin shareddb
+	cargo build --release -p shareddb-workloads --features mariadb
 	scripts/bench.sh

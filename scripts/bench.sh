@@ -15,7 +15,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 target="${CARGO_TARGET_DIR:-target}"
-exec "$target/release/shareddb" bench bookstore \
+exec "$target/release/shareddb-bench" bookstore \
   --mix browsing,shopping,ordering --seconds "${SECONDS_PER_RUN:-10}" \
   --items "${ITEMS:-10000}" --browsers "${BROWSERS:-100}" \
   --against postgres,mariadb --no-sharing \

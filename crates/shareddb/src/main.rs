@@ -1,5 +1,6 @@
 //! The program: `serve`, `load`, `sql`, `bench`.
 
+mod allocator;
 mod load;
 mod serve;
 mod sql;
@@ -7,13 +8,6 @@ mod sql;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mimalloc::MiMalloc;
-
-/// Statements allocate small and free on another thread than they allocated on, which mimalloc's sharded free lists
-/// make cheap.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
-
 /// A SQL server that runs a whole workload as one global plan.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -38,6 +32,7 @@ enum Command {
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
+    allocator::keep_pages();
     start_log();
     let result = match Arguments::parse().command {
         Command::Serve(options) => serve::run(options),

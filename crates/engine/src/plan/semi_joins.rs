@@ -1,7 +1,8 @@
 //! Semi joins on keys alone become inner joins with the distinct keys: then they take part in join ordering.
 //!
 //! `o_c_id IN (SELECT ...)` over a join of orders and order lines restricts the orders before their lines are
-//! looked up. Where the right side is a table with an index on the key, the semi join stays: probing is cheaper.
+//! looked up. Where the key is unique on the right side, nothing is left to make distinct: both orders are open. Where
+//! the right side is a table with another index on the key, the semi join stays: probing is cheaper.
 
 use super::catalog::Catalog;
 use super::push_filters::width;
@@ -14,23 +15,33 @@ pub fn turn_semi_joins(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
     let PlanNode::Join { kind: JoinKind::Semi, left, right, keys, residual } = node else {
         return Ok(node);
     };
-    if keys.is_empty() || !residual.is_empty() || probes(&right, &keys, catalog)? {
+    let is_unique = is_unique(&right, &keys, catalog)?;
+    let stays = !is_unique && probes(&right, &keys, catalog)?;
+    if keys.is_empty() || !residual.is_empty() || stays {
         return Ok(PlanNode::Join { kind: JoinKind::Semi, left, right, keys, residual });
     }
-    let right_types = types(&right, catalog)?;
     let left_types = types(&left, catalog)?;
-    let columns: Vec<usize> = keys.iter().map(|key| key.1).collect();
-    let distinct = PlanNode::Distinct { input: Box::new(pick(*right, &columns, &right_types)) };
-    let keys = keys.iter().enumerate().map(|(i, key)| (key.0, i)).collect();
     let width = width(&left, catalog)?;
-    let joined = PlanNode::Join {
-        kind: JoinKind::Inner,
-        left,
-        right: Box::new(distinct),
-        keys,
-        residual: Vec::new(),
+    let (right, keys) = match is_unique {
+        true => (right, keys),
+        false => distinct_keys(*right, keys, catalog)?,
     };
+    let kind = JoinKind::Inner;
+    let joined = PlanNode::Join { kind, left, right, keys, residual };
     Ok(pick(joined, &(0..width).collect::<Vec<_>>(), &left_types))
+}
+
+/// The distinct keys of a right side, and the keys as pairs with their columns.
+fn distinct_keys(
+    right: PlanNode,
+    keys: Vec<(usize, usize)>,
+    catalog: &Catalog,
+) -> Result<(Box<PlanNode>, Vec<(usize, usize)>)> {
+    let types = types(&right, catalog)?;
+    let columns: Vec<usize> = keys.iter().map(|key| key.1).collect();
+    let distinct = PlanNode::Distinct { input: Box::new(pick(right, &columns, &types)) };
+    let keys = keys.iter().enumerate().map(|(i, key)| (key.0, i)).collect();
+    Ok((Box::new(distinct), keys))
 }
 
 /// Only these columns of `node`; their types come from `types`.
@@ -40,6 +51,13 @@ fn pick(node: PlanNode, columns: &[usize], types: &[DataType]) -> PlanNode {
         expressions: columns.iter().map(|c| Scalar::Column(*c)).collect(),
         types: columns.iter().map(|c| types[*c]).collect(),
     }
+}
+
+/// Whether at most one row of the right side has a key.
+fn is_unique(right: &PlanNode, keys: &[(usize, usize)], catalog: &Catalog) -> Result<bool> {
+    let PlanNode::Scan { table, .. } = right else { return Ok(false) };
+    let columns: Vec<usize> = keys.iter().map(|key| key.1).collect();
+    Ok(catalog.table(*table)?.is_unique(&columns))
 }
 
 fn probes(right: &PlanNode, keys: &[(usize, usize)], catalog: &Catalog) -> Result<bool> {

@@ -118,6 +118,13 @@ impl ColumnKernel {
 
     fn evaluate(&self, dictionary: &Dictionary, length: usize) -> Box<[u64]> {
         let mut bits = vec![0u64; length.div_ceil(64)].into_boxed_slice();
+        if let Some(finder) = self.finder.as_ref().filter(|_| !self.is_negated()) {
+            let search = |text: &[u8]| finder.find(text);
+            dictionary.for_each_containing(length, finder.needle().len(), search, |code| {
+                bits[code as usize / 64] |= 1 << (code % 64);
+            });
+            return bits;
+        }
         for code in 0..length {
             let text = dictionary.get(code as u32);
             let accepted = match &self.finder {
@@ -143,8 +150,8 @@ impl ColumnKernel {
     ) {
         match (&self.finder, rows) {
             // A NULL is stored as an empty string, which contains no literal.
-            (Some(finder), Rows::All(count)) if !pattern.negated() => {
-                for_each_containing(strings, finder, count, |row| out.push(row));
+            (Some(finder), _) if !pattern.negated() && rows.is_dense() => {
+                for_each_containing(strings, finder, rows, |at| out.push(rows.offset(at) as u32));
             }
             (Some(finder), _) => select_by(nulls, false, rows, out, |row| {
                 finder.find(strings.bytes(row)).is_some() != pattern.negated()
@@ -232,28 +239,35 @@ fn select_bytes(
     }
 }
 
-/// Calls `visit` with each row that contains a literal: one search over all values of the chunk, so that the
-/// search's set-up is paid per match and not per row.
+/// Calls `visit` with the position in `rows` of each row that contains a literal: one search over all values from the
+/// first to the last, so that the search's set-up is paid per match and not per row.
 pub fn for_each_containing(
     strings: &Strings<'_>,
     finder: &memmem::Finder<'_>,
-    rows: usize,
-    mut visit: impl FnMut(u32),
+    rows: Rows<'_>,
+    mut visit: impl FnMut(usize),
 ) {
-    let offsets = &strings.offsets()[..=rows];
-    let heap = &strings.heap()[..offsets[rows] as usize];
+    let Some(last) = rows.len().checked_sub(1) else { return };
+    let (mut row, end) = (rows.offset(0), rows.offset(last) + 1);
+    let offsets = &strings.offsets()[..=end];
+    let heap = &strings.heap()[..offsets[end] as usize];
     let length = finder.needle().len();
-    let (mut row, mut from) = (0, offsets[0] as usize);
+    let (mut at, mut from) = (0, offsets[row] as usize);
     while let Some(found) = finder.find(&heap[from..]) {
-        let at = from + found;
-        while offsets[row + 1] as usize <= at {
+        let start = from + found;
+        while offsets[row + 1] as usize <= start {
             row += 1;
         }
-        if at + length <= offsets[row + 1] as usize {
-            visit(row as u32);
-            from = offsets[row + 1] as usize;
-        } else {
-            from = at + 1;
+        if start + length > offsets[row + 1] as usize {
+            from = start + 1;
+            continue;
+        }
+        from = offsets[row + 1] as usize;
+        while rows.offset(at) < row {
+            at += 1;
+        }
+        if rows.offset(at) == row {
+            visit(at);
         }
     }
 }

@@ -108,6 +108,47 @@ impl Dictionary {
         &heap.values()[offset..offset + length]
     }
 
+    /// Calls `visit` with each of the first `codes` codes whose string contains a literal of `length` bytes that `search`
+    /// finds the first of. Heap pages hold their strings one behind the other in the order of codes, so that each page is
+    /// searched in one run: the search is set up per match and not per string.
+    pub fn for_each_containing(
+        &self,
+        codes: usize,
+        length: usize,
+        search: impl Fn(&[u8]) -> Option<usize>,
+        mut visit: impl FnMut(u32),
+    ) {
+        let mut page = usize::MAX;
+        let mut heap: &[u8] = &[];
+        let mut next = None;
+        let search_from = |heap: &[u8], at: usize| search(&heap[at..]).map(|found| at + found);
+        for code in 0..codes as u32 {
+            let view = self.view(code);
+            let size = u32_at(view, 0);
+            if size <= INLINE {
+                if search(&view[4..4 + size]).is_some() {
+                    visit(code);
+                }
+                continue;
+            }
+            let (own_page, start) = (u32_at(view, 8), u32_at(view, 12));
+            if own_page != page {
+                page = own_page;
+                heap =
+                    self.heaps[page].get().expect("a view names a heap page that exists").values();
+                next = search_from(heap, start);
+            }
+            // Matches across the end of a string are none.
+            while let Some(at) = next.filter(|at| *at < start) {
+                next = search_from(heap, at + 1);
+            }
+            if next.is_some_and(|at| at + length <= start + size) {
+                visit(code);
+                next = search_from(heap, start + size);
+            }
+        }
+    }
+
     /// The Arrow view of a code, over [`Self::buffers`].
     #[inline]
     pub(super) fn view(&self, code: u32) -> &View {
@@ -240,6 +281,24 @@ mod tests {
         }
         assert_eq!(dictionary.code("never"), None);
         assert_eq!(dictionary.get(0), "");
+    }
+
+    #[test]
+    fn a_search_in_one_run_finds_what_searches_in_each_find() {
+        let dictionary = Dictionary::new();
+        for i in 0..3_000 {
+            dictionary.intern(&format!("{}{}", "ab".repeat(i % 13), i % 700));
+        }
+        for literal in ["a", "ba", "abab", "b12", "99", "babababab", "never", "6ab"] {
+            let mut found = Vec::new();
+            let search = |text: &[u8]| std::str::from_utf8(text).ok()?.find(literal);
+            dictionary.for_each_containing(dictionary.len(), literal.len(), search, |code| {
+                found.push(code);
+            });
+            let codes = 0..dictionary.len() as u32;
+            let each: Vec<u32> = codes.filter(|c| dictionary.get(*c).contains(literal)).collect();
+            assert_eq!(found, each, "{literal}");
+        }
     }
 
     #[test]

@@ -4,5 +4,6 @@
 mod connection;
 mod copy;
 mod oracle;
+mod own_reads;
 mod protocol;
 mod scripts;

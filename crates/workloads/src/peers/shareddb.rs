@@ -1,7 +1,7 @@
 //! SharedDB itself, as a separate process over the wire like everybody else.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::System;
@@ -19,13 +19,13 @@ pub struct SharedDb {
 }
 
 impl SharedDb {
-    /// Starts this very program as a durable server with its data under `folder`.
+    /// Starts the program as a durable server with its data under `folder`.
     pub fn start(folder: &Path, sharing: bool) -> Result<SharedDb> {
         let name = if sharing { "shareddb" } else { "shareddb-no-sharing" };
         let data = folder.join(name);
         std::fs::create_dir_all(&data)?;
         let port = free_port()?;
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(program()?);
         command.arg("serve").arg("--data").arg(&data);
         command.args(["--max-connections", "2200"]);
         command.args(["--listen", &format!("127.0.0.1:{port}")]);
@@ -41,6 +41,16 @@ impl SharedDb {
     fn open(&self) -> Result<PostgresClient> {
         PostgresClient::connect(self.address, "shareddb", "shareddb")
     }
+}
+
+/// The program to measure: `$SHAREDDB`, else this very program, or the one beside the driver.
+fn program() -> Result<PathBuf> {
+    if let Some(program) = std::env::var_os("SHAREDDB") {
+        return Ok(program.into());
+    }
+    let own = std::env::current_exe()?;
+    let is_driver = own.file_stem().is_some_and(|name| name == "shareddb-bench");
+    Ok(if is_driver { own.with_file_name("shareddb") } else { own })
 }
 
 impl System for SharedDb {

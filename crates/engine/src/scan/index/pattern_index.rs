@@ -97,8 +97,8 @@ impl PatternIndex {
                 rows.for_each(|row| out.push(sets[codes[row] as usize]));
             }
             ColumnSlice::Strings(strings, _) => {
-                if let (Rows::All(count), Some(finders)) = (rows, self.few()) {
-                    return self.probe_in_one_run(strings, count, finders, table, out);
+                if let Some(finders) = self.few().filter(|_| rows.is_dense()) {
+                    return self.probe_in_one_run(strings, rows, finders, table, out);
                 }
                 let mut scratch = Scratch::default();
                 rows.for_each(|row| {
@@ -115,45 +115,74 @@ impl PatternIndex {
         if nothing_else { self.exact.matcher.few() } else { None }
     }
 
-    /// Searches the texts of a whole chunk literal by literal.
+    /// Searches the texts of a chunk literal by literal.
     fn probe_in_one_run(
         &self,
         strings: &Strings<'_>,
-        rows: usize,
+        rows: Rows<'_>,
         finders: &[memmem::Finder<'static>],
         table: &SetTable,
         out: &mut Vec<SetId>,
     ) {
         let mut found: Vec<(u32, u32)> = Vec::new();
         for (literal, finder) in finders.iter().enumerate() {
-            for_each_containing(strings, finder, rows, |row| found.push((row, literal as u32)));
+            for_each_containing(strings, finder, rows, |at| {
+                found.push((at as u32, literal as u32))
+            });
         }
-        found.sort_unstable();
         let start = out.len();
-        out.resize(start + rows, self.base);
+        out.resize(start + rows.len(), self.base);
+        let text = |at: usize| strings.text(rows.offset(at));
+        self.put_matches(found, text, table, &mut out[start..]);
+    }
+
+    /// Turns pairs of a text's position and a literal that it contains into sets.
+    fn put_matches<'t>(
+        &self,
+        mut found: Vec<(u32, u32)>,
+        text: impl Fn(usize) -> &'t str,
+        table: &SetTable,
+        out: &mut [SetId],
+    ) {
+        found.sort_unstable();
         let mut scratch = Scratch::default();
         for hits in found.chunk_by(|a, b| a.0 == b.0) {
-            let row = hits[0].0 as usize;
+            let at = hits[0].0 as usize;
             let mut changed = false;
             for (_, literal) in hits {
-                self.match_literal(
-                    *literal,
-                    &self.exact,
-                    strings.text(row),
-                    &mut scratch,
-                    &mut changed,
-                );
+                self.match_literal(*literal, &self.exact, text(at), &mut scratch, &mut changed);
             }
             if changed {
-                out[start + row] = table.intern(&scratch.set);
+                out[at] = table.intern(&scratch.set);
             }
         }
     }
 
     fn evaluate(&self, dictionary: &Dictionary, table: &SetTable) -> Vec<SetId> {
+        if let Some(finders) = self.few() {
+            return self.evaluate_in_one_run(dictionary, finders, table);
+        }
         let mut scratch = Scratch::default();
         let codes = 0..dictionary.len() as u32;
         codes.map(|code| self.find_with(dictionary.get(code), table, &mut scratch)).collect()
+    }
+
+    fn evaluate_in_one_run(
+        &self,
+        dictionary: &Dictionary,
+        finders: &[memmem::Finder<'static>],
+        table: &SetTable,
+    ) -> Vec<SetId> {
+        let (mut found, codes) = (Vec::new(), dictionary.len());
+        for (literal, finder) in finders.iter().enumerate() {
+            let search = |text: &[u8]| finder.find(text);
+            dictionary.for_each_containing(codes, finder.needle().len(), search, |code| {
+                found.push((code, literal as u32));
+            });
+        }
+        let mut sets = vec![self.base; codes];
+        self.put_matches(found, |code| dictionary.get(code as u32), table, &mut sets);
+        sets
     }
 
     fn find_with(&self, text: &str, table: &SetTable, scratch: &mut Scratch) -> SetId {
