@@ -92,6 +92,11 @@ impl Engine {
         self.writes.store()
     }
 
+    /// Bytes that the intermediate results of one batch may take.
+    pub fn memory_limit(&self) -> usize {
+        self.reads.memory_limit()
+    }
+
     /// What runs templates, for the tables about the engine.
     pub(crate) fn reads(&self) -> &Arc<Reads> {
         &self.reads

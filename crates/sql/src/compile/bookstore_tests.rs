@@ -90,7 +90,7 @@ pub fn catalog() -> Arc<Catalog> {
 }
 
 fn compiled(text: &str) -> Compiled {
-    let planning = Planning::default();
+    let planning = Planning::new(1 << 30);
     try_compile(&planning, text).unwrap_or_else(|reason| panic!("{text}\n{reason}"))
 }
 
@@ -135,7 +135,7 @@ const QUERIES: &[&str] = &[
 
 #[test]
 fn every_query_of_the_bookstore_compiles() {
-    let planning = Planning::default();
+    let planning = Planning::new(1 << 30);
     let failed: Vec<String> = QUERIES
         .iter()
         .filter_map(|text| try_compile(&planning, text).err().map(|e| format!("{text}\n  {e}")))
@@ -224,7 +224,7 @@ fn best_sellers_runs_its_subquery_first_and_sorts_with_a_cut() {
 
 #[test]
 fn types_of_parameters_come_from_their_context() {
-    let planning = Planning::default();
+    let planning = Planning::new(1 << 30);
     let types = |text: &str| {
         let lifted = lift(text, parse(text).unwrap().remove(0));
         let Statement::Query(query) = &lifted.statement else { panic!("a query") };
@@ -258,7 +258,7 @@ fn types_of_parameters_come_from_their_context() {
 
 #[test]
 fn what_does_not_compile_says_why() {
-    let planning = Planning::default();
+    let planning = Planning::new(1 << 30);
     let reason = |text: &str| try_compile(&planning, text).unwrap_err();
     let window = "SELECT i_id, rank() OVER (ORDER BY i_srp) FROM item";
     assert!(reason(window).starts_with("window functions"), "{}", reason(window));

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::config::ConfigOptions;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
@@ -27,12 +29,15 @@ pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";
 
-/// DataFusion's state with PostgreSQL's rules, and the part of `pg_catalog` that is the same in every database.
+/// DataFusion's state with PostgreSQL's rules, and the part of `pg_catalog` that is the same in every database. All
+/// queries that run alone share `memory` bytes.
 pub fn session_state(
     current: &Arc<ArcSwap<Catalog>>,
+    memory: usize,
 ) -> (SessionState, Option<Arc<dyn SchemaProvider>>) {
     let state = SessionStateBuilder::new()
         .with_config(SessionConfig::from(options()))
+        .with_runtime_env(runtime(memory))
         .with_default_features()
         .build();
     let context = SessionContext::new_with_state(state);
@@ -49,6 +54,13 @@ pub fn session_state(
     }
     state.register_expr_planner(Arc::new(arithmetic::ArithmeticPlanner)).expect(registered);
     (state, set_up.ok().and(pg_catalog))
+}
+
+/// Joins, groupings and sorts that need more than `memory` fail with 53200; nothing is spilled to files.
+fn runtime(memory: usize) -> Arc<RuntimeEnv> {
+    let no_files = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+    let builder = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0);
+    builder.with_disk_manager_builder(no_files).build_arc().expect("no file is needed")
 }
 
 fn options() -> ConfigOptions {

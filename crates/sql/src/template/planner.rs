@@ -42,7 +42,7 @@ impl Planner {
     /// A planner over what the engine holds.
     pub fn new(engine: Arc<Engine>) -> Planner {
         let catalog = Arc::new(Catalog::read(&engine, 1));
-        let planning = Planning::default();
+        let planning = Planning::new(engine.memory_limit());
         planning.set_current(catalog.clone());
         Planner {
             engine,

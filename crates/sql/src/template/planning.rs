@@ -36,15 +36,14 @@ pub fn parser_options() -> ParserOptions {
     ParserOptions::new().with_parse_float_as_decimal(true).with_collect_spans(true)
 }
 
-impl Default for Planning {
-    fn default() -> Self {
+impl Planning {
+    /// Queries that run alone share `memory` bytes.
+    pub fn new(memory: usize) -> Planning {
         let current = Arc::new(ArcSwap::default());
-        let (state, pg_catalog) = crate::dialect::session_state(&current);
+        let (state, pg_catalog) = crate::dialect::session_state(&current, memory);
         Planning { state, pg_catalog, current }
     }
-}
 
-impl Planning {
     /// DataFusion's state.
     pub fn state(&self) -> &SessionState {
         &self.state

@@ -10,12 +10,17 @@ use sql::{Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows, Session
 
 /// A database that keeps nothing.
 pub fn database() -> Arc<Database> {
+    database_within(1 << 30)
+}
+
+/// A database that keeps nothing, with so many bytes for intermediate results.
+pub fn database_within(memory_limit: usize) -> Arc<Database> {
     let engine = EngineOptions {
         workers: 2,
         data: None,
         sharing: Sharing::Automatic,
         queue_limit: 10_000,
-        memory_limit: 1 << 30,
+        memory_limit,
     };
     let options = DatabaseOptions { engine, template_limit: 1000, password_verifier: None };
     Database::open(options).expect("an empty database opens")

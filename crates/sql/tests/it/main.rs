@@ -3,6 +3,7 @@
 
 mod connection;
 mod copy;
+mod memory;
 mod oracle;
 mod own_reads;
 mod protocol;

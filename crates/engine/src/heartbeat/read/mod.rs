@@ -127,6 +127,11 @@ impl Reads {
         }
     }
 
+    /// Bytes that the intermediate results of one batch may take.
+    pub fn memory_limit(&self) -> usize {
+        self.memory_limit
+    }
+
     /// Merges a template into the global plan.
     pub fn register(&self, plan: TemplatePlan) -> Result<Arc<Template>> {
         let catalog = Catalog::of(&self.store);
