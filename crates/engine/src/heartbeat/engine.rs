@@ -5,12 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use super::read::{Figures, Reads};
 use super::write::{Tuning, WriteHeartbeat};
-use super::{Answer, Exposure, Receiver, Template};
+use super::{Answer, BulkLoad, Exposure, LoadPlan, Receiver, Template};
 use crate::env::Environment;
 use crate::plan::{TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
-use crate::types::{LaneId, Result, RowId, SequenceId, TableId, TemplateId, Value, Version};
+use crate::types::{
+    DataType, LaneId, Result, RowBlock, RowId, SequenceId, TableId, TemplateId, Value, Version,
+};
 
 /// How the engine is set up.
 #[derive(Clone, Debug)]
@@ -146,6 +148,40 @@ impl Engine {
         set: &mut WriteSet,
     ) -> Result<WriteOutcome> {
         self.writes.write_in_transaction(plan, parameters, snapshot, isolation, set)
+    }
+
+    /// Begins to take rows in bulk for one table. Nobody sees them before [`Self::load`] has them.
+    pub fn begin_load(&self, plan: Arc<LoadPlan>) -> Result<BulkLoad> {
+        self.writes.begin_load(plan)
+    }
+
+    /// Commits all rows of a load inside the next write heartbeat: in one record, visible at once. Sorts its keys
+    /// on this thread first.
+    pub fn load(&self, load: BulkLoad, receiver: WriteReceiver) {
+        self.writes.load(load, receiver);
+    }
+
+    /// Adds a block of new rows to a transaction's set; `before` says how many rows the same statement has added
+    /// already.
+    pub fn load_in_transaction(
+        &self,
+        plan: &LoadPlan,
+        block: &RowBlock,
+        before: u64,
+        snapshot: &Snapshot,
+        set: &mut WriteSet,
+    ) -> Result<()> {
+        self.writes.load_in_transaction(plan, block, before, snapshot, set)
+    }
+
+    /// The rows of a large INSERT (see [`WritePlan::is_large_insert`]) as a load.
+    pub fn insert_in_bulk(&self, plan: &WritePlan, parameters: &[Value]) -> Result<BulkLoad> {
+        self.writes.insert_in_bulk(plan, parameters)
+    }
+
+    /// The next value of a sequence as a column of this type has it. It is durable with the next write.
+    pub fn next_value(&self, sequence: SequenceId, data_type: DataType) -> Result<Value> {
+        self.writes.next_value(sequence, data_type)
     }
 
     /// Changes a definition inside the next write heartbeat, in arrival order with all other writes: logged,

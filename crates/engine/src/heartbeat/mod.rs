@@ -17,4 +17,4 @@ pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, Write
 pub(crate) use read::Lane;
 pub use read::{Figures, OperatorFigures};
 pub use template::Template;
-pub use write::Exposure;
+pub use write::{BulkLoad, Exposure, LoadPlan};

@@ -13,7 +13,7 @@ use super::manifest::{Manifest, TableFiles, manifest_sequence};
 use super::segment::segment_number;
 use crate::env::{Directory, Randomness, in_parallel};
 use crate::storage::{Snapshot, TableView};
-use crate::types::{ColumnId, Location, Result, RowId, SequenceSchema};
+use crate::types::{ColumnId, Result, RowId, SequenceSchema};
 
 /// Checkpoints that are kept: if the newest turns out damaged, recovery starts from the one before.
 pub(crate) const KEPT: usize = 2;
@@ -94,7 +94,7 @@ fn write_part(
     let name = format!("data-{:016x}-{table}-{part}", source.sequence);
     let mut writer = None;
     let mut visible = Vec::new();
-    for (id, chunk) in view.chunks().iter().filter(|(id, _)| id.index() % parts == part) {
+    for (_, chunk) in view.chunks().iter().filter(|(id, _)| id.index() % parts == part) {
         visible.clear();
         chunk.visible(view.version(), 0..chunk.rows() as u32, &mut visible);
         if visible.is_empty() {
@@ -103,14 +103,13 @@ fn write_part(
         let writer = match &mut writer {
             Some(writer) => writer,
             none => {
-                none.insert(DataFileWriter::create(directory, name.clone(), randomness.next())?)
+                let (file, schema) = (randomness.next(), view.schema().clone());
+                none.insert(DataFileWriter::create(directory, name.clone(), file, schema)?)
             }
         };
-        let columns = view.schema().columns.len();
         for &offset in &visible {
-            let location = Location { chunk: *id, offset };
-            let cell = |column: usize| view.cell(ColumnId(column as u32), location);
-            writer.row(chunk.row_id(offset), columns, cell)?;
+            let cell = |column: ColumnId| chunk.cell(column, offset);
+            writer.row(chunk.row_id(offset), cell)?;
         }
     }
     writer.map(DataFileWriter::finish).transpose()

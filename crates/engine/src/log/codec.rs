@@ -128,7 +128,7 @@ impl<'a> Decoder<'a> {
         self.bytes.is_empty()
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self.bytes.split_at_checked(length).ok_or(Malformed)?;
         self.bytes = rest;
         Ok(taken)

@@ -1,16 +1,17 @@
-//! Rows of a checkpoint: blocks of encoded rows, each with its own checksum.
+//! Rows of a checkpoint: blocks of encoded columns, each with its own checksum.
 
 use std::sync::Arc;
 
 use super::fault::{corrupted, file_error};
-use super::{Decoder, Encoder};
+use super::{Decoder, Encoder, Malformed};
 use crate::env::{Directory, File};
-use crate::types::{Error, Result, RowId, Value, ValueRef};
+use crate::storage::CHUNK_ROWS;
+use crate::types::{ColumnId, Error, Result, RowBlock, RowId, TableSchema, ValueRef};
 
 const BLOCK_MAGIC: u32 = u32::from_le_bytes(*b"SBLK");
 const BLOCK_HEADER: usize = 32;
-/// Bytes after which a block is closed: large enough for sequential writes, small enough to be decoded in cache.
-const BLOCK_SIZE: usize = 256 << 10;
+/// Bytes of strings after which a block is closed although it could have more rows.
+const BLOCK_HEAP: usize = 16 << 20;
 
 /// What a manifest says about a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +28,9 @@ pub(crate) struct DataFile {
 pub(super) struct DataFileWriter {
     file: Arc<dyn File>,
     described: DataFile,
-    block: Encoder,
-    block_rows: u32,
-    previous: u64,
+    schema: Arc<TableSchema>,
+    ids: Vec<RowId>,
+    block: RowBlock,
 }
 
 fn cannot(name: &str, action: &'static str) -> impl Fn(std::io::Error) -> Error {
@@ -37,64 +38,63 @@ fn cannot(name: &str, action: &'static str) -> impl Fn(std::io::Error) -> Error 
 }
 
 impl DataFileWriter {
-    pub fn create(directory: &dyn Directory, name: String, file: u64) -> Result<DataFileWriter> {
+    pub fn create(
+        directory: &dyn Directory,
+        name: String,
+        file: u64,
+        schema: Arc<TableSchema>,
+    ) -> Result<DataFileWriter> {
         let handle = directory.create(&name).map_err(cannot(&name, "create"))?;
         let described = DataFile { name, file, blocks: 0, rows: 0, length: 0 };
-        let mut writer = DataFileWriter {
-            file: handle,
-            described,
-            block: Encoder::default(),
-            block_rows: 0,
-            previous: 0,
-        };
-        writer.start_block();
-        Ok(writer)
-    }
-
-    fn start_block(&mut self) {
-        self.block.bytes.clear();
-        self.block.bytes.resize(BLOCK_HEADER, 0);
-        self.block_rows = 0;
-        self.previous = 0;
+        let (ids, block) = (Vec::new(), RowBlock::new(&schema));
+        Ok(DataFileWriter { file: handle, described, schema, ids, block })
     }
 
     /// Adds a row. Ids may come in any order; rising ones take fewer bytes.
-    pub fn row<'v>(
-        &mut self,
-        id: RowId,
-        columns: usize,
-        cell: impl Fn(usize) -> ValueRef<'v>,
-    ) -> Result<()> {
-        self.block.signed(id.0.wrapping_sub(self.previous) as i64);
-        self.previous = id.0;
-        self.block.unsigned(columns as u64);
-        (0..columns).for_each(|column| self.block.value(cell(column)));
-        self.block_rows += 1;
-        if self.block.bytes.len() >= BLOCK_SIZE { self.finish_block() } else { Ok(()) }
+    pub fn row<'v>(&mut self, id: RowId, cell: impl Fn(ColumnId) -> ValueRef<'v>) -> Result<()> {
+        self.ids.push(id);
+        for column in 0..self.schema.columns.len() {
+            self.block.column_mut(column).push(cell(ColumnId(column as u32)));
+        }
+        self.block.end_row();
+        let is_full = self.ids.len() == CHUNK_ROWS || self.block.heap() >= BLOCK_HEAP;
+        if is_full { self.finish_block() } else { Ok(()) }
+    }
+
+    /// A header's place, the ids, the columns.
+    fn encode_block(&mut self) -> Vec<u8> {
+        let mut encoder = Encoder { bytes: vec![0; BLOCK_HEADER] };
+        let mut previous = 0;
+        for id in self.ids.drain(..) {
+            encoder.signed(id.0.wrapping_sub(previous) as i64);
+            previous = id.0;
+        }
+        encoder.block(&std::mem::replace(&mut self.block, RowBlock::new(&self.schema)));
+        encoder.bytes
     }
 
     fn finish_block(&mut self) -> Result<()> {
-        let bytes = &mut self.block.bytes;
-        let length = (bytes.len() - BLOCK_HEADER) as u32;
+        let rows = self.ids.len() as u32;
+        let mut bytes = self.encode_block();
+        let length = u32::try_from(bytes.len() - BLOCK_HEADER).expect("blocks are cut far below");
         bytes[..4].copy_from_slice(&BLOCK_MAGIC.to_le_bytes());
         bytes[8..12].copy_from_slice(&length.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.block_rows.to_le_bytes());
+        bytes[12..16].copy_from_slice(&rows.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.described.blocks.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.described.file.to_le_bytes());
         let checksum = crc32c::crc32c(&bytes[8..]);
         bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
-        let written = self.file.write_at(self.described.length, bytes);
+        let written = self.file.write_at(self.described.length, &bytes);
         written.map_err(cannot(&self.described.name, "write"))?;
         self.described.length += bytes.len() as u64;
         self.described.blocks += 1;
-        self.described.rows += u64::from(self.block_rows);
-        self.start_block();
+        self.described.rows += u64::from(rows);
         Ok(())
     }
 
     /// Makes the file durable (its name is not yet: the directory must be synced).
     pub fn finish(mut self) -> Result<DataFile> {
-        if self.block_rows > 0 {
+        if !self.ids.is_empty() {
             self.finish_block()?;
         }
         self.file.sync().map_err(cannot(&self.described.name, "sync"))?;
@@ -106,7 +106,7 @@ impl DataFileWriter {
 pub(super) fn read_data_file(
     directory: &dyn Directory,
     described: &DataFile,
-    mut take: impl FnMut(&[RowId], &[Vec<Value>]),
+    mut take: impl FnMut(&[RowId], &RowBlock) -> Result<()>,
 ) -> Result<()> {
     let name = &described.name;
     let file = directory.open(name).map_err(cannot(name, "open"))?;
@@ -117,9 +117,9 @@ pub(super) fn read_data_file(
         read_block(&*file, at, &mut bytes).map_err(|_| damaged("unreadable block"))?;
         let count =
             check_block(&bytes, described.file, block).ok_or_else(|| damaged("damaged block"))?;
-        let (ids, values) =
-            decode_rows(&bytes[BLOCK_HEADER..], count).ok_or_else(|| damaged("malformed block"))?;
-        take(&ids, &values);
+        let (ids, block) =
+            decode_rows(&bytes[BLOCK_HEADER..], count).map_err(|_| damaged("malformed block"))?;
+        take(&ids, &block)?;
         rows += u64::from(count);
         at += bytes.len() as u64;
     }
@@ -151,15 +151,15 @@ fn check_block(bytes: &[u8], file: u64, block: u64) -> Option<u32> {
     intact.then(|| half(12))
 }
 
-fn decode_rows(bytes: &[u8], count: u32) -> Option<(Vec<RowId>, Vec<Vec<Value>>)> {
+fn decode_rows(bytes: &[u8], count: u32) -> Result<(Vec<RowId>, RowBlock), Malformed> {
     let mut from = Decoder::new(bytes);
     let mut previous = 0u64;
-    let (mut ids, mut rows) = (Vec::new(), Vec::new());
+    let mut ids = Vec::new();
     for _ in 0..count {
-        previous = previous.wrapping_add(from.signed().ok()? as u64);
+        previous = previous.wrapping_add(from.signed()? as u64);
         ids.push(RowId(previous));
-        let columns = from.unsigned().ok()?;
-        rows.push((0..columns).map(|_| from.value().ok()).collect::<Option<_>>()?);
     }
-    from.is_empty().then_some((ids, rows))
+    let block = from.block()?;
+    let fits = from.is_empty() && block.rows() == ids.len();
+    fits.then_some((ids, block)).ok_or(Malformed)
 }

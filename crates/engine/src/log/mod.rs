@@ -27,6 +27,7 @@ mod operation;
 mod reader;
 mod recovery;
 mod replay;
+mod row_block;
 mod schema;
 mod segment;
 mod writer;

@@ -5,7 +5,7 @@
 
 use super::schema::{get_definition, put_definition};
 use super::{Decoder, Encoder, Malformed};
-use crate::types::{ColumnId, Definition, RowId, SequenceId, TableId, Value, ValueRef};
+use crate::types::{ColumnId, Definition, RowBlock, RowId, SequenceId, TableId, Value, ValueRef};
 
 /// One entry of a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,15 @@ pub enum Operation {
         id: RowId,
         /// One value per column id.
         row: Vec<Value>,
+    },
+    /// New rows in bulk, with consecutive ids.
+    InsertBlock {
+        /// The table.
+        table: TableId,
+        /// The first row's id.
+        first: RowId,
+        /// The rows.
+        block: RowBlock,
     },
     /// New values of some columns of a row.
     Update {
@@ -54,6 +63,12 @@ impl Encoder {
     pub fn insert(&mut self, table: TableId, id: RowId, row: &[Value]) {
         self.start(1, table, id);
         self.list(row, |to, value| to.value(value.borrow()));
+    }
+
+    /// New rows in bulk.
+    pub fn insert_block(&mut self, table: TableId, first: RowId, block: &RowBlock) {
+        self.start(6, table, first);
+        self.block(block);
     }
 
     /// The columns in which `new` differs from the `old` row.
@@ -122,6 +137,10 @@ impl Decoder<'_> {
                 last: self.signed()?,
                 called: self.flag()?,
             }),
+            6 => {
+                let (table, first) = self.row_key()?;
+                Ok(Operation::InsertBlock { table, first, block: self.block()? })
+            }
             _ => Err(Malformed),
         }
     }

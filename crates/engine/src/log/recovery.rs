@@ -6,7 +6,7 @@ use super::checkpoint::manifests;
 use super::data_file::{DataFile, read_data_file};
 use super::manifest::{Manifest, TableFiles};
 use super::reader::{read_log, segments};
-use super::replay::Replay;
+use super::replay::{Replay, restore};
 use super::{DataDirectory, Entries, LogWriter};
 use crate::env::{Environment, in_parallel};
 use crate::storage::Store;
@@ -50,6 +50,7 @@ pub(crate) fn recover(
         replay.record(&record)
     })?;
     replay.flush()?;
+    fill_indexes(&loaded.store, workers);
     let randomness = environment.randomness.clone();
     let writer = match tail {
         Some(tail) => LogWriter::resume(directory.clone(), randomness, tail, segment_size)?,
@@ -105,7 +106,7 @@ fn load(data: &DataDirectory, sequence: u64, workers: usize) -> Result<Loaded> {
     let manifest = Manifest::read(&*data.directory, sequence, data.database)?;
     let store = Store::new(workers);
     for table in &manifest.tables {
-        store.create_table(table.schema.clone());
+        store.create_table(table.schema.clone()).defer_indexes();
     }
     let version = manifest.version;
     let parts: Vec<(&TableFiles, &DataFile)> = manifest
@@ -128,7 +129,7 @@ fn load(data: &DataDirectory, sequence: u64, workers: usize) -> Result<Loaded> {
     Ok(Loaded { store, entries, version, sequence, segment: manifest.segment })
 }
 
-/// Parts of one table load in parallel too: they are decoded apart and take turns to be inserted.
+/// Parts of one table load in parallel too: blocks become chunks apart and take turns to be attached.
 fn load_part(
     data: &DataDirectory,
     store: &Store,
@@ -137,7 +138,16 @@ fn load_part(
     version: Version,
 ) -> Result<()> {
     let table = store.table(table.schema.id).expect("created just before");
-    read_data_file(&*data.directory, file, |ids, rows| {
-        table.insert_rows_with_ids(ids, rows, version);
-    })
+    read_data_file(&*data.directory, file, |ids, block| restore(&table, ids, block, version))
+}
+
+/// Nothing probes an index before all rows are there: each is built once, from its sorted keys.
+fn fill_indexes(store: &Store, workers: usize) {
+    let tables = store.tables();
+    let with_indexes = tables.iter().flat_map(|t| t.indexes().into_iter().map(move |i| (t, i)));
+    let mut indexes: Vec<_> = with_indexes.collect();
+    // The largest first, so that no thread is left with it at the end.
+    indexes.sort_by_key(|(table, _)| std::cmp::Reverse(table.live_rows()));
+    in_parallel(workers, &indexes, |(table, index)| table.fill_index(index));
+    tables.iter().for_each(|table| table.maintain_indexes());
 }

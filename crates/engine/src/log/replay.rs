@@ -9,8 +9,10 @@ use super::fault::corrupted;
 use super::reader::Record;
 use super::{Decoder, Entries, Operation};
 use crate::env::in_parallel;
-use crate::storage::{Store, Table};
-use crate::types::{ColumnId, Definition, Error, Result, RowId, SqlState, TableId, Value, Version};
+use crate::storage::{CHUNK_ROWS, Store, Table};
+use crate::types::{
+    ColumnId, Definition, Error, Result, RowBlock, RowId, SqlState, TableId, Value, Version,
+};
 
 /// Changes of rows are collected up to this many bytes of log before they are applied.
 const COLLECTED: usize = 64 << 20;
@@ -108,13 +110,18 @@ impl<'a> Replay<'a> {
         match operation {
             Operation::Define(definition) => {
                 self.flush()?;
-                apply_definition(self.store, self.entries, &definition, version)
+                apply_definition(self.store, self.entries, &definition, version)?;
+                if let Definition::CreateTable(schema) = &definition {
+                    self.store.table(schema.id).expect("created just before").defer_indexes();
+                }
+                Ok(())
             }
             Operation::Reserve { sequence, last, called } => match self.store.sequence(sequence) {
                 Some(sequence) => sequence.set(last, called),
                 None => Ok(()),
             },
             Operation::Insert { table, .. }
+            | Operation::InsertBlock { table, .. }
             | Operation::Update { table, .. }
             | Operation::Delete { table, .. } => {
                 self.waiting.entry(table).or_default().push(RowChange { version, operation });
@@ -136,36 +143,77 @@ impl<'a> Replay<'a> {
 
 fn replay_table(store: &Store, id: TableId, changes: &[RowChange]) -> Result<()> {
     let table = store.table(id).ok_or_else(|| inconsistent(id, "there is no such table"))?;
-    changes.iter().try_for_each(|change| replay_change(&table, change))
+    let mut rest = changes;
+    while let Some(first) = rest.first() {
+        let inserts = rest.iter().map_while(RowChange::new_row).take(CHUNK_ROWS);
+        let (ids, rows): (Vec<RowId>, Vec<&[Value]>) = inserts.unzip();
+        match ids.is_empty() {
+            true => replay_change(&table, first)?,
+            // Nobody remembers an older version: the rows may as well have come together.
+            false => restore(&table, &ids, &block_of(&table, &rows)?, first.version)?,
+        }
+        rest = &rest[ids.len().max(1)..];
+    }
+    Ok(())
+}
+
+impl RowChange {
+    fn new_row(&self) -> Option<(RowId, &[Value])> {
+        match &self.operation {
+            Operation::Insert { id, row, .. } => Some((*id, row)),
+            _ => None,
+        }
+    }
+}
+
+fn block_of(table: &Table, rows: &[&[Value]]) -> Result<RowBlock> {
+    let schema = table.schema();
+    let fits = |row: &&[Value]| row.len() == schema.columns.len();
+    match rows.iter().all(fits) {
+        true => Ok(RowBlock::from_rows(&schema, rows)),
+        false => Err(inconsistent(schema.id, "a row has other columns")),
+    }
+}
+
+/// Stores rows with given ids.
+pub(super) fn restore(
+    table: &Table,
+    ids: &[RowId],
+    block: &RowBlock,
+    version: Version,
+) -> Result<()> {
+    let schema = table.schema();
+    if !block.is_of(&schema) {
+        return Err(inconsistent(schema.id, "rows have other columns"));
+    }
+    table.restore(ids, block, version);
+    Ok(())
 }
 
 fn replay_change(table: &Arc<Table>, change: &RowChange) -> Result<()> {
     match &change.operation {
-        Operation::Insert { id, row, .. } => {
-            table.insert_with_id(*id, row, change.version);
-            Ok(())
+        Operation::InsertBlock { first, block, .. } => {
+            let ids: Vec<RowId> = (first.0..first.0 + block.rows() as u64).map(RowId).collect();
+            restore(table, &ids, block, change.version)
         }
         Operation::Update { id, columns, .. } => {
-            let row = patched(table, *id, columns, change.version)?;
+            let row = patched(table, *id, columns)?;
             table.update(*id, &row, change.version);
             Ok(())
         }
         Operation::Delete { id, .. } => {
-            newest_row(table, *id, change.version)?;
+            newest_row(table, *id)?;
             table.delete(*id, change.version);
             Ok(())
         }
-        Operation::Define(_) | Operation::Reserve { .. } => unreachable!("sorted out before"),
+        Operation::Insert { .. } | Operation::Define(_) | Operation::Reserve { .. } => {
+            unreachable!("sorted out before")
+        }
     }
 }
 
-fn patched(
-    table: &Arc<Table>,
-    id: RowId,
-    columns: &[(ColumnId, Value)],
-    version: Version,
-) -> Result<Vec<Value>> {
-    let mut row = newest_row(table, id, version)?;
+fn patched(table: &Table, id: RowId, columns: &[(ColumnId, Value)]) -> Result<Vec<Value>> {
+    let mut row = newest_row(table, id)?;
     for (column, value) in columns {
         let cell = row
             .get_mut(column.index())
@@ -175,12 +223,9 @@ fn patched(
     Ok(row)
 }
 
-fn newest_row(table: &Arc<Table>, id: RowId, version: Version) -> Result<Vec<Value>> {
-    let view = table.view(version);
-    match view.resolve(id) {
-        Some(location) => Ok(view.row(location)),
-        None => Err(inconsistent(table.schema().id, "there is no such row")),
-    }
+fn newest_row(table: &Table, id: RowId) -> Result<Vec<Value>> {
+    let row = table.newest_row(id);
+    row.ok_or_else(|| inconsistent(table.schema().id, "there is no such row"))
 }
 
 fn inconsistent(table: TableId, what: &str) -> Error {

@@ -58,7 +58,7 @@ fn get_column(from: &mut Decoder<'_>) -> Decoded<ColumnSchema> {
     })
 }
 
-fn put_type(to: &mut Encoder, data_type: DataType) {
+pub(super) fn put_type(to: &mut Encoder, data_type: DataType) {
     let (tag, first, second) = match data_type {
         DataType::Boolean => (0, 0, 0),
         DataType::SmallInt => (1, 0, 0),
@@ -80,7 +80,7 @@ fn put_type(to: &mut Encoder, data_type: DataType) {
     to.unsigned(u64::from(second));
 }
 
-fn get_type(from: &mut Decoder<'_>) -> Decoded<DataType> {
+pub(super) fn get_type(from: &mut Decoder<'_>) -> Decoded<DataType> {
     let (tag, first, second) = (from.byte()?, from.number()?, from.number()?);
     Ok(match tag {
         0 => DataType::Boolean,

@@ -25,6 +25,24 @@ pub struct WritePlan {
     pub text: Arc<str>,
 }
 
+/// Rows from which an INSERT is worth a load.
+const LARGE_INSERT: usize = 512;
+
+impl WritePlan {
+    /// Whether this is an INSERT of so many rows that they should come in bulk: one without ON
+    /// CONFLICT and RETURNING.
+    pub fn is_large_insert(&self) -> bool {
+        match &self.action {
+            WriteAction::Insert(insert) => {
+                insert.rows.len() >= LARGE_INSERT
+                    && insert.on_conflict.is_none()
+                    && self.output.is_empty()
+            }
+            _ => false,
+        }
+    }
+}
+
 /// The kind of write.
 #[derive(Clone, Debug)]
 pub enum WriteAction {

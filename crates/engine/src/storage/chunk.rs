@@ -208,6 +208,13 @@ impl Chunk {
         RowId(self.row_ids.values()[offset as usize])
     }
 
+    /// Writer: gives all rows of a chunk that nobody sees yet their begin.
+    pub(super) fn begin_all(&self, begin: Version) {
+        assert!(self.lives.begins.get().is_none(), "the rows begin together");
+        self.lives.first_begin.store(begin.0, Ordering::Relaxed);
+        self.lives.max_begin.store(begin.0, Ordering::Relaxed);
+    }
+
     /// Bytes allocated, without dictionaries.
     pub(super) fn memory(&self) -> usize {
         let columns: usize = self.columns.iter().map(Column::memory).sum();

@@ -50,11 +50,11 @@ impl ChunkList {
         }
     }
 
-    /// With one more chunk at the end.
-    pub fn with(&self, chunk: Arc<Chunk>) -> ChunkList {
-        let mut chunks = Vec::with_capacity(self.chunks.len() + 1);
+    /// With more chunks at the end.
+    pub fn with(&self, more: impl ExactSizeIterator<Item = Arc<Chunk>>) -> ChunkList {
+        let mut chunks = Vec::with_capacity(self.chunks.len() + more.len());
         chunks.extend_from_slice(&self.chunks);
-        chunks.push((chunk.id, chunk));
+        chunks.extend(more.map(|chunk| (chunk.id, chunk)));
         ChunkList::new(chunks)
     }
 

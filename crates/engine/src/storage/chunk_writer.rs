@@ -7,7 +7,7 @@ use super::append_buffer::{Appender, append_buffer};
 use super::chunk::{Added, Lives, PACKED_NONE};
 use super::column_store::{Column, ColumnAppender, Encoding, assert_type};
 use super::{Chunk, zone};
-use crate::types::{ChunkId, RowId, TableSchema, ValueRef, Version};
+use crate::types::{ChunkId, RowBlock, RowId, TableSchema, ValueRef, Version};
 
 /// Rows that are about to be stored.
 pub(super) trait RowSource<'v> {
@@ -17,6 +17,26 @@ pub(super) trait RowSource<'v> {
     fn value(&self, row: usize, column: usize) -> ValueRef<'v>;
     /// The logical row.
     fn id(&self, row: usize) -> RowId;
+}
+
+/// The ids of new rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RowIds<'a> {
+    /// Consecutive from here on.
+    From(RowId),
+    /// Given by the caller, in any order.
+    Each(&'a [RowId]),
+}
+
+impl RowIds<'_> {
+    /// The id of one of the rows.
+    #[inline]
+    pub fn get(&self, row: usize) -> RowId {
+        match self {
+            RowIds::From(first) => RowId(first.0 + row as u64),
+            RowIds::Each(ids) => ids[row],
+        }
+    }
 }
 
 /// The writing side of one chunk; dropped when the chunk is sealed.
@@ -85,6 +105,21 @@ impl ChunkWriter {
         }
         self.chunk.rows.store(at + count, Ordering::Release);
         count
+    }
+
+    /// Fills an empty chunk that was made for exactly these rows.
+    pub fn fill(&mut self, block: &RowBlock, ids: &RowIds<'_>, begin: Version) {
+        for (i, appender) in self.columns.iter_mut().enumerate() {
+            let (column, values) = (&self.chunk.columns[i], &block.columns()[i]);
+            assert!(values.data_type() == column.data_type, "a block is made for its table");
+            let capacity = self.chunk.capacity;
+            appender.extend_block(values, block.rows(), |row| column.set_null(row, capacity));
+        }
+        for row in 0..block.rows() {
+            self.row_ids.push(ids.get(row).0);
+        }
+        self.chunk.begin_all(begin);
+        self.chunk.rows.store(block.rows(), Ordering::Release);
     }
 
     /// Rows so far.

@@ -1,8 +1,7 @@
 //! A value of any comparable type as a value of a column's type, or where it lies between two of
 //! those.
 
-use super::column_store::NARROW_PRECISION;
-use crate::types::{DataType, ValueRef};
+use crate::types::{DataType, NARROW_PRECISION, ValueRef};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Dictionary;
-use crate::types::{DataType, Value, ValueRef};
+use crate::types::{DataType, Value, ValueRef, int32, int64, scale};
 
 /// The values of one column in one chunk. NULL positions hold an arbitrary value (a code that
 /// exists, a string that is empty). All slices have the chunk's published length.
@@ -185,31 +185,5 @@ impl<'a> ColumnSlice<'a> {
             ColumnSlice::Bytes(strings, _) => ValueRef::Bytea(strings.bytes(row)),
             ColumnSlice::Constant(value, _) => value.borrow(),
         }
-    }
-}
-
-#[inline]
-pub(super) fn int32<'a>(value: i32, data_type: DataType) -> ValueRef<'a> {
-    match data_type {
-        DataType::Date => ValueRef::Date(value),
-        _ => ValueRef::Integer(value),
-    }
-}
-
-#[inline]
-pub(super) fn int64<'a>(value: i64, data_type: DataType) -> ValueRef<'a> {
-    match data_type {
-        DataType::Timestamp => ValueRef::Timestamp(value),
-        DataType::TimestampTz => ValueRef::TimestampTz(value),
-        DataType::Numeric { scale, .. } => ValueRef::Numeric(i128::from(value), scale),
-        _ => ValueRef::BigInt(value),
-    }
-}
-
-#[inline]
-pub(super) fn scale(data_type: DataType) -> u8 {
-    match data_type {
-        DataType::Numeric { scale, .. } => scale,
-        _ => 0,
     }
 }

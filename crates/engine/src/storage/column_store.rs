@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::append_buffer::{Appended, Appender, append_buffer};
-use super::column::{int32, int64, scale};
 use super::{ColumnSlice, Dictionary, Nulls, Strings};
-use crate::types::{DataType, Value, ValueRef};
-
-/// Digits of the widest `numeric` whose unscaled values fit 64 bits.
-pub(super) const NARROW_PRECISION: u8 = 18;
+use crate::types::{
+    BlockColumn, BlockValues, DataType, NARROW_PRECISION, Value, ValueRef, int32, int64, scale,
+};
 
 /// One column of one chunk, as readers hold it.
 #[derive(Debug)]
@@ -280,11 +278,45 @@ impl ColumnAppender {
             A::Float32(to) => extend!(to, count, value, null, 0.0, V::Real(v) => v),
             A::Float64(to) => extend!(to, count, value, null, 0.0, V::Double(v) => v),
             A::Codes(to, dictionary) => {
-                extend!(to, count, value, null, 0, V::Text(v) => dictionary.intern(v));
+                let mut interner = dictionary.interner();
+                extend!(to, count, value, null, 0, V::Text(v) => interner.intern(v));
             }
             A::Heap { bytes, offsets } => extend!(offsets, count, value, null, end_of(bytes),
                 V::Text(v) => push_bytes(bytes, v.as_bytes()),
                 V::Bytea(v) => push_bytes(bytes, v)),
+        }
+    }
+}
+
+impl ColumnAppender {
+    /// Appends a whole column of a block, which fits; calls `null` for rows that are NULL.
+    pub fn extend_block(&mut self, block: &BlockColumn, rows: usize, mut null: impl FnMut(usize)) {
+        use BlockValues as B;
+        use ColumnAppender as A;
+        match (&mut *self, block.values()) {
+            (A::Boolean(to), B::Boolean(values)) => to.extend(values),
+            (A::Int16(to), B::Int16(values)) => to.extend(values),
+            (A::Int32(to), B::Int32(values)) => to.extend(values),
+            (A::Int64(to), B::Int64(values)) => to.extend(values),
+            (A::Int128(to), B::Int128(values)) => to.extend(values),
+            (A::Float32(to), B::Float32(values)) => to.extend(values),
+            (A::Float64(to), B::Float64(values)) => to.extend(values),
+            (A::Heap { bytes, offsets }, B::Text(heap, ends)) if bytes.len() == 0 => {
+                bytes.extend(heap.as_bytes());
+                offsets.extend(ends);
+            }
+            (A::Heap { bytes, offsets }, B::Bytes(heap, ends)) if bytes.len() == 0 => {
+                bytes.extend(heap);
+                offsets.extend(ends);
+            }
+            _ => return self.extend(rows, |row| block.value(row), null),
+        }
+        for (at, word) in block.nulls().iter().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                null(at * 64 + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use arrow_buffer::Buffer;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::append_buffer::{Appended, Appender, append_buffer};
 
@@ -23,7 +23,7 @@ const INLINE: usize = 12;
 /// An Arrow string view: length, then the bytes or a prefix, the heap page and the offset there.
 type View = [u8; 16];
 
-/// Append-only; a code once given stays. One writer, readers without locks. Code 0 is always the
+/// Append-only; a code once given stays. Writers take turns, readers take no lock. Code 0 is always the
 /// empty string, so that NULL positions have a code that exists.
 pub struct Dictionary {
     length: AtomicUsize,
@@ -40,6 +40,32 @@ struct Writer {
     view_page: usize,
     heap: Appender<u8>,
     heap_page: usize,
+}
+
+/// Gives codes to strings of one dictionary.
+pub(super) struct Interner<'a> {
+    dictionary: &'a Dictionary,
+    writer: MutexGuard<'a, Writer>,
+}
+
+impl Interner<'_> {
+    /// The code of a string, given now if it is new.
+    #[inline]
+    pub fn intern(&mut self, value: &str) -> u32 {
+        let dictionary = self.dictionary;
+        let table = dictionary.table.load();
+        match dictionary.find(&table, value.as_bytes()) {
+            Ok(code) => code,
+            Err(slot) => {
+                let code = dictionary.append(&mut self.writer, value.as_bytes());
+                table[slot].store(code, Ordering::Release);
+                if (code as usize + 1) * 2 > table.len() {
+                    dictionary.grow(table.len() * 2);
+                }
+                code
+            }
+        }
+    }
 }
 
 /// The page of a code and its place there.
@@ -75,7 +101,7 @@ impl Dictionary {
         };
         let _ = dictionary.views[0].set(views_appended);
         let _ = dictionary.heaps[0].set(heap_appended);
-        dictionary.intern("");
+        dictionary.interner().intern("");
         dictionary
     }
 
@@ -180,26 +206,20 @@ impl Dictionary {
         }
     }
 
-    /// Writer: the code of a string, given now if it is new.
+    /// The code of a string, given now if it is new.
+    #[cfg(test)]
     pub(super) fn intern(&self, value: &str) -> u32 {
-        let table = self.table.load();
-        match self.find(&table, value.as_bytes()) {
-            Ok(code) => code,
-            Err(slot) => {
-                let code = self.append(value.as_bytes());
-                table[slot].store(code, Ordering::Release);
-                if (code as usize + 1) * 2 > table.len() {
-                    self.grow(table.len() * 2);
-                }
-                code
-            }
-        }
+        self.interner().intern(value)
     }
 
-    fn append(&self, value: &[u8]) -> u32 {
-        let mut writer = self.writer.lock();
+    /// The right to give codes; one at a time has it.
+    pub(super) fn interner(&self) -> Interner<'_> {
+        Interner { dictionary: self, writer: self.writer.lock() }
+    }
+
+    fn append(&self, writer: &mut Writer, value: &[u8]) -> u32 {
         let code = u32::try_from(self.len()).expect("fewer than 2^32 distinct strings");
-        let view = self.place_bytes(&mut writer, value);
+        let view = self.place_bytes(writer, value);
         if writer.views.remaining() == 0 {
             writer.view_page += 1;
             let (appender, appended) = append_buffer(FIRST_PAGE << writer.view_page);

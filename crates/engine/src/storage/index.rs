@@ -11,7 +11,9 @@ use parking_lot::Mutex;
 
 use super::dense::DenseKeys;
 use super::key::{KeyBuffer, KeyEncoding, KeyWidth};
+use super::run::{Run, RunEntries};
 use super::tree::{self, ByteKeys, Keys, Node, Root};
+use super::tree_run::{Sorted, insert_run};
 use crate::types::{IndexSchema, TableSchema};
 
 /// A hash or ordered index.
@@ -71,22 +73,18 @@ impl<K: Keys> Versions<K> {
         self.changed.store(true, Ordering::Relaxed);
     }
 
+    fn insert_run(&self, run: &impl Sorted<K>) {
+        if run.len() > 0 {
+            self.change(|root| insert_run(root, run));
+        }
+    }
+
     fn publish(&self) {
         if self.changed.load(Ordering::Relaxed) {
             self.changed.store(false, Ordering::Relaxed);
             self.published.store(self.newest.lock().clone());
         }
     }
-}
-
-fn insert_sorted<T>(versions: &Versions<Vec<T>>, entries: impl Iterator<Item = (T, u64)>)
-where
-    Vec<T>: for<'a> Keys<Key<'a> = T>,
-    T: Copy + Ord,
-{
-    let mut sorted: Vec<(T, u64)> = entries.collect();
-    sorted.sort_unstable();
-    versions.change(|root| sorted.iter().for_each(|(key, row)| tree::insert(root, *key, *row)));
 }
 
 macro_rules! each {
@@ -173,35 +171,65 @@ impl Index {
     /// Writer: everything moves from the array into the tree.
     fn retire_dense(&self) {
         let Some((dense, width)) = &self.dense else { return };
-        for (number, row) in dense.entries() {
-            self.insert_into_tree(&KeyEncoding::integer_key(number, *width), row);
+        let entries = dense.entries();
+        let mut run = self.run(entries.len());
+        for (number, row) in entries {
+            run.push(&KeyEncoding::integer_key(number, *width), row);
         }
+        run.sort();
+        self.insert_run_into_tree(&run);
         self.publish();
         dense.retire();
     }
 
-    /// Writer: adds many entries, in key order, which keeps the way down the tree in the cache.
+    /// A run for entries of this index, with room for `capacity`.
+    pub(super) fn run(&self, capacity: usize) -> Run {
+        Run::with_capacity(self.encoding.width, capacity)
+    }
+
+    /// Writer: adds many entries.
     pub(super) fn insert_many(&self, entries: impl ExactSizeIterator<Item = (KeyBuffer, u64)>) {
-        if entries.len() == 1 || self.dense.as_ref().is_some_and(|(dense, _)| dense.is_active()) {
+        if entries.len() == 1 {
             return entries.for_each(|(key, row)| self.insert(&key, row));
         }
-        match &self.entries {
-            Entries::Word(versions) if self.encoding.width == KeyWidth::Hash => {
-                insert_sorted(versions, entries.map(|(key, row)| (key.hash(), row)));
+        let mut run = self.run(entries.len());
+        entries.for_each(|(key, row)| run.push(&key, row));
+        run.sort();
+        self.insert_run(&run);
+    }
+
+    /// Writer: adds the entries of a sorted run.
+    pub(super) fn insert_run(&self, run: &Run) {
+        match &self.dense {
+            Some((dense, width)) if dense.is_active() => {
+                self.insert_run_densely(dense, *width, run)
             }
-            Entries::Word(versions) => {
-                insert_sorted(versions, entries.map(|(key, row)| (key.word(), row)));
+            _ => self.insert_run_into_tree(run),
+        }
+    }
+
+    /// Values go into the array until it gives up, NULLs and the rest into the tree.
+    fn insert_run_densely(&self, dense: &DenseKeys, width: usize, run: &Run) {
+        let mut left = self.run(0);
+        for at in 0..run.len() {
+            match run.integer(at, width) {
+                Some(number) if dense.insert(number, run.row(at)) => {}
+                Some(_) => {
+                    self.retire_dense();
+                    return self.insert_run_into_tree(run);
+                }
+                None => left.push(&KeyEncoding::null_prefix(), run.row(at)),
             }
-            Entries::Wide(versions) => {
-                insert_sorted(versions, entries.map(|(key, row)| (key.wide(), row)));
-            }
-            Entries::Bytes(versions) => {
-                let mut sorted: Vec<(KeyBuffer, u64)> = entries.collect();
-                sorted.sort_unstable_by(|a, b| a.0.bytes().cmp(b.0.bytes()));
-                versions.change(|root| {
-                    sorted.iter().for_each(|(key, row)| tree::insert(root, key.bytes(), *row));
-                });
-            }
+        }
+        self.insert_run_into_tree(&left);
+    }
+
+    fn insert_run_into_tree(&self, run: &Run) {
+        match (&self.entries, &run.entries) {
+            (Entries::Word(versions), RunEntries::Word(run)) => versions.insert_run(run),
+            (Entries::Wide(versions), RunEntries::Wide(run)) => versions.insert_run(run),
+            (Entries::Bytes(versions), RunEntries::Bytes(run)) => versions.insert_run(run),
+            _ => unreachable!("a run is made for its index"),
         }
     }
 
@@ -314,6 +342,12 @@ impl Index {
             true => ControlFlow::Continue(()),
             false => self.range_in_tree(first_null, upper, false, visit),
         }
+    }
+
+    /// Writer: whether there is no entry, published or not.
+    pub(super) fn is_empty(&self) -> bool {
+        let dense = self.dense.as_ref().is_none_or(|(dense, _)| dense.is_empty());
+        dense && each!(self, key, |versions, _convert| versions.newest.lock().is_empty())
     }
 
     /// Entries and bytes held.

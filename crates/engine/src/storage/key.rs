@@ -5,8 +5,9 @@
 //! zeros. Keys of fixed width up to 16 bytes are then plain numbers.
 
 use super::coerce::{Coerced, coerce};
-use super::column_store::NARROW_PRECISION;
-use crate::types::{ColumnId, DataType, IndexKind, IndexSchema, TableSchema, Value, ValueRef};
+use crate::types::{
+    ColumnId, DataType, IndexKind, IndexSchema, NARROW_PRECISION, TableSchema, Value, ValueRef,
+};
 
 const VALUE: u8 = 0;
 const NULL: u8 = 1;

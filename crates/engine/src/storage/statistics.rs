@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use super::column_store::heap_size;
-use super::{Chunk, ColumnSlice, Nulls, zone};
+use super::{Chunk, ColumnSlice, Nulls, Zone, zone};
 use crate::types::{ColumnId, DataType, Value};
 
 /// Estimates; cheap to read at any time.
@@ -91,8 +91,7 @@ impl ColumnCounter {
     }
 
     /// Adds one column of a chunk.
-    fn add(&mut self, slice: ColumnSlice<'_>, data_type: DataType) {
-        let zone = zone::of(slice, data_type);
+    fn add(&mut self, slice: ColumnSlice<'_>, zone: Zone) {
         self.values += slice.len() as u64;
         self.nulls += u64::from(zone.nulls);
         self.min = zone::smaller(self.min.take(), zone.min);
@@ -142,6 +141,17 @@ impl ColumnCounter {
                 self.bytes += (rows * heap_size(value.borrow())) as u64;
             }
         }
+    }
+
+    /// Adds what another counter has seen.
+    fn merge(&mut self, other: ColumnCounter) {
+        let pairs = self.distinct.registers.iter_mut().zip(other.distinct.registers.iter());
+        pairs.for_each(|(own, more)| *own = (*own).max(*more));
+        self.values += other.values;
+        self.nulls += other.nulls;
+        self.bytes += other.bytes;
+        self.min = zone::smaller(self.min.take(), other.min);
+        self.max = zone::larger(self.max.take(), other.max);
     }
 
     /// Values counted so far, NULLs included.
@@ -194,13 +204,26 @@ fn fixed_width(data_type: DataType) -> Option<f64> {
     })
 }
 
-/// Adds a chunk to the counters of all its columns.
-pub(super) fn count_chunk(counters: &mut Vec<ColumnCounter>, chunk: &Chunk) {
-    for (at, column) in chunk.columns.iter().enumerate() {
-        if counters.len() == at {
-            counters.push(ColumnCounter::new());
+/// What a chunk adds to the counters of its columns.
+pub(super) fn counters_of(chunk: &Chunk) -> Vec<ColumnCounter> {
+    let numbered = chunk.columns.iter().enumerate();
+    let counters = numbered.map(|(at, column)| {
+        let mut counter = ColumnCounter::new();
+        let slice = chunk.column(ColumnId(at as u32));
+        let zone = chunk.zones.get().map(|zones| zones[at].clone());
+        counter.add(slice, zone.unwrap_or_else(|| zone::of(slice, column.data_type)));
+        counter
+    });
+    counters.collect()
+}
+
+/// Adds counters of the same columns.
+pub(super) fn merge_counters(counters: &mut Vec<ColumnCounter>, more: Vec<ColumnCounter>) {
+    for (at, counter) in more.into_iter().enumerate() {
+        match counters.get_mut(at) {
+            Some(present) => present.merge(counter),
+            None => counters.push(counter),
         }
-        counters[at].add(chunk.column(ColumnId(at as u32)), column.data_type);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 use super::chunk_list::ChunkList;
 use super::row_directory::RowDirectory;
 use super::snapshot::SnapshotRegistry;
-use super::statistics::{ColumnCounter, count_chunk, summarise};
+use super::statistics::{ColumnCounter, counters_of, merge_counters, summarise};
 use super::table_writer::TableWriter;
-use super::{Index, TableStatistics, TableView};
-use crate::types::{IndexId, Location, RowId, TableSchema, ValueRef, Version};
+use super::{Chunk, Index, TableStatistics, TableView};
+use crate::types::{ColumnId, IndexId, Location, RowId, TableSchema, Value, ValueRef, Version};
 
 /// One table. Methods that say *writer* are for the single writer only.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct Table {
     pub(super) indexes: ArcSwap<Vec<Arc<Index>>>,
     /// Rows alive in the newest version.
     pub(super) live_rows: AtomicI64,
+    /// Recovery: indexes are filled at the end, see [`Table::defer_indexes`].
+    pub(super) indexes_deferred: AtomicBool,
     /// By column, of sealed chunks.
     pub(super) counters: Mutex<Vec<ColumnCounter>>,
     pub(super) writer: Mutex<TableWriter>,
@@ -41,6 +43,7 @@ impl Table {
             chunks: ArcSwap::from_pointee(ChunkList::new(Vec::new())),
             rows: ArcSwap::from_pointee(RowDirectory::new(1)),
             live_rows: AtomicI64::new(0),
+            indexes_deferred: AtomicBool::new(false),
             counters: Mutex::new(Vec::new()),
             writer: Mutex::new(TableWriter::new()),
         }
@@ -122,6 +125,17 @@ impl Table {
         Some((location, Version(begin), Version(end)))
     }
 
+    /// Writer: the values of a row's newest version, published or not, if it is alive.
+    pub fn newest_row(&self, id: RowId) -> Option<Vec<Value>> {
+        let (rows, chunks) = (self.rows.load(), self.chunks.load());
+        let location = rows.get(id);
+        let chunk = chunks.get(location.chunk)?;
+        let alive = chunk.lives.end(location.offset as usize) == u64::MAX;
+        let columns = 0..self.schema.load().columns.len() as u32;
+        let cell = |column| chunk.cell(ColumnId(column), location.offset).to_owned();
+        alive.then(|| columns.map(cell).collect())
+    }
+
     pub(super) fn publish_indexes(&self) {
         self.indexes.load().iter().for_each(|index| index.publish());
     }
@@ -131,14 +145,21 @@ impl Table {
         self.live_rows.load(Ordering::Relaxed).max(0) as u64
     }
 
+    /// Adds a sealed chunk to the statistics.
+    pub(super) fn count(&self, chunk: &Chunk) {
+        let counters = counters_of(chunk);
+        merge_counters(&mut self.counters.lock(), counters);
+    }
+
     /// Estimates for the planner. Looks at all rows of the growing chunk: not for every activation.
     pub fn statistics(&self) -> TableStatistics {
         let schema = self.schema.load();
         let mut counters = self.counters.lock().clone();
-        if let Some((_, growing)) = self.chunks.load().chunks().last()
-            && growing.zones.get().is_none()
-        {
-            count_chunk(&mut counters, growing);
+        let chunks = self.chunks.load();
+        let is_growing = |chunk: &&Arc<Chunk>| chunk.zones.get().is_none();
+        let growing = chunks.chunks().iter().rev().map(|(_, chunk)| chunk).find(is_growing);
+        if let Some(growing) = growing {
+            merge_counters(&mut counters, counters_of(growing));
         }
         TableStatistics {
             rows: self.live_rows(),
@@ -159,7 +180,7 @@ mod tests {
     use super::super::ColumnSlice;
     use super::super::twin::stored_table;
     use super::*;
-    use crate::types::{ColumnId, DataType, Value};
+    use crate::types::DataType;
 
     #[test]
     fn statistics_follow_the_rows() {

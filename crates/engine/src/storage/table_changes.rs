@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::Table;
 use super::chunk::{PACKED_NONE, pack};
-use super::chunk_writer::RowSource;
+use super::chunk_writer::{RowIds, RowSource};
 use super::reclaim::Outdated;
 use super::table_writer::TableWriter;
+use super::{Index, Table};
 use crate::types::{ColumnId, Location, RowId, Value, ValueRef, Version};
 
 impl Table {
@@ -23,16 +23,16 @@ impl Table {
     pub fn insert_rows<R: AsRef<[Value]>>(&self, rows: &[R], begin: Version) -> RowId {
         let mut writer = self.writer.lock();
         let first = writer.next_rows(rows.len());
-        self.insert_from(&mut writer, &NewRows { rows, first, ids: None }, begin);
+        self.insert_from(&mut writer, &NewRows { rows, ids: RowIds::From(first) }, begin);
         first
     }
 
-    /// Writer: like [`Self::insert`] with a given row id (recovery). Ids may come in any order.
+    /// Writer: like [`Self::insert`] with a given row id. Ids may come in any order.
     pub fn insert_with_id(&self, id: RowId, row: &[Value], begin: Version) {
         self.insert_rows_with_ids(&[id], &[row], begin);
     }
 
-    /// Writer: like [`Self::insert_rows`] with given row ids (recovery), in any order.
+    /// Writer: like [`Self::insert_rows`] with given row ids, in any order.
     pub fn insert_rows_with_ids<R: AsRef<[Value]>>(
         &self,
         ids: &[RowId],
@@ -42,7 +42,7 @@ impl Table {
         assert_eq!(ids.len(), rows.len(), "one id per row");
         let mut writer = self.writer.lock();
         ids.iter().for_each(|id| writer.skip_row(*id));
-        self.insert_from(&mut writer, &NewRows { rows, first: RowId(0), ids: Some(ids) }, begin);
+        self.insert_from(&mut writer, &NewRows { rows, ids: RowIds::Each(ids) }, begin);
     }
 
     /// Writer: the id that the next row will have; it is taken. The log names a row before it is
@@ -70,14 +70,32 @@ impl Table {
         begin: Version,
     ) {
         rows.rows.iter().for_each(|row| self.assert_width(row.as_ref()));
+        self.append_new(writer, rows, begin);
+        for index in self.maintained_indexes().iter() {
+            index.insert_many((0..rows.count()).map(|row| {
+                (index.encoding.row_key(|column| rows.value(row, column.index())), rows.id(row).0)
+            }));
+        }
+    }
+
+    /// Appends new rows, without their index entries.
+    pub(super) fn append_new<'v>(
+        &self,
+        writer: &mut TableWriter,
+        rows: &impl RowSource<'v>,
+        begin: Version,
+    ) {
         writer.append(self, rows, begin, PACKED_NONE, |row, location| {
             self.set_newest(rows.id(row), location);
         });
         self.live_rows.fetch_add(rows.count() as i64, Ordering::Relaxed);
-        for index in self.indexes.load().iter() {
-            index.insert_many((0..rows.count()).map(|row| {
-                (index.encoding.row_key(|column| rows.value(row, column.index())), rows.id(row).0)
-            }));
+    }
+
+    /// The indexes that changes of rows must change.
+    fn maintained_indexes(&self) -> Arc<Vec<Arc<Index>>> {
+        match self.indexes_deferred.load(Ordering::Relaxed) {
+            true => Arc::default(),
+            false => self.indexes.load_full(),
         }
     }
 
@@ -104,7 +122,7 @@ impl Table {
         let chunks = self.chunks.load();
         let chunk = chunks.get(old.chunk).expect("the newest version of a row is stored");
         let mut is_outdated = false;
-        for index in self.indexes.load().iter() {
+        for index in self.maintained_indexes().iter() {
             let mut columns = index.schema().columns.iter();
             let new = |column: ColumnId| row[column.index()].borrow();
             if columns.any(|column| chunk.cell(*column, old.offset) != new(*column)) {
@@ -117,7 +135,7 @@ impl Table {
         if is_outdated {
             writer.outdated.push_back(Outdated { location: old, end: begin });
         }
-        let rows = NewRows { rows: &[row], first: id, ids: None };
+        let rows = NewRows { rows: &[row], ids: RowIds::From(id) };
         writer.append(self, &rows, begin, pack(old), |_, new| self.set_newest(id, new));
     }
 
@@ -147,8 +165,7 @@ impl Table {
 /// Rows of values, with consecutive ids or with given ones.
 struct NewRows<'a, R> {
     rows: &'a [R],
-    first: RowId,
-    ids: Option<&'a [RowId]>,
+    ids: RowIds<'a>,
 }
 
 impl<'a, R: AsRef<[Value]>> RowSource<'a> for NewRows<'a, R> {
@@ -162,7 +179,7 @@ impl<'a, R: AsRef<[Value]>> RowSource<'a> for NewRows<'a, R> {
     }
 
     fn id(&self, row: usize) -> RowId {
-        self.ids.map_or(RowId(self.first.0 + row as u64), |ids| ids[row])
+        self.ids.get(row)
     }
 }
 

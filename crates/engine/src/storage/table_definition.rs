@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::column_store::NARROW_PRECISION;
 use super::reclaim::Outdated;
+use super::run::Run;
 use super::table_writer::TableWriter;
-use super::{Chunk, Index, Table};
+use super::{Index, Table};
 use crate::types::{
-    ColumnId, DataType, Error, IndexId, IndexSchema, Location, Result, SqlState, TableSchema,
-    Value, ValueRef, Version,
+    ColumnId, DataType, Error, IndexId, IndexSchema, Location, NARROW_PRECISION, Result, RowId,
+    SqlState, TableSchema, Value, ValueRef, Version,
 };
 
 impl Table {
@@ -41,22 +41,9 @@ impl Table {
     pub fn create_index(&self, schema: IndexSchema) -> Result<()> {
         let mut writer = self.writer.lock();
         let table = self.schema.load();
-        let index = Index::new(&table, schema.clone());
-        let rows = self.rows.load();
-        for (_, chunk) in self.chunks.load().chunks() {
-            let is_known = |offset: &u32| !rows.get(chunk.row_id(*offset)).is_none();
-            let known: Vec<u32> = (0..chunk.rows() as u32).filter(is_known).collect();
-            index.insert_many(known.iter().map(|offset| {
-                let key = index.encoding.row_key(|column| chunk.cell(column, *offset));
-                (key, chunk.row_id(*offset).0)
-            }));
-            if schema.unique {
-                self.check_duplicates(&index, chunk)?;
-            }
-            // Old versions may have had other keys.
-            if chunk.lives.previous.get().is_some() {
-                index.set_key_changed();
-            }
+        let index = Index::new(&table, schema);
+        if !self.indexes_deferred.load(Ordering::Relaxed) {
+            self.build_index(&index)?;
         }
         index.publish();
         self.note_outdated(&mut writer);
@@ -91,20 +78,49 @@ impl Table {
         self.schema.store(Arc::new(schema));
     }
 
-    /// Whether another row has the key of a row of this chunk.
-    fn check_duplicates(&self, index: &Index, chunk: &Chunk) -> Result<()> {
-        let alive = |offset: &u32| chunk.lives.end(*offset as usize) == u64::MAX;
-        for offset in (0..chunk.rows() as u32).filter(alive) {
-            let (row, cell) = (chunk.row_id(offset), |column| chunk.cell(column, offset));
-            if index.schema().columns.iter().any(|column| cell(*column).is_null()) {
-                continue;
+    /// Fills a new index with all versions of all rows.
+    fn build_index(&self, index: &Index) -> Result<()> {
+        let rows = self.rows.load();
+        let mut run = index.run(self.live_rows() as usize);
+        for (_, chunk) in self.chunks.load().chunks() {
+            let is_known = |offset: &u32| !rows.get(chunk.row_id(*offset)).is_none();
+            for offset in (0..chunk.rows() as u32).filter(is_known) {
+                let key = index.encoding.row_key(|column| chunk.cell(column, offset));
+                run.push(&key, chunk.row_id(offset).0);
             }
-            let key = index.encoding.row_key(cell);
-            if self.holder(index, &key, |other| other != row).is_some() {
-                return Err(self.duplicate(index.schema(), cell));
+            // Old versions may have had other keys.
+            if chunk.lives.previous.get().is_some() {
+                index.set_key_changed();
             }
         }
-        Ok(())
+        run.sort();
+        index.insert_run(&run);
+        if index.schema().unique { self.refuse_duplicates(index, &run) } else { Ok(()) }
+    }
+
+    /// 23505 if two rows that are alive have the same key.
+    fn refuse_duplicates(&self, index: &Index, run: &Run) -> Result<()> {
+        let mut duplicate = None;
+        run.equal_keys(|group| {
+            let rows = group.map(|at| RowId(run.row(at)));
+            duplicate =
+                duplicate.or_else(|| rows.into_iter().find(|row| self.is_duplicate(index, *row)));
+        });
+        let Some(row) = duplicate else { return Ok(()) };
+        let (location, chunks) = (self.rows.load().get(row), self.chunks.load());
+        let chunk = chunks.get(location.chunk).expect("an indexed row is stored");
+        Err(self.duplicate(index.schema(), |column| chunk.cell(column, location.offset)))
+    }
+
+    /// Whether a row is alive and another one that is has its key.
+    fn is_duplicate(&self, index: &Index, row: RowId) -> bool {
+        let (location, chunks) = (self.rows.load().get(row), self.chunks.load());
+        let Some(chunk) = chunks.get(location.chunk) else { return false };
+        let cell = |column| chunk.cell(column, location.offset);
+        let alive = chunk.lives.end(location.offset as usize) == u64::MAX;
+        let has_null = index.schema().columns.iter().any(|column| cell(*column).is_null());
+        let other = || self.holder(index, &index.encoding.row_key(cell), |other| other != row);
+        alive && !has_null && other().is_some()
     }
 
     fn duplicate<'v>(&self, index: &IndexSchema, cell: impl Fn(ColumnId) -> ValueRef<'v>) -> Error {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::chunk_writer::{ChunkWriter, RowSource};
 use super::column_store::{Encoding, heap_size};
 use super::reclaim::{Candidate, Outdated};
-use super::statistics::{ColumnCounter, count_chunk};
+use super::statistics::ColumnCounter;
 use super::{CHUNK_ROWS, Chunk, Dictionary, Table};
 use crate::types::{
     ChunkId, ColumnSchema, DataType, Location, RowId, TableSchema, ValueRef, Version,
@@ -118,20 +118,36 @@ impl TableWriter {
         let schema = table.schema.load();
         let known = table.live_rows.load(Ordering::Relaxed).max(0) as usize;
         let capacity = known.max(rows.count()).next_power_of_two().clamp(LEAST_ROWS, CHUNK_ROWS);
-        let counters = table.counters.lock();
-        let encodings = schema.columns.iter().enumerate().map(|(at, column)| {
-            let counter = counters.get(at);
-            Encoding {
-                dictionary: self.choose_dictionary(&schema, at, counter),
-                heap: heap_capacity(column, counter, capacity).max(heap_size(rows.value(0, at))),
-            }
+        let encodings = self.encodings(table, &schema, |at, counter| {
+            let first = heap_size(rows.value(0, at));
+            heap_capacity(&schema.columns[at], counter, capacity).max(first)
         });
-        let encodings = encodings.collect();
-        let id = ChunkId(self.next_chunk);
-        self.next_chunk += 1;
-        let growing = ChunkWriter::create(id, &schema, capacity, encodings);
-        table.chunks.store(Arc::new(table.chunks.load().with(growing.chunk.clone())));
+        let growing = ChunkWriter::create(self.next_chunk(), &schema, capacity, encodings);
+        let chunk = std::iter::once(growing.chunk.clone());
+        table.chunks.store(Arc::new(table.chunks.load().with(chunk)));
         self.growing = Some(growing);
+    }
+
+    /// The id of a new chunk.
+    pub fn next_chunk(&mut self) -> ChunkId {
+        self.next_chunk += 1;
+        ChunkId(self.next_chunk - 1)
+    }
+
+    /// How a new chunk stores its columns; `heap` says how many bytes plain strings get.
+    pub fn encodings(
+        &mut self,
+        table: &Table,
+        schema: &TableSchema,
+        heap: impl Fn(usize, Option<&ColumnCounter>) -> usize,
+    ) -> Vec<Encoding> {
+        let counters = table.counters.lock();
+        let encodings = (0..schema.columns.len()).map(|at| {
+            let counter = counters.get(at);
+            let dictionary = self.choose_dictionary(schema, at, counter);
+            Encoding { dictionary, heap: heap(at, counter) }
+        });
+        encodings.collect()
     }
 
     /// The dictionary that the next chunk of a string column uses, if it pays.
@@ -171,7 +187,7 @@ impl TableWriter {
     pub fn seal(&mut self, table: &Table) {
         if let Some(growing) = self.growing.take() {
             let chunk = growing.seal();
-            count_chunk(&mut table.counters.lock(), &chunk);
+            table.count(&chunk);
             self.note_dead(&chunk);
         }
     }

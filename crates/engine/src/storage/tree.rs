@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Pairs of a full leaf, children of a full inner node.
-const LEAF_PAIRS: usize = 128;
-const INNER_CHILDREN: usize = 64;
+pub(super) const LEAF_PAIRS: usize = 128;
+pub(super) const INNER_CHILDREN: usize = 64;
 
 /// A column of keys inside a node.
 pub(super) trait Keys: Clone + Debug + Send + Sync + 'static {
@@ -22,6 +22,8 @@ pub(super) trait Keys: Clone + Debug + Send + Sync + 'static {
     fn len(&self) -> usize;
     fn compare(&self, at: usize, key: Self::Key<'_>) -> Ordering;
     fn insert(&mut self, at: usize, key: Self::Key<'_>);
+    /// Adds a key at the end.
+    fn push(&mut self, key: Self::Key<'_>);
     fn remove(&mut self, at: usize);
     fn split_off(&mut self, at: usize) -> Self;
     fn truncate(&mut self, length: usize);
@@ -29,6 +31,8 @@ pub(super) trait Keys: Clone + Debug + Send + Sync + 'static {
     fn extend(&mut self, other: &Self, from: usize, to: usize);
     /// Whether a node with these keys should be split although it has few.
     fn is_heavy(&self) -> bool;
+    /// Gives back room that was taken ahead.
+    fn fit(&mut self);
     fn memory(&self) -> usize;
 }
 
@@ -48,18 +52,18 @@ pub(super) enum Node<K> {
 /// Ascending pairs.
 #[derive(Debug)]
 pub(super) struct Pairs<K> {
-    keys: K,
-    rows: Vec<u64>,
+    pub keys: K,
+    pub rows: Vec<u64>,
 }
 
 impl<K: Keys> Pairs<K> {
-    fn with_capacity(capacity: usize) -> Pairs<K> {
+    pub fn with_capacity(capacity: usize) -> Pairs<K> {
         Pairs { keys: K::with_capacity(capacity), rows: Vec::with_capacity(capacity) }
     }
 
     /// The first pair that is not below `(key, row)`.
     #[inline]
-    fn lower_bound(&self, key: K::Key<'_>, row: u64) -> usize {
+    pub fn lower_bound(&self, key: K::Key<'_>, row: u64) -> usize {
         let (mut low, mut size) = (0, self.rows.len());
         while size > 0 {
             let half = size / 2;
@@ -81,9 +85,16 @@ impl<K: Keys> Pairs<K> {
 
     /// The child of an inner node with these separators that `(key, row)` belongs to.
     #[inline]
-    fn child(&self, key: K::Key<'_>, row: u64) -> usize {
+    pub fn child(&self, key: K::Key<'_>, row: u64) -> usize {
         let at = self.lower_bound(key, row);
         at + usize::from(self.is_at(at, key, row))
+    }
+
+    /// Adds a pair above all others.
+    #[inline]
+    pub fn push(&mut self, key: K::Key<'_>, row: u64) {
+        self.keys.push(key);
+        self.rows.push(row);
     }
 
     fn insert(&mut self, at: usize, key: K::Key<'_>, row: u64) {
@@ -100,7 +111,7 @@ impl<K: Keys> Pairs<K> {
         Pairs { keys: self.keys.split_off(at), rows: self.rows.split_off(at) }
     }
 
-    fn extend(&mut self, other: &Pairs<K>, from: usize, to: usize) {
+    pub fn extend(&mut self, other: &Pairs<K>, from: usize, to: usize) {
         self.keys.extend(&other.keys, from, to);
         self.rows.extend_from_slice(&other.rows[from..to]);
     }
@@ -110,7 +121,7 @@ impl<K: Keys> Pairs<K> {
         self.rows.truncate(length);
     }
 
-    fn copied(&self, from: usize, to: usize) -> Pairs<K> {
+    pub fn copied(&self, from: usize, to: usize) -> Pairs<K> {
         let mut pairs = Pairs::with_capacity(to - from);
         pairs.extend(self, from, to);
         pairs
@@ -143,7 +154,7 @@ pub(super) fn empty<K: Keys>() -> Root<K> {
 }
 
 /// The right half of a node that became too full, and the pair that separates it.
-type Split<K> = Option<(Pairs<K>, Arc<Node<K>>)>;
+pub(super) type Split<K> = Option<(Pairs<K>, Arc<Node<K>>)>;
 
 /// Adds a pair; nothing happens if it is there.
 pub(super) fn insert<K: Keys>(root: &mut Root<K>, key: K::Key<'_>, row: u64) {
@@ -153,7 +164,11 @@ pub(super) fn insert<K: Keys>(root: &mut Root<K>, key: K::Key<'_>, row: u64) {
     }
 }
 
-fn insert_below<K: Keys>(node: &mut Arc<Node<K>>, key: K::Key<'_>, row: u64) -> Split<K> {
+pub(super) fn insert_below<K: Keys>(
+    node: &mut Arc<Node<K>>,
+    key: K::Key<'_>,
+    row: u64,
+) -> Split<K> {
     match Arc::make_mut(node) {
         Node::Leaf(pairs) => {
             let at = pairs.lower_bound(key, row);
@@ -292,6 +307,11 @@ impl<K: Keys> Node<K> {
         }
     }
 
+    /// Whether there is no pair.
+    pub fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+
     /// Visits the pairs with exactly that key, by row, until told to stop.
     #[inline]
     pub fn equal(
@@ -388,6 +408,10 @@ impl<T: Copy + Ord + Debug + Send + Sync + 'static> Keys for Vec<T> {
         self.insert(at, key);
     }
 
+    fn push(&mut self, key: T) {
+        self.push(key);
+    }
+
     fn remove(&mut self, at: usize) {
         self.remove(at);
     }
@@ -407,6 +431,8 @@ impl<T: Copy + Ord + Debug + Send + Sync + 'static> Keys for Vec<T> {
     fn is_heavy(&self) -> bool {
         false
     }
+
+    fn fit(&mut self) {}
 
     fn memory(&self) -> usize {
         self.capacity() * size_of::<T>()
@@ -460,6 +486,11 @@ impl Keys for ByteKeys {
         self.shift(at, key.len() as i64);
     }
 
+    fn push(&mut self, key: &[u8]) {
+        self.heap.extend_from_slice(key);
+        self.ends.push(self.heap.len() as u32);
+    }
+
     fn remove(&mut self, at: usize) {
         let (start, end) = (self.start(at), self.ends[at] as usize);
         self.heap.drain(start..end);
@@ -492,6 +523,10 @@ impl Keys for ByteKeys {
     /// A leaf is copied to be changed: 8 KiB are cheap to copy.
     fn is_heavy(&self) -> bool {
         self.heap.len() > 8192 && self.len() > 8
+    }
+
+    fn fit(&mut self) {
+        self.heap.shrink_to_fit();
     }
 
     fn memory(&self) -> usize {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Bound, Snapshot, Store, Table, TableView};
+use super::{Bound, Load, Snapshot, Store, Table, TableView};
 use crate::types::{
     ColumnDefault, ColumnId, ColumnSchema, DataType, IndexId, IndexKind, IndexSchema, Location,
-    RowId, TableId, TableSchema, Value, ValueRef, Version, array_cell,
+    RowBlock, RowId, TableId, TableSchema, Value, ValueRef, Version, array_cell,
 };
 
 /// A table for tests: its columns are `c0`, `c1`, ...
@@ -179,7 +179,10 @@ impl Run {
         self.next_key = keys.end;
         let values = |key: i32| (key, a.wrapping_add(key as u16), b.wrapping_mul(key as u16));
         let rows: Vec<_> = keys.map(values).map(|(key, a, b)| Self::row(key, a, b)).collect();
-        let first = self.table.insert_rows(&rows, self.writing);
+        let first = match b % 4 {
+            0 => self.load(&rows, a),
+            _ => self.table.insert_rows(&rows, self.writing),
+        };
         let (begin, end) = (self.writing, Version::INFINITY);
         self.twin.versions.extend(rows.into_iter().enumerate().map(|(at, row)| TwinVersion {
             id: RowId(first.0 + at as u64),
@@ -187,6 +190,21 @@ impl Run {
             end,
             row,
         }));
+    }
+
+    /// The same rows in bulk.
+    fn load(&mut self, rows: &[Vec<Value>], a: u16) -> RowId {
+        let mut load = Load::new(&self.table);
+        if a.is_multiple_of(3) {
+            load = load.with_small_chunks();
+        }
+        let schema = self.table.schema();
+        let parts = rows.chunks(1 + a as usize % 40);
+        let firsts: Vec<_> =
+            parts.map(|part| load.append(&RowBlock::from_rows(&schema, part))).collect();
+        assert!(load.sort(1).is_none() && load.first_stored().is_none());
+        load.attach(self.writing);
+        firsts[0]
     }
 
     fn update(&mut self, id: RowId, a: u16, b: u16) {

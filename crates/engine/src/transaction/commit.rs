@@ -23,6 +23,11 @@ fn conflict(what: &str) -> Error {
     )
 }
 
+/// Rows were made for a definition that their table no longer has.
+pub(crate) fn definition_changed() -> Error {
+    conflict("change of the table's definition")
+}
+
 /// Moves the changes of `source` into the workspace's (empty) set, computed anew where rows have changed, and
 /// checks them against the newest state.
 pub(crate) fn rebase(
@@ -66,7 +71,7 @@ impl Rebase<'_> {
         if let Change::Insert { row, .. } | Change::Update { row, .. } = self.change
             && row.len() != self.relation.schema.columns.len()
         {
-            return Err(conflict("change of the table's definition"));
+            return Err(definition_changed());
         }
         let first = workspace.set.newest_change(key.0, key.1).is_none();
         let is_insert = matches!(self.change, Change::Insert { .. });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::display;
 use super::{Change, Mark, Overlay, Reevaluation, Reference, Relation, Workspace, WriteSet};
-use crate::storage::{Index, TableView};
+use crate::storage::{Index, Load, TableView};
 use crate::types::{
     ColumnId, Error, ForeignKeyAction, Location, Result, RowId, Scalar, SqlState, Value, ValueRef,
 };
@@ -144,7 +144,30 @@ fn check_parents(
         }
         let Some(key) = key(new, &reference.child_columns) else { continue };
         if !has_parent(workspace, reference, &key)? {
-            return Err(parent_missing(workspace, relation, reference, new)?);
+            return Err(parent_missing(workspace, relation, reference, &key)?);
+        }
+    }
+    Ok(())
+}
+
+/// Whether all parents of a load's rows are there, stored or among the rows themselves; else the first row that
+/// lacks one, and its fault.
+pub(crate) fn check_loaded_parents(
+    workspace: &mut Workspace<'_>,
+    relation: &Relation,
+    load: &Load,
+) -> Result<(), (usize, Error)> {
+    for reference in &relation.parents {
+        let own = (reference.key.parent == relation.schema.id).then_some(&reference.parent_index);
+        for (position, row) in load.distinct(&reference.child_columns) {
+            let key: Vec<_> = reference.child_columns.iter().map(|c| row.cell(*c)).collect();
+            let among = own.is_some_and(|i| i.as_ref().is_some_and(|i| load.has_key(i, &key)));
+            let at = |error| (position, error);
+            if !among && !has_parent(workspace, reference, &key).map_err(at)? {
+                return Err(at(
+                    parent_missing(workspace, relation, reference, &key).unwrap_or_else(|e| e)
+                ));
+            }
         }
     }
     Ok(())
@@ -166,15 +189,14 @@ fn parent_missing(
     workspace: &Workspace<'_>,
     relation: &Relation,
     reference: &Reference,
-    row: &[Value],
+    key: &[ValueRef<'_>],
 ) -> Result<Error> {
     let (child, name) = (&relation.schema.name, &reference.key.name);
     let parent = workspace.relation(reference.key.parent)?;
-    let columns = &reference.key.columns;
-    let key: Vec<_> = columns.iter().map(|column| row[column.index()].borrow()).collect();
+    let columns = &reference.child_columns;
     let message =
         format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\"");
-    let shown = shown_key(relation, columns, &key);
+    let shown = shown_key(relation, columns, key);
     Ok(Error::new(SqlState::ForeignKeyViolation, message)
         .detail(format!("{shown} is not present in table \"{}\".", parent.schema.name))
         .constraint(&**child, &**name))

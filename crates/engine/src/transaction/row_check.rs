@@ -2,7 +2,10 @@
 
 use super::display;
 use super::{Evaluation, Parameters, Relation};
-use crate::types::{Check, DataType, Error, Result, SqlState, Value};
+use crate::types::{
+    Check, DataType, Error, Result, RowBlock, SqlState, Value, ValueRef, array_cell,
+    array_from_values,
+};
 
 /// Checks a new row, and brings its values into the form that storage keeps: blanks that a varchar(n) has too
 /// many and all trailing ones of a char(n) go, numerics get the column's scale.
@@ -25,6 +28,58 @@ pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]
         }
     }
     Ok(())
+}
+
+/// Checks rows in bulk, whose values have the form that storage keeps; gives the first row at fault, and its
+/// fault.
+pub(crate) fn check_block(
+    relation: &Relation,
+    block: &RowBlock,
+    checks: &[Check],
+) -> Result<(), (usize, Error)> {
+    let numbered = relation.schema.columns.iter().zip(block.columns());
+    let must_be = numbered.filter(|(column, _)| column.not_null && !column.dropped);
+    let nulls = must_be.filter_map(|(column, values)| Some((values.first_null()?, column)));
+    let null = nulls.min_by_key(|(row, _)| *row);
+    let mut first =
+        null.map(|(row, column)| (row, null_value(relation, &block.row(row), &column.name)));
+    for check in checks {
+        // Only a row before the one that is known to be at fault would be told instead.
+        let rows = first.as_ref().map_or(block.rows(), |(row, _)| *row);
+        first = first_violation(relation, block, rows, check).or(first);
+    }
+    first.map_or(Ok(()), Err)
+}
+
+/// The first of the first `rows` rows that violates a check, or for which it cannot be evaluated.
+fn first_violation(
+    relation: &Relation,
+    block: &RowBlock,
+    rows: usize,
+    check: &Check,
+) -> Option<(usize, Error)> {
+    let columns = check.expression.columns().iter().map(|&column| {
+        let values = (0..rows).map(|row| block.value(row, column));
+        array_from_values(relation.types[column], values)
+    });
+    let result = check.expression.evaluate(&columns.collect::<Vec<_>>(), &[], rows);
+    match result {
+        Ok(holds) => {
+            let row = (0..rows).find(|row| array_cell(&holds, *row) == ValueRef::Boolean(false))?;
+            Some((row, check_violated(relation, &block.row(row), check)))
+        }
+        // Some row is at fault: whose turn it is decides.
+        Err(_) => (0..rows).find_map(|row| {
+            let values = block.row(row);
+            let parameters = Parameters { values: &[], types: &[] };
+            let evaluation = Evaluation { row: &*values, types: &relation.types, parameters };
+            match evaluation.condition(&*check.expression) {
+                Ok(Some(false)) => Some((row, check_violated(relation, &values, check))),
+                Ok(_) => None,
+                Err(error) => Some((row, error)),
+            }
+        }),
+    }
 }
 
 fn conform(value: &mut Value, data_type: DataType) -> Result<()> {

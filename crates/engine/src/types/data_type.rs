@@ -2,6 +2,9 @@
 
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
+/// Digits of the widest `numeric` whose unscaled values fit 64 bits.
+pub(crate) const NARROW_PRECISION: u8 = 18;
+
 /// A column's SQL type, as PostgreSQL names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {

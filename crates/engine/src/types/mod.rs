@@ -8,11 +8,13 @@ mod definition;
 mod error;
 mod expression;
 mod ids;
+mod row_block;
 mod schema;
 mod value;
 
 pub use arrow::{array_cell, array_from_values};
 pub use data_type::DataType;
+pub(crate) use data_type::NARROW_PRECISION;
 pub use definition::Definition;
 pub use error::{Error, Result, SqlState};
 pub use expression::{Check, Comparison, Expression, Predicate, Scalar};
@@ -20,8 +22,10 @@ pub use ids::{
     ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, Slot,
     TableId, TemplateId, TransactionId, Version,
 };
+pub use row_block::{BlockColumn, BlockValues, RowBlock};
 pub use schema::{
     CheckConstraint, ColumnDefault, ColumnSchema, ForeignKey, ForeignKeyAction, IndexKind,
     IndexSchema, SequenceSchema, TableSchema,
 };
 pub use value::{Value, ValueRef};
+pub(crate) use value::{int32, int64, scale};

@@ -225,6 +225,35 @@ fn compare_floats(a: f64, b: f64) -> Ordering {
     }
 }
 
+/// What a stored 32-bit integer of a type is.
+#[inline]
+pub(crate) fn int32<'a>(value: i32, data_type: DataType) -> ValueRef<'a> {
+    match data_type {
+        DataType::Date => ValueRef::Date(value),
+        _ => ValueRef::Integer(value),
+    }
+}
+
+/// What a stored 64-bit integer of a type is.
+#[inline]
+pub(crate) fn int64<'a>(value: i64, data_type: DataType) -> ValueRef<'a> {
+    match data_type {
+        DataType::Timestamp => ValueRef::Timestamp(value),
+        DataType::TimestampTz => ValueRef::TimestampTz(value),
+        DataType::Numeric { scale, .. } => ValueRef::Numeric(i128::from(value), scale),
+        _ => ValueRef::BigInt(value),
+    }
+}
+
+/// Digits after the point.
+#[inline]
+pub(crate) fn scale(data_type: DataType) -> u8 {
+    match data_type {
+        DataType::Numeric { scale, .. } => scale,
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::heartbeat::{Answer, AnswerPart, WriteOutcome};
+use engine::heartbeat::{Answer, AnswerPart, BulkLoad, LoadPlan, WriteOutcome, WriteReceiver};
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::Snapshot;
 use engine::transaction::{Isolation, Overlay as OwnRow, WriteSet};
-use engine::types::{DataType, Result, RowId, Scalar, SqlState, TableId, Value, ValueRef, Version};
+use engine::types::{
+    DataType, Result, RowBlock, RowId, Scalar, SqlState, TableId, Value, ValueRef, Version,
+};
 use tokio::sync::oneshot;
 
 use super::execute::shut_down;
@@ -50,6 +52,9 @@ impl Session {
         values: Vec<Value>,
     ) -> Result<WriteOutcome> {
         if !self.in_block() {
+            if plan.is_large_insert() {
+                return self.insert_in_bulk(plan.clone(), values).await;
+            }
             let (send, receive) = oneshot::channel();
             let receiver = Box::new(move |outcome| {
                 // The write has happened whether somebody waits or not.
@@ -65,6 +70,55 @@ impl Session {
         let Some(transaction) = self.block.open() else { unreachable!("checked before") };
         let isolation = transaction.isolation;
         engine.write_in_transaction(plan, &values, &snapshot, isolation, &mut transaction.set)
+    }
+
+    /// Runs a large INSERT by itself: its rows are made and sorted apart from the write heartbeat.
+    async fn insert_in_bulk(
+        &mut self,
+        plan: Arc<WritePlan>,
+        values: Vec<Value>,
+    ) -> Result<WriteOutcome> {
+        let engine = self.database.engine.clone();
+        let (send, receive) = oneshot::channel();
+        let receiver: WriteReceiver = Box::new(move |outcome| {
+            // The write has happened whether somebody waits or not.
+            let _ = send.send(outcome);
+        });
+        let work = move || match engine.insert_in_bulk(&plan, &values) {
+            Ok(load) => engine.load(load, receiver),
+            Err(error) => receiver(Err(error)),
+        };
+        tokio::task::spawn_blocking(work);
+        receive.await.unwrap_or_else(|_| Err(shut_down()))
+    }
+
+    /// Adds a block of new rows to the transaction; `before` says how many rows the statement has
+    /// added already.
+    pub(crate) async fn load_into_block(
+        &mut self,
+        plan: &LoadPlan,
+        block: &RowBlock,
+        before: u64,
+    ) -> Result<()> {
+        let touches = self.block.open().is_some_and(|t| t.set.touches(plan.table));
+        let touched: &[TableId] = if touches { &[plan.table] } else { &[] };
+        let snapshot = self.statement_snapshot(touched).await;
+        let engine = self.database.engine.clone();
+        let Some(transaction) = self.block.open() else { unreachable!("COPY began in a block") };
+        engine.load_in_transaction(plan, block, before, &snapshot, &mut transaction.set)
+    }
+
+    /// Commits a load: sorted, validated, logged, visible.
+    pub(crate) async fn commit_load(&mut self, load: BulkLoad) -> Result<()> {
+        let engine = self.database.engine.clone();
+        let (send, receive) = oneshot::channel();
+        let receiver = Box::new(move |outcome: Result<WriteOutcome>| {
+            // The commit has happened whether somebody waits or not.
+            let _ = send.send(outcome.map(|_| ()));
+        });
+        // Sorting takes longer than others on this thread should wait.
+        tokio::task::spawn_blocking(move || engine.load(load, receiver));
+        receive.await.unwrap_or_else(|_| Err(shut_down()))
     }
 
     /// Validates, logs and publishes a write set.

@@ -2,7 +2,7 @@
 
 use sql::{CopyIn, ImplicitTransaction, Outcome, Session};
 
-use crate::connection::{column, database, query};
+use crate::connection::{Given, column, database, query};
 
 async fn copy_in(session: &mut Session, text: &str) -> Box<dyn CopyIn> {
     let statement = session.prepare(text, &[]).expect("parses");
@@ -91,4 +91,80 @@ async fn a_block_takes_copied_rows_with_it() {
         let rows = query(&mut session, "SELECT count(*) FROM t").await.expect("counts");
         assert_eq!(column(&rows), [count]);
     }
+}
+
+/// The first row.
+fn row(given: &Given) -> Vec<&str> {
+    given.rows[0].iter().map(|cell| cell.as_deref().unwrap_or("NULL")).collect()
+}
+
+/// COPY of these lines, each in a message of its own.
+async fn copy(
+    session: &mut Session,
+    text: &str,
+    data: &str,
+) -> Result<String, engine::types::Error> {
+    let mut copy = copy_in(session, text).await;
+    for line in data.split_inclusive('\n') {
+        copy.data(session, line.as_bytes()).await?;
+    }
+    copy.done(session).await
+}
+
+#[tokio::test]
+async fn many_rows_come_in_and_a_late_fault_says_where() {
+    let database = database();
+    let mut session = database.session("shareddb");
+    let create = "CREATE TABLE t (a int PRIMARY KEY, b text, c serial, d int DEFAULT 1 + 1)";
+    query(&mut session, create).await.expect("created");
+    let lines = |rows: std::ops::Range<i32>| -> String {
+        rows.map(|row| format!("{row},\"text\n{}\"\n", row % 9)).collect()
+    };
+    let statement = "COPY t (a, b) FROM STDIN (FORMAT csv, HEADER)";
+    let data = format!("a,b\n{}", lines(0..20_000));
+    assert_eq!(copy(&mut session, statement, &data).await.as_deref(), Ok("COPY 20000"));
+    let sums = "SELECT count(*), sum(a), max(c), sum(d), count(DISTINCT b) FROM t";
+    let sums = query(&mut session, sums).await.expect("sums");
+    assert_eq!(row(&sums), ["20000", "199990000", "20000", "40000", "9"]);
+    // The first fault in order of lines is told, whatever its kind.
+    for (more, state, context) in [
+        ("a,b\n-1,x\n17,y\n", "23505", "COPY t, line 3"),
+        ("a,b\n-1,x\n-2,x\n-1,y\n", "23505", "COPY t, line 4"),
+        ("a,b\n-1,x\n,x\n-1,y\nx,y\n", "23502", "COPY t, line 3"),
+        ("a,b\n-1,x\nx,y\n,x\n", "22P02", "COPY t, line 3, column a: \"x\""),
+        ("a,b\n-1,x\n-2\n", "22P04", "COPY t, line 3"),
+    ] {
+        let error = copy(&mut session, statement, more).await.expect_err("refused");
+        assert_eq!((error.state.code(), error.context.as_deref()), (state, Some(context)));
+    }
+    let count = query(&mut session, "SELECT count(*) FROM t").await.expect("counts");
+    assert_eq!(column(&count), ["20000"]);
+}
+
+#[tokio::test]
+async fn a_large_insert_is_like_many_small_ones() {
+    let database = database();
+    let mut session = database.session("shareddb");
+    let create = "CREATE TABLE t (a int PRIMARY KEY, b numeric(8,2), c varchar(3), d serial, \
+                  CHECK (b >= 0))";
+    query(&mut session, create).await.expect("created");
+    query(&mut session, "CREATE TABLE s (a int, b numeric(9,3))").await.expect("created");
+    let values: Vec<String> = (0..3_000).map(|row| format!("({row}, {row}.005)")).collect();
+    let insert = format!("INSERT INTO s VALUES {}", values.join(", "));
+    assert_eq!(query(&mut session, &insert).await.expect("inserted").tag, "INSERT 0 3000");
+    let select = "INSERT INTO t (a, b, c) SELECT a, b, 'abc' FROM s";
+    assert_eq!(query(&mut session, select).await.expect("inserted").tag, "INSERT 0 3000");
+    let sums = query(&mut session, "SELECT sum(b), max(d), min(c) FROM t").await.expect("sums");
+    assert_eq!(row(&sums), ["4498530.00", "3000", "abc"]);
+    for (select, state) in [
+        (select.to_owned(), "23505"),
+        ("INSERT INTO t (a, b, c) SELECT a + 5000, b, 'abcd' FROM s".to_owned(), "22001"),
+        ("INSERT INTO t (a, b) SELECT a + 5000, b - 7 FROM s".to_owned(), "23514"),
+        ("INSERT INTO t (a, b) SELECT NULL, b FROM s".to_owned(), "23502"),
+    ] {
+        let Err(error) = query(&mut session, &select).await else { panic!("{select} is refused") };
+        assert_eq!(error.state.code(), state, "{select}");
+    }
+    let count = query(&mut session, "SELECT count(*) FROM t").await.expect("counts");
+    assert_eq!(column(&count), ["3000"]);
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::statement::Run;
 use crate::plan::{ConflictAction, InsertPlan, InsertSource, OnConflict};
-use crate::transaction::{Evaluation, Joined, Reevaluation, Relation, check_row};
+use crate::storage::Store;
+use crate::transaction::{Evaluation, Joined, Parameters, Reevaluation, Relation, check_row};
 use crate::types::{Error, Result, RowId, SequenceId, SqlState, Value, ValueRef};
 
 pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
     let relation = run.workspace.relation(plan.table)?;
     let mut affected = Vec::new();
     for sources in &plan.rows {
-        let mut row = new_row(run, &relation, sources)?;
+        let mut row = new_row(run.store, run.parameters, &relation, sources)?;
         check_row(&relation, &mut row, &plan.checks)?;
         match &plan.on_conflict {
             None => drop(add(run, plan, row, false)),
@@ -26,16 +27,18 @@ pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
     Ok(())
 }
 
-fn new_row(
-    run: &mut Run<'_, '_>,
+/// The values of a row to be inserted; sequences give their next value.
+pub(super) fn new_row(
+    store: &Store,
+    parameters: Parameters<'_>,
     relation: &Relation,
     sources: &[InsertSource],
 ) -> Result<Vec<Value>> {
     let empty: &[Value] = &[];
-    let evaluation = Evaluation { row: empty, types: &[], parameters: run.parameters };
+    let evaluation = Evaluation { row: empty, types: &[], parameters };
     let value = |source: &InsertSource| match source {
         InsertSource::Scalar(scalar) => evaluation.scalar(scalar),
-        InsertSource::NextValue(sequence) => Ok(Value::BigInt(next_value(run, *sequence)?)),
+        InsertSource::NextValue(sequence) => Ok(Value::BigInt(next_value(store, *sequence)?)),
     };
     let mut row: Vec<Value> = sources.iter().map(value).collect::<Result<_>>()?;
     if row.len() != relation.schema.columns.len() {
@@ -51,7 +54,7 @@ fn new_row(
 }
 
 /// Sequences count in 64 bits; serial and identity columns may be narrower.
-fn narrow(value: &mut Value, data_type: crate::types::DataType) -> Result<()> {
+pub(super) fn narrow(value: &mut Value, data_type: crate::types::DataType) -> Result<()> {
     use crate::types::DataType;
     let Value::BigInt(wide) = *value else { return Ok(()) };
     let out_of_range =
@@ -64,8 +67,8 @@ fn narrow(value: &mut Value, data_type: crate::types::DataType) -> Result<()> {
     Ok(())
 }
 
-fn next_value(run: &Run<'_, '_>, id: SequenceId) -> Result<i64> {
-    let sequence = run.store.sequence(id).ok_or_else(|| {
+pub(super) fn next_value(store: &Store, id: SequenceId) -> Result<i64> {
+    let sequence = store.sequence(id).ok_or_else(|| {
         Error::new(SqlState::UndefinedTable, format!("sequence with id {id} does not exist"))
     })?;
     sequence.next_value()

@@ -19,6 +19,7 @@ mod define;
 mod housekeeping;
 mod insert;
 mod join;
+mod load;
 mod open;
 mod queue;
 mod sequences;
@@ -45,6 +46,7 @@ use crate::types::{Error, SqlState};
 
 pub use block::Exposure;
 use housekeeping::Housekeeping;
+pub use load::{BulkLoad, LoadPlan};
 pub(crate) use open::Tuning;
 use queue::{Queue, Request, Work};
 use turn::Writer;

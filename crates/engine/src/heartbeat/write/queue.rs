@@ -19,6 +19,8 @@ const SMALL_SET: usize = 1_000;
 pub(super) enum Work {
     /// An autocommit statement.
     Write(Arc<WritePlan>, Box<[Value]>),
+    /// Rows in bulk.
+    Load(Box<super::BulkLoad>),
     /// A block's changes.
     Commit(WriteSet, Isolation),
     /// DDL.
@@ -47,7 +49,11 @@ impl std::fmt::Debug for Request {
 
 impl Work {
     pub fn is_small(&self) -> bool {
-        !matches!(self, Work::Commit(set, _) if set.len() > SMALL_SET)
+        match self {
+            Work::Commit(set, _) => set.len() <= SMALL_SET,
+            Work::Load(load) => load.rows() <= SMALL_SET,
+            _ => true,
+        }
     }
 }
 

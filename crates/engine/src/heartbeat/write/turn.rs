@@ -142,7 +142,7 @@ impl Writer {
     }
 
     fn request(&mut self, shared: &Shared, request: Request) {
-        let Request { work, receiver, patience } = request;
+        let Request { mut work, receiver, patience } = request;
         if shared.stopped.load(Ordering::Acquire) {
             return self.answers.push((receiver, Err(stopped())));
         }
@@ -152,7 +152,7 @@ impl Writer {
         let now = shared.environment.clock.now();
         let impatient = patience.is_some_and(|end| now >= end);
         shared.writing.fetch_add(1, Ordering::SeqCst);
-        let fate = self.guarded(shared, &work, (!impatient).then_some(now));
+        let fate = self.guarded(shared, &mut work, (!impatient).then_some(now));
         shared.writing.fetch_add(1, Ordering::SeqCst);
         match fate {
             Fate::Done(result) => {
@@ -171,7 +171,7 @@ impl Writer {
 
     /// A panic while a write is computed is that write's fault alone; one while it is applied leaves storage
     /// in doubt and stops everything.
-    fn guarded(&mut self, shared: &Shared, work: &Work, now: Option<Duration>) -> Fate {
+    fn guarded(&mut self, shared: &Shared, work: &mut Work, now: Option<Duration>) -> Fate {
         let length = self.record.bytes.len();
         let mut applying = false;
         let outcome = catch_unwind(AssertUnwindSafe(|| self.run(shared, work, now, &mut applying)));
@@ -196,7 +196,7 @@ impl Writer {
     fn run(
         &mut self,
         shared: &Shared,
-        work: &Work,
+        work: &mut Work,
         now: Option<Duration>,
         applying: &mut bool,
     ) -> Result<Fate> {
@@ -212,6 +212,7 @@ impl Writer {
                 self.validate(shared, source, *isolation)?;
                 self.commit(shared, Effect::default(), None, applying)
             }
+            Work::Load(load) => self.load(shared, load, applying),
             Work::Define(definition) => self.define(shared, definition, applying),
             Work::SetSequence(id, last, called) => self.set_sequence(shared, *id, *last, *called),
             Work::Reserve => Ok(self.done(Effect::default())),
@@ -219,13 +220,16 @@ impl Writer {
         }
     }
 
-    fn workspace<'a>(
-        set: &'a mut WriteSet,
-        relations: &'a Relations,
-        published: Version,
-    ) -> Workspace<'a> {
+    /// What the writer sees, with an empty set.
+    pub(super) fn newest<'a>(&'a mut self, relations: &'a Relations) -> Workspace<'a> {
+        let published = self.published;
         let sight = Sight::Newest { published, present: published.next() };
-        Workspace::new(relations, sight, set)
+        Workspace::new(relations, sight, &mut self.scratch)
+    }
+
+    /// A write has changed so many rows.
+    pub(super) fn count_changes(&mut self, rows: usize) {
+        self.changes += rows;
     }
 
     fn compute(
@@ -235,13 +239,13 @@ impl Writer {
         parameters: &[Value],
     ) -> Result<Effect> {
         let relations = shared.relations.load();
-        let mut workspace = Writer::workspace(&mut self.scratch, &relations, self.published);
+        let mut workspace = self.newest(&relations);
         run(&shared.store, &mut workspace, plan, parameters, false)
     }
 
     fn validate(&mut self, shared: &Shared, source: &WriteSet, isolation: Isolation) -> Result<()> {
         let relations = shared.relations.load();
-        let mut workspace = Writer::workspace(&mut self.scratch, &relations, self.published);
+        let mut workspace = self.newest(&relations);
         rebase(&mut workspace, source, isolation)
     }
 
@@ -292,7 +296,7 @@ impl Writer {
 
     /// Whether the record, grown from `length` bytes, has its place in the log. A record of this request alone
     /// gets a new segment; 53100 where the disk has no room for one.
-    fn has_place(&mut self, shared: &Shared, length: usize) -> Result<bool> {
+    pub(super) fn has_place(&mut self, shared: &Shared, length: usize) -> Result<bool> {
         let Some(log) = &mut self.log else { return Ok(true) };
         let needed = self.record.bytes.len() + self.reservations.space();
         let alone = length == LogWriter::EMPTY_RECORD;

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
+use engine::heartbeat::{BulkLoad, LoadPlan};
+use engine::storage::CHUNK_ROWS;
 use engine::types::{
-    Check, ColumnDefault, ColumnId, DataType, Error, Result, Scalar, SqlState, TableSchema, Value,
+    BlockColumn, ColumnDefault, ColumnId, DataType, Error, Result, RowBlock, SequenceId, SqlState,
+    TableSchema, Value, ValueRef,
 };
 
 use super::lines::{Fields, Line, read};
 use super::options::Format;
-use crate::session::{Block, CopyIn, Session};
-use crate::statement::expression;
-use crate::text::parse_value;
+use crate::session::{CopyIn, Session};
+use crate::statement::{assignment, expression};
+use crate::text::{fit_string, parse_value};
 
-/// Rows that go into the write set at once.
-const CHUNK_ROWS: usize = 4096;
+/// Bytes of strings after which a block of rows goes on although it could have more.
+const BLOCK_HEAP: usize = 16 << 20;
 
 /// Starts a COPY. Outside a block it is a transaction of its own, so that all its rows come or
 /// none.
@@ -24,45 +26,64 @@ pub fn start(
     columns: Vec<ColumnId>,
     format: Format,
 ) -> Result<Box<dyn CopyIn>> {
-    let own_transaction = !session.in_block();
     let planner = session.database().planner.clone();
-    let catalog = planner.catalog();
-    let checks = expression::checks(&planner, &catalog, &table)?;
-    let defaults = table.columns.iter().map(|column| {
-        Ok(match &column.default {
-            ColumnDefault::Constant(value) => InsertSource::Scalar(Scalar::Literal(value.clone())),
-            ColumnDefault::Sequence { id, .. } => InsertSource::NextValue(*id),
-            ColumnDefault::Expression(text) if !column.dropped => {
-                let text = expression::at_time(text, session.started())?;
-                let value =
-                    planner.scope(&catalog, &[])?.constant(&text, Some(column.data_type))?;
-                InsertSource::Scalar(Scalar::Literal(value))
-            }
-            _ => InsertSource::Scalar(Scalar::Literal(Value::Null)),
-        })
-    });
+    let checks = expression::checks(&planner, &planner.catalog(), &table)?;
+    let not_given = (0..table.columns.len()).map(|at| ColumnId(at as u32));
+    let not_given = not_given.filter(|column| !columns.contains(column));
+    let defaults = not_given.map(|column| Ok((column, default(session, &table, column)?)));
     let defaults = defaults.collect::<Result<Vec<_>>>()?;
-    if own_transaction {
-        let transaction = session.new_transaction(false);
-        *session.block_mut() = Block::Open(transaction);
+    let (name, header) = (table.name.clone(), u64::from(format.header));
+    let context = move |row: u64| format!("COPY {name}, line {}", row + 1 + header);
+    let context: Option<Box<dyn Fn(u64) -> String + Send + Sync>> = Some(Box::new(context));
+    let plan = Arc::new(LoadPlan { table: table.id, checks, context });
+    let load = match session.in_block() {
+        true => None,
+        false => Some(session.database().engine().begin_load(plan.clone())?),
+    };
+    if load.as_ref().is_some_and(|load| load.schema().columns != table.columns) {
+        let message =
+            "could not serialize access due to concurrent change of the table's definition";
+        return Err(Error::new(SqlState::SerializationFailure, message));
     }
-    let types = columns.iter().map(|id| table.columns[id.index()].data_type).collect();
     Ok(Box::new(CopyFrom {
         skip_header: format.header,
+        types: columns.iter().map(|id| table.columns[id.index()].data_type).collect(),
+        block: RowBlock::new(&table),
         table,
         columns,
-        types,
         format,
-        checks,
         defaults,
-        own_transaction,
+        plan,
+        load,
         pending: Vec::new(),
         fields: Fields::default(),
-        rows: Vec::new(),
         line: 0,
         count: 0,
         ended: false,
     }))
+}
+
+/// What a column gets that the client gives no value for.
+enum Default {
+    Value(Value),
+    Next(SequenceId),
+}
+
+fn default(session: &mut Session, table: &TableSchema, column: ColumnId) -> Result<Default> {
+    let column = &table.columns[column.index()];
+    let value = match &column.default {
+        _ if column.dropped => Value::Null,
+        ColumnDefault::Sequence { id, .. } => return Ok(Default::Next(*id)),
+        ColumnDefault::None => Value::Null,
+        ColumnDefault::Constant(value) => value.clone(),
+        ColumnDefault::Expression(text) => {
+            let text = expression::at_time(text, session.started())?;
+            let planner = session.database().planner.clone();
+            let catalog = planner.catalog();
+            planner.scope(&catalog, &[])?.constant(&text, Some(column.data_type))?
+        }
+    };
+    assignment::cast(value, column.data_type).map(Default::Value)
 }
 
 struct CopyFrom {
@@ -70,55 +91,67 @@ struct CopyFrom {
     columns: Vec<ColumnId>,
     types: Vec<DataType>,
     format: Format,
-    checks: Vec<Check>,
-    defaults: Vec<InsertSource>,
-    own_transaction: bool,
+    defaults: Vec<(ColumnId, Default)>,
+    plan: Arc<LoadPlan>,
+    /// Outside a block: where the rows go. Inside one they go into its write set.
+    load: Option<BulkLoad>,
     skip_header: bool,
     /// Bytes of an unfinished line.
     pending: Vec<u8>,
     fields: Fields,
-    rows: Vec<Vec<InsertSource>>,
+    block: RowBlock,
     line: u64,
+    /// Rows that were handed on.
     count: u64,
     /// The client sent `\.`: what follows is ignored.
     ended: bool,
 }
 
 impl CopyFrom {
-    /// Cuts all complete lines off `input`; gives the bytes used.
-    fn lines(&mut self, input: &[u8], last: bool) -> Result<usize> {
+    /// Cuts all complete lines off `input` until a block is full; gives the bytes used.
+    fn lines(&mut self, session: &Session, input: &[u8], last: bool) -> Result<usize> {
         let mut used = 0;
-        while !self.ended && self.rows.len() < CHUNK_ROWS {
+        while !self.ended && !self.is_full() {
             let (line, length) = read(&self.format, &input[used..], last, &mut self.fields)
                 .map_err(|error| self.in_line(error, None, 1))?;
             used += length;
             match line {
                 Line::Incomplete => break,
                 Line::End => self.ended = true,
-                Line::Row => self.row()?,
+                Line::Row => self.row(session)?,
             }
         }
         Ok(used)
     }
 
-    fn row(&mut self) -> Result<()> {
+    fn is_full(&self) -> bool {
+        self.block.rows() == CHUNK_ROWS || self.block.heap() >= BLOCK_HEAP
+    }
+
+    fn row(&mut self, session: &Session) -> Result<()> {
         self.line += 1;
         if std::mem::take(&mut self.skip_header) {
             return Ok(());
         }
         self.check_width()?;
-        let mut row = self.defaults.clone();
         for (position, (column, data_type)) in self.columns.iter().zip(&self.types).enumerate() {
-            let value = match self.fields.get(position) {
-                Ok(None) => Ok(Value::Null),
-                Ok(Some(text)) => parse_value(text, *data_type),
-                Err(error) => Err(error),
-            };
-            let value = value.map_err(|error| self.in_line(error, Some(position), 0))?;
-            row[column.index()] = InsertSource::Scalar(Scalar::Literal(value));
+            let to = self.block.column_mut(column.index());
+            if let Err(error) = take_field(&self.fields, position, *data_type, to) {
+                return Err(self.in_line(error, Some(position), 0));
+            }
         }
-        self.rows.push(row);
-        self.count += 1;
+        for (column, default) in &self.defaults {
+            let to = self.block.column_mut(column.index());
+            match default {
+                Default::Value(value) => to.push(value.borrow()),
+                Default::Next(id) => {
+                    let data_type = self.table.columns[column.index()].data_type;
+                    let value = session.database().engine().next_value(*id, data_type)?;
+                    to.push(value.borrow());
+                }
+            }
+        }
+        self.block.end_row();
         Ok(())
     }
 
@@ -148,31 +181,33 @@ impl CopyFrom {
         error.context(place)
     }
 
+    /// Hands the block on.
     async fn flush(&mut self, session: &mut Session) -> Result<()> {
-        if self.rows.is_empty() {
+        if self.block.rows() == 0 {
             return Ok(());
         }
-        let plan = Arc::new(WritePlan {
-            action: WriteAction::Insert(InsertPlan {
-                table: self.table.id,
-                rows: std::mem::take(&mut self.rows),
-                on_conflict: None,
-                checks: self.checks.clone(),
-            }),
-            returning: Vec::new(),
-            output: Arc::new([]),
-            parameters: Vec::new(),
-            text: "COPY".into(),
-        });
-        session.write(&plan, self.table.id, Vec::new()).await.map(|_| ())
+        let block = std::mem::replace(&mut self.block, RowBlock::new(&self.table));
+        let before = self.count;
+        self.count += block.rows() as u64;
+        match &mut self.load {
+            Some(load) => load.append(&block),
+            None => session.load_into_block(&self.plan, &block, before).await,
+        }
     }
 
-    /// Reads `input`, and writes full chunks.
+    /// Reads `input`, and hands on full blocks. Of several faults the first row's is told.
     async fn take(&mut self, session: &mut Session, input: &[u8], last: bool) -> Result<usize> {
         let mut used = 0;
         loop {
-            used += self.lines(&input[used..], last)?;
-            if self.rows.len() < CHUNK_ROWS {
+            match self.lines(session, &input[used..], last) {
+                Ok(length) => used += length,
+                Err(fault) => {
+                    self.block.abandon_row();
+                    self.flush(session).await?;
+                    return Err(fault);
+                }
+            }
+            if !self.is_full() {
                 return Ok(used);
             }
             self.flush(session).await?;
@@ -181,13 +216,10 @@ impl CopyFrom {
 
     /// After a fault the transaction can only be rolled back; one of our own is gone at once.
     fn give_up(&mut self, session: &mut Session) {
-        self.rows.clear();
         self.ended = true;
-        if self.own_transaction {
-            if let Block::Open(transaction) | Block::Failed(transaction) = session.take_block() {
-                session.abandon(transaction);
-            }
-        } else {
+        self.block = RowBlock::new(&self.table);
+        self.load = None;
+        if session.in_block() {
             session.block_mut().fail();
         }
     }
@@ -196,13 +228,30 @@ impl CopyFrom {
         let pending = std::mem::take(&mut self.pending);
         self.take(session, &pending, true).await?;
         self.flush(session).await?;
-        if self.own_transaction
-            && let Block::Open(transaction) = session.take_block()
-        {
-            session.commit_transaction(transaction).await?;
+        if let Some(load) = &mut self.load {
+            let empty = session.database().engine().begin_load(self.plan.clone())?;
+            session.commit_load(std::mem::replace(load, empty)).await?;
         }
         Ok(format!("COPY {}", self.count))
     }
+}
+
+/// Adds the value of a field to its column.
+fn take_field(
+    fields: &Fields,
+    position: usize,
+    data_type: DataType,
+    to: &mut BlockColumn,
+) -> Result<()> {
+    match fields.get(position)? {
+        None => to.push(ValueRef::Null),
+        // Without a copy in between.
+        Some(text) if data_type.is_string() => {
+            to.push(ValueRef::Text(fit_string(text, data_type)?))
+        }
+        Some(text) => to.push(parse_value(text, data_type)?.borrow()),
+    }
+    Ok(())
 }
 
 #[async_trait::async_trait]

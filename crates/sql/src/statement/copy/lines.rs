@@ -1,6 +1,7 @@
 //! Bytes to fields: text and CSV lines, cut wherever the client's messages happen to end.
 
 use engine::types::{Error, Result, SqlState};
+use memchr::{memchr, memchr_iter, memchr2};
 
 use super::options::Format;
 
@@ -19,25 +20,31 @@ pub enum Line {
 #[derive(Debug, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
-    /// End of each field in `bytes`, and whether it is NULL.
-    ends: Vec<(usize, bool)>,
+    fields: Vec<Field>,
+}
+
+/// Where a field lies in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    start: usize,
+    end: usize,
+    is_null: bool,
 }
 
 impl Fields {
     /// Number of fields.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.fields.len()
     }
 
     /// A field's text; `None` for NULL.
     pub fn get(&self, position: usize) -> Result<Option<&str>> {
-        let (end, is_null) = self.ends[position];
+        let Field { start, end, is_null } = self.fields[position];
         if is_null {
             return Ok(None);
         }
-        let start = position.checked_sub(1).map_or(0, |before| self.ends[before].0);
         let bytes = &self.bytes[start..end];
-        if bytes.contains(&0) {
+        if memchr(0, bytes).is_some() {
             return Err(invalid_bytes("0x00"));
         }
         std::str::from_utf8(bytes).map(Some).map_err(|error| {
@@ -48,11 +55,24 @@ impl Fields {
 
     fn clear(&mut self) {
         self.bytes.clear();
-        self.ends.clear();
+        self.fields.clear();
     }
 
+    /// Ends the field that began where the one before ended.
     fn end(&mut self, is_null: bool) {
-        self.ends.push((self.bytes.len(), is_null));
+        let start = self.fields.last().map_or(0, |before| before.end);
+        self.fields.push(Field { start, end: self.bytes.len(), is_null });
+    }
+
+    /// Takes a line that needs no unescaping as it is.
+    fn take_plain(&mut self, line: &[u8], format: &Format) {
+        self.bytes.extend_from_slice(line);
+        let mut start = 0;
+        for end in memchr_iter(format.delimiter, line).chain([line.len()]) {
+            let is_null = line[start..end] == *format.null;
+            self.fields.push(Field { start, end, is_null });
+            start = end + 1;
+        }
     }
 }
 
@@ -88,6 +108,10 @@ fn read_text(
     if line == b"\\." {
         return Ok((Line::End, next));
     }
+    if memchr(b'\\', line).is_none() {
+        fields.take_plain(line, format);
+        return Ok((Line::Row, next));
+    }
     let mut rest = line;
     loop {
         let end = field_end(rest, format.delimiter);
@@ -110,7 +134,7 @@ fn read_text(
 /// in the line.
 fn text_line(input: &[u8], last: bool) -> Option<(usize, usize)> {
     let mut at = 0;
-    while let Some(found) = input[at..].iter().position(|b| matches!(b, b'\n' | b'\\')) {
+    while let Some(found) = memchr2(b'\n', b'\\', &input[at..]) {
         let position = at + found;
         if input[position] == b'\n' {
             let length = if input[..position].ends_with(b"\r") { position - 1 } else { position };
@@ -123,7 +147,7 @@ fn text_line(input: &[u8], last: bool) -> Option<(usize, usize)> {
 
 fn field_end(line: &[u8], delimiter: u8) -> usize {
     let mut at = 0;
-    while let Some(found) = line[at..].iter().position(|b| *b == delimiter || *b == b'\\') {
+    while let Some(found) = memchr2(delimiter, b'\\', &line[at..]) {
         if line[at + found] == delimiter {
             return at + found;
         }
@@ -134,7 +158,7 @@ fn field_end(line: &[u8], delimiter: u8) -> usize {
 
 fn unescape(raw: &[u8], out: &mut Vec<u8>) {
     let mut rest = raw;
-    while let Some(found) = rest.iter().position(|b| *b == b'\\') {
+    while let Some(found) = memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..found]);
         rest = escape_sequence(&rest[found + 1..], out);
     }

@@ -36,6 +36,10 @@ fn step(f: &Fixture, number: i32) -> Result<()> {
             block.write(&add_to(T, false), &[int(1), int(1000)])?;
             block.commit().map(drop)
         }
+        n if n % 7 == 5 => {
+            let rows = (0..30).map(|row| (n * 100 + row, n));
+            f.load(T, rows).map(drop)
+        }
         n if n % 11 == 10 => f.write(&delete_by_id(T), &[int(n / 2)]).map(drop),
         n if n % 5 == 4 => f.write(&add_to(T, false), &[int(n - 1), int(7)]).map(drop),
         25 | 40 => f.checkpoint().map(drop),
@@ -312,9 +316,9 @@ fn a_second_server_a_newer_format_and_foreign_files_are_refused() {
     drop(f);
     let mut image = directory.image();
     let format = String::from_utf8(image.bytes("format").unwrap().to_vec()).unwrap();
-    image.replace("format", format.replace("format 1", "format 2").into_bytes());
+    image.replace("format", format.replace("format 2", "format 3").into_bytes());
     let error = Fixture::on(&SimulatedDirectory::from_image(image), TUNING).err().unwrap();
-    assert_eq!(error.message, "the data directory has format 2, this server reads format 1");
+    assert_eq!(error.message, "the data directory has format 3, this server reads format 2");
     let foreign = SimulatedDirectory::new();
     crate::env::Directory::create(&*foreign, "thesis.txt").unwrap();
     let error = Fixture::on(&foreign, TUNING).err().unwrap();

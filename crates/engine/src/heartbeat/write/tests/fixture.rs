@@ -7,13 +7,13 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array, cast::AsArray};
 
 use crate::env::{Environment, SimulatedDirectory};
-use crate::heartbeat::write::{Exposure, Tuning, WriteHeartbeat};
+use crate::heartbeat::write::{BulkLoad, Exposure, LoadPlan, Tuning, WriteHeartbeat};
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::plan::{
     DeletePlan, InsertPlan, InsertSource, OnConflict, OutputColumn, UpdatePlan, WriteAction,
     WritePlan,
 };
-use crate::storage::Snapshot;
+use crate::storage::{CHUNK_ROWS, Snapshot};
 use crate::transaction::{Definition, Isolation, Overlay, WriteSet, every_row};
 use crate::types::*;
 
@@ -225,6 +225,37 @@ impl Fixture {
         self.write(&insert_into(T, None), &[int(id), int(v), Value::Null])
     }
 
+    /// Rows `(id, v)` in bulk; faults name the row.
+    pub fn begin_load(
+        &self,
+        table: TableId,
+        rows: impl IntoIterator<Item = (i32, i32)>,
+    ) -> Result<BulkLoad> {
+        let context: Option<Box<dyn Fn(u64) -> String + Send + Sync>> =
+            Some(Box::new(|row| format!("row {row}")));
+        let plan = LoadPlan { table, checks: Vec::new(), context };
+        let mut load = self.writes.begin_load(Arc::new(plan))?;
+        let or_null = |value: i32| if value == i32::MIN { Value::Null } else { int(value) };
+        let rows = rows.into_iter().map(|(id, v)| vec![or_null(id), or_null(v), Value::Null]);
+        let rows: Vec<_> = rows.collect();
+        for rows in rows.chunks(CHUNK_ROWS) {
+            load.append(&RowBlock::from_rows(load.schema(), rows))?;
+        }
+        Ok(load)
+    }
+
+    pub fn finish_load(&self, load: BulkLoad) -> Result<WriteOutcome> {
+        self.wait(|receiver| self.writes.load(load, receiver))
+    }
+
+    pub fn load(
+        &self,
+        table: TableId,
+        rows: impl IntoIterator<Item = (i32, i32)>,
+    ) -> Result<WriteOutcome> {
+        self.finish_load(self.begin_load(table, rows)?)
+    }
+
     pub fn checkpoint(&self) -> Result<WriteOutcome> {
         self.wait(|receiver| self.writes.checkpoint(receiver))
     }
@@ -285,6 +316,15 @@ impl Block<'_> {
         let (isolation, snapshot) = (self.isolation, self.snapshot.clone());
         let writes = &self.fixture.writes;
         writes.write_in_transaction(plan, parameters, &snapshot, isolation, &mut self.set)
+    }
+
+    pub fn load(&mut self, rows: impl IntoIterator<Item = (i32, i32)>) -> Result<()> {
+        self.statement();
+        let plan = LoadPlan { table: T, checks: Vec::new(), context: None };
+        let rows = rows.into_iter().map(|(id, v)| vec![int(id), int(v), Value::Null]);
+        let block = RowBlock::from_rows(&table(T, "t"), &rows.collect::<Vec<_>>());
+        let writes = &self.fixture.writes;
+        writes.load_in_transaction(&plan, &block, 0, &self.snapshot, &mut self.set)
     }
 
     pub fn rows(&mut self) -> Vec<(i32, i32)> {

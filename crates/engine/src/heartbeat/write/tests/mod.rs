@@ -5,5 +5,6 @@ mod crash;
 mod disk;
 mod fixture;
 mod isolation;
+mod load;
 mod twin;
 mod writes;

@@ -1,0 +1,223 @@
+//! New entries of one index, brought into key order before they go in.
+
+use std::ops::Range;
+
+use super::key::{KeyBuffer, KeyWidth};
+use super::tree::{ByteKeys, Keys};
+use super::tree_run::Sorted;
+
+/// Keys and rows, ascending once sorted.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// Whether keys are hashes.
+    hashed: bool,
+    pub entries: RunEntries,
+}
+
+#[derive(Debug)]
+pub(super) enum RunEntries {
+    Word(Vec<(u64, u64)>),
+    Wide(Vec<(u128, u64)>),
+    Bytes(ByteRun),
+}
+
+/// Keys of any length, one after the other, and where each lies.
+#[derive(Debug, Default)]
+pub(super) struct ByteRun {
+    heap: Vec<u8>,
+    entries: Vec<ByteEntry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ByteEntry {
+    /// The first eight bytes: most comparisons look no further.
+    prefix: u64,
+    start: usize,
+    length: u32,
+    row: u64,
+}
+
+impl Run {
+    /// No entries, room for `capacity`.
+    pub fn with_capacity(width: KeyWidth, capacity: usize) -> Run {
+        let entries = match width {
+            KeyWidth::Word | KeyWidth::Hash => RunEntries::Word(Vec::with_capacity(capacity)),
+            KeyWidth::Wide => RunEntries::Wide(Vec::with_capacity(capacity)),
+            KeyWidth::Bytes => RunEntries::Bytes(ByteRun::default()),
+        };
+        Run { hashed: width == KeyWidth::Hash, entries }
+    }
+
+    #[inline]
+    pub fn push(&mut self, key: &KeyBuffer, row: u64) {
+        match &mut self.entries {
+            RunEntries::Word(entries) if self.hashed => entries.push((key.hash(), row)),
+            RunEntries::Word(entries) => entries.push((key.word(), row)),
+            RunEntries::Wide(entries) => entries.push((key.wide(), row)),
+            RunEntries::Bytes(run) => run.push(key.bytes(), row),
+        }
+    }
+
+    /// Brings the entries into order, each once.
+    pub fn sort(&mut self) {
+        match &mut self.entries {
+            RunEntries::Word(entries) => {
+                entries.sort_unstable();
+                entries.dedup();
+            }
+            RunEntries::Wide(entries) => {
+                entries.sort_unstable();
+                entries.dedup();
+            }
+            RunEntries::Bytes(run) => run.sort(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match &self.entries {
+            RunEntries::Word(entries) => entries.len(),
+            RunEntries::Wide(entries) => entries.len(),
+            RunEntries::Bytes(run) => run.entries.len(),
+        }
+    }
+
+    #[inline]
+    pub fn row(&self, at: usize) -> u64 {
+        match &self.entries {
+            RunEntries::Word(entries) => entries[at].1,
+            RunEntries::Wide(entries) => entries[at].1,
+            RunEntries::Bytes(run) => run.entries[at].row,
+        }
+    }
+
+    /// The value of the key at `at`, if keys are one integer of `width` bytes; `None` for NULL.
+    #[inline]
+    pub fn integer(&self, at: usize, width: usize) -> Option<u64> {
+        // Behind the marker byte the value's bytes are the next significant ones.
+        let (marker, value) = match &self.entries {
+            RunEntries::Word(entries) => (entries[at].0 >> 56, entries[at].0 << 8),
+            RunEntries::Wide(entries) => {
+                ((entries[at].0 >> 120) as u64, (entries[at].0 << 8 >> 64) as u64)
+            }
+            RunEntries::Bytes(_) => unreachable!("an integer has a fixed width"),
+        };
+        (marker == 0).then_some(value >> (64 - 8 * width))
+    }
+
+    /// Whether a key (its hash, where keys are hashed) is in this sorted run.
+    pub fn has_key(&self, key: &KeyBuffer) -> bool {
+        match &self.entries {
+            RunEntries::Word(entries) => {
+                let word = if self.hashed { key.hash() } else { key.word() };
+                entries.binary_search_by(|entry| entry.0.cmp(&word)).is_ok()
+            }
+            RunEntries::Wide(entries) => {
+                entries.binary_search_by(|entry| entry.0.cmp(&key.wide())).is_ok()
+            }
+            RunEntries::Bytes(run) => {
+                let found = |entry: &ByteEntry| run.bytes(entry).cmp(key.bytes());
+                run.entries.binary_search_by(found).is_ok()
+            }
+        }
+    }
+
+    /// Visits the runs of entries with equal keys (equal hashes, where keys are hashed) that are
+    /// longer than one.
+    pub fn equal_keys(&self, visit: impl FnMut(Range<usize>)) {
+        match &self.entries {
+            RunEntries::Word(entries) => {
+                groups(entries.len(), |a, b| entries[a].0 == entries[b].0, visit);
+            }
+            RunEntries::Wide(entries) => {
+                groups(entries.len(), |a, b| entries[a].0 == entries[b].0, visit);
+            }
+            RunEntries::Bytes(run) => {
+                groups(run.entries.len(), |a, b| run.key(a) == run.key(b), visit);
+            }
+        }
+    }
+}
+
+fn groups(length: usize, same: impl Fn(usize, usize) -> bool, mut visit: impl FnMut(Range<usize>)) {
+    let mut first = 0;
+    for at in 1..=length {
+        if at < length && same(at - 1, at) {
+            continue;
+        }
+        if at - first > 1 {
+            visit(first..at);
+        }
+        first = at;
+    }
+}
+
+impl ByteRun {
+    pub fn push(&mut self, key: &[u8], row: u64) {
+        let mut prefix = [0; 8];
+        let length = key.len().min(8);
+        prefix[..length].copy_from_slice(&key[..length]);
+        self.entries.push(ByteEntry {
+            prefix: u64::from_be_bytes(prefix),
+            start: self.heap.len(),
+            length: key.len() as u32,
+            row,
+        });
+        self.heap.extend_from_slice(key);
+    }
+
+    pub fn sort(&mut self) {
+        let bytes =
+            |entry: &ByteEntry| &self.heap[entry.start..entry.start + entry.length as usize];
+        self.entries.sort_unstable_by(|a, b| {
+            let first = a.prefix.cmp(&b.prefix);
+            first.then_with(|| bytes(a).cmp(bytes(b))).then_with(|| a.row.cmp(&b.row))
+        });
+        let same = |a: &mut ByteEntry, b: &mut ByteEntry| a.row == b.row && bytes(a) == bytes(b);
+        self.entries.dedup_by(same);
+    }
+
+    #[inline]
+    fn bytes(&self, entry: &ByteEntry) -> &[u8] {
+        &self.heap[entry.start..entry.start + entry.length as usize]
+    }
+
+    #[inline]
+    fn key(&self, at: usize) -> &[u8] {
+        self.bytes(&self.entries[at])
+    }
+}
+
+impl<T: Copy> Sorted<Vec<T>> for Vec<(T, u64)>
+where
+    Vec<T>: for<'a> Keys<Key<'a> = T>,
+{
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn key(&self, at: usize) -> T {
+        self[at].0
+    }
+
+    #[inline]
+    fn row(&self, at: usize) -> u64 {
+        self[at].1
+    }
+}
+
+impl Sorted<ByteKeys> for ByteRun {
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[inline]
+    fn key(&self, at: usize) -> &[u8] {
+        self.key(at)
+    }
+
+    #[inline]
+    fn row(&self, at: usize) -> u64 {
+        self.entries[at].row
+    }
+}
