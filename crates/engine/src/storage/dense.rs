@@ -330,11 +330,6 @@ impl DenseKeys {
         }
     }
 
-    /// Writer: whether no key has a row.
-    pub fn is_empty(&self) -> bool {
-        self.entries.load(Ordering::Relaxed) == 0
-    }
-
     /// Writer: hands out all entries in key order, for the tree that takes over.
     pub fn entries(&self) -> Vec<(u64, u64)> {
         let mut entries = Vec::with_capacity(self.entries.load(Ordering::Relaxed));

@@ -13,7 +13,7 @@ use super::dense::DenseKeys;
 use super::key::{KeyBuffer, KeyEncoding, KeyWidth};
 use super::run::{Run, RunEntries};
 use super::tree::{self, ByteKeys, Keys, Node, Root};
-use super::tree_run::{Sorted, insert_run};
+use super::tree_run::{Sorted, common_keys, insert_run};
 use crate::types::{IndexSchema, TableSchema};
 
 /// A hash or ordered index.
@@ -77,6 +77,10 @@ impl<K: Keys> Versions<K> {
         if run.len() > 0 {
             self.change(|root| insert_run(root, run));
         }
+    }
+
+    fn common_keys(&self, run: &impl Sorted<K>, found: &mut impl FnMut(usize)) {
+        common_keys(&**self.newest.lock(), run, 0..run.len(), found);
     }
 
     fn publish(&self) {
@@ -344,10 +348,26 @@ impl Index {
         }
     }
 
-    /// Writer: whether there is no entry, published or not.
-    pub(super) fn is_empty(&self) -> bool {
-        let dense = self.dense.as_ref().is_none_or(|(dense, _)| dense.is_empty());
-        dense && each!(self, key, |versions, _convert| versions.newest.lock().is_empty())
+    /// Writer: hands the positions of a sorted run's entries whose key is there already, published
+    /// or not, to `found`; some more than once.
+    pub(super) fn common_keys(&self, run: &Run, found: &mut impl FnMut(usize)) {
+        if let Some((dense, width)) = &self.dense
+            && dense.is_active()
+        {
+            for at in 0..run.len() {
+                let number = run.integer(at, *width).unwrap_or(u64::MAX);
+                let _ = dense.equal(number, &mut |_| {
+                    found(at);
+                    ControlFlow::Break(())
+                });
+            }
+        }
+        match (&self.entries, &run.entries) {
+            (Entries::Word(versions), RunEntries::Word(run)) => versions.common_keys(run, found),
+            (Entries::Wide(versions), RunEntries::Wide(run)) => versions.common_keys(run, found),
+            (Entries::Bytes(versions), RunEntries::Bytes(run)) => versions.common_keys(run, found),
+            _ => unreachable!("a run is made for its index"),
+        }
     }
 
     /// Entries and bytes held.

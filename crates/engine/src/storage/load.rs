@@ -199,8 +199,9 @@ impl Load {
     fn second_of_group(&self, index: &Index, run: &Run, group: Range<usize>) -> Option<usize> {
         let mut seen = HashSet::<_, RandomState>::default();
         group.map(|at| self.position(RowId(run.row(at)))).find(|row| {
-            let key = index.encoding.row_key(|column| self.cell(*row, column));
-            let has_null = index.schema().columns.iter().any(|c| self.cell(*row, *c).is_null());
+            let row = self.row(*row);
+            let key = index.encoding.row_key(|column| row.cell(column));
+            let has_null = index.schema().columns.iter().any(|c| row.cell(*c).is_null());
             !has_null && !seen.insert(key.bytes().to_vec())
         })
     }
@@ -212,16 +213,16 @@ impl Load {
         before + (id.0 - self.parts[part].first.0) as usize
     }
 
-    /// One value of the row at a position.
-    pub fn cell(&self, row: usize, column: ColumnId) -> ValueRef<'_> {
-        let mut left = row;
+    /// The row at a position.
+    pub fn row(&self, position: usize) -> LoadRow<'_> {
+        let mut row = position;
         for part in &self.parts {
-            if left < part.rows() {
-                return part.cell(left, column);
+            if row < part.rows() {
+                return LoadRow { part, row };
             }
-            left -= part.rows();
+            row -= part.rows();
         }
-        panic!("row {row} of {}", self.rows)
+        panic!("row {position} of {}", self.rows)
     }
 
     /// Its rows, in order.
@@ -260,23 +261,32 @@ impl Load {
 
     /// Writer: the first row whose key a stored row has, and the unique index concerned.
     pub fn first_stored(&self) -> Option<(Arc<Index>, usize)> {
-        let mut first: Option<(Arc<Index>, usize)> = None;
-        for index in self.table.indexes().into_iter().filter(|index| index.schema().unique) {
-            if index.is_empty() {
-                continue;
-            }
-            let found = self.each_row().position(|row| {
-                let has_null = index.schema().columns.iter().any(|c| row.cell(*c).is_null());
-                let key = || index.encoding.row_key(|column| row.cell(column));
-                !has_null && self.table.holder(&index, &key(), |_| true).is_some()
-            });
-            if let Some(row) = found
-                && first.as_ref().is_none_or(|(_, before)| row < *before)
-            {
-                first = Some((index, row));
-            }
-        }
-        first
+        let unique = self.table.indexes().into_iter().filter(|index| index.schema().unique);
+        let found = unique.filter_map(|index| {
+            let row = self.first_stored_in(&index)?;
+            Some((index, row))
+        });
+        found.min_by_key(|(_, row)| *row)
+    }
+
+    fn first_stored_in(&self, index: &Index) -> Option<usize> {
+        let columns = &index.schema().columns;
+        let is_stored = |row: LoadRow<'_>| {
+            let has_null = columns.iter().any(|column| row.cell(*column).is_null());
+            let key = || index.encoding.row_key(|column| row.cell(column));
+            !has_null && self.table.holder(index, &key(), |_| true).is_some()
+        };
+        let run = self.runs.iter().find(|(id, _)| *id == index.schema().id);
+        let without_nulls = columns.iter().all(|c| self.schema.columns[c.index()].not_null);
+        let Some((_, run)) = run.filter(|_| without_nulls) else {
+            return self.each_row().position(is_stored);
+        };
+        let mut suspects = Vec::new();
+        index.common_keys(run, &mut |at| suspects.push(RowId(run.row(at))));
+        let mut positions: Vec<usize> =
+            suspects.into_iter().map(|row| self.position(row)).collect();
+        positions.sort_unstable();
+        positions.into_iter().find(|position| is_stored(self.row(*position)))
     }
 
     /// Writer: puts all rows into the table, visible from `begin` on. The table's columns are still
@@ -381,7 +391,7 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::twin::{index_schema, stored_table};
+    use super::super::twin::{index_schema, table_schema};
     use super::super::{Bound, Store};
     use super::*;
     use crate::types::{DataType, IndexKind, Value};
@@ -389,9 +399,12 @@ mod tests {
     const TYPES: [DataType; 2] = [DataType::Integer, DataType::Varchar(9)];
 
     fn table() -> (Arc<Store>, Arc<Table>) {
-        let (store, table) = stored_table(&TYPES);
-        table.create_index(index_schema(1, &[0], IndexKind::Ordered, true)).expect("no rows");
-        table.create_index(index_schema(2, &[1, 0], IndexKind::Ordered, true)).expect("no rows");
+        let store = Store::new(2);
+        let key = index_schema(1, &[0], IndexKind::Ordered, true);
+        let mut schema =
+            table_schema(&TYPES, vec![key, index_schema(2, &[1, 0], IndexKind::Ordered, true)]);
+        schema.columns[0].not_null = true;
+        let table = store.create_table(schema);
         (store, table)
     }
 

@@ -307,11 +307,6 @@ impl<K: Keys> Node<K> {
         }
     }
 
-    /// Whether there is no pair.
-    pub fn is_empty(&self) -> bool {
-        self.size() == 0
-    }
-
     /// Visits the pairs with exactly that key, by row, until told to stop.
     #[inline]
     pub fn equal(

@@ -77,7 +77,9 @@ fn insert_into_children<K: Keys>(
     while at < range.end {
         let child = separators.child(run.key(at), run.row(at));
         let end = match child < separators.rows.len() {
-            true => part_below(separators, child, run, at..range.end),
+            true => first_where(at..range.end, |position| {
+                compare(separators, child, run, position).is_le()
+            }),
             false => range.end,
         };
         let of_child = insert_range(&mut children[child], run, at..end);
@@ -89,23 +91,63 @@ fn insert_into_children<K: Keys>(
     splits
 }
 
-/// Where in `range` the first pair lies that is not below a separator.
-fn part_below<K: Keys>(
-    separators: &Pairs<K>,
-    separator: usize,
+/// Hands the positions of a run's pairs whose key the tree has to `found`; some more than once.
+pub(super) fn common_keys<K: Keys>(
+    node: &Node<K>,
     run: &impl Sorted<K>,
     range: Range<usize>,
-) -> usize {
+    found: &mut impl FnMut(usize),
+) {
+    match node {
+        Node::Leaf(pairs) => common_with_leaf(pairs, run, range, found),
+        Node::Inner { separators, children } => {
+            let mut at = range.start;
+            let mut child = 0;
+            while at < range.end {
+                child = separators.child(run.key(at), 0).max(child);
+                if child == separators.rows.len() {
+                    return common_keys(&children[child], run, at..range.end, found);
+                }
+                let is_above = |at: usize| separators.keys.compare(child, run.key(at)).is_lt();
+                let end = first_where(at..range.end, is_above);
+                common_keys(&children[child], run, at..end, found);
+                // The next child may begin with the separator's key.
+                let is_below = |at: usize| separators.keys.compare(child, run.key(at)).is_gt();
+                at = first_where(at..end, |at| !is_below(at));
+                child += 1;
+            }
+        }
+    }
+}
+
+fn common_with_leaf<K: Keys>(
+    pairs: &Pairs<K>,
+    run: &impl Sorted<K>,
+    range: Range<usize>,
+    found: &mut impl FnMut(usize),
+) {
+    let length = pairs.rows.len();
+    let mut of_leaf = 0;
+    for at in range {
+        let key = run.key(at);
+        of_leaf = first_where(of_leaf..length, |pair| pairs.keys.compare(pair, key).is_ge());
+        if of_leaf < length && pairs.keys.compare(of_leaf, key).is_eq() {
+            found(at);
+        }
+    }
+}
+
+/// The first position in `range` from which on a condition holds.
+fn first_where(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut size) = (range.start, range.len());
     while size > 0 {
         let half = size / 2;
-        let middle = low + half;
-        match compare(separators, separator, run, middle) {
-            Ordering::Greater => {
-                low = middle + 1;
+        match holds(low + half) {
+            true => size = half,
+            false => {
+                low += half + 1;
                 size -= half + 1;
             }
-            _ => size = half,
         }
     }
     low
@@ -272,10 +314,15 @@ mod tests {
             for (mut run, gone, keep) in runs {
                 run.sort_unstable();
                 run.dedup();
-                twin.extend(run.iter().copied());
+                let keys: BTreeSet<u64> = twin.iter().map(|pair| pair.0).collect();
+                let mut common = BTreeSet::new();
+                common_keys(&*words, &run, 0..run.len(), &mut |at| drop(common.insert(run[at].0)));
+                let of_run = run.iter().map(|pair| pair.0);
+                prop_assert_eq!(common, of_run.filter(|key| keys.contains(key)).collect());
                 let mut of_bytes = ByteRun::default();
                 run.iter().for_each(|(key, row)| of_bytes.push(&text(*key), *row));
                 of_bytes.sort();
+                twin.extend(run.iter().copied());
                 insert_run(&mut words, &run);
                 insert_run(&mut bytes, &of_bytes);
                 if keep {

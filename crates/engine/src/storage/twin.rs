@@ -115,7 +115,9 @@ impl Run {
             index_schema(3, &[2], IndexKind::Hash, false),
             index_schema(4, &[3, 1], IndexKind::Ordered, false),
         ];
-        let table = store.create_table(table_schema(&TYPES, indexes));
+        let mut schema = table_schema(&TYPES, indexes);
+        schema.columns[0].not_null = true;
+        let table = store.create_table(schema);
         Run {
             store,
             table,

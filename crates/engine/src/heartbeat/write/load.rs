@@ -86,8 +86,8 @@ impl BulkLoad {
     }
 
     fn duplicate(&self, index: &crate::storage::Index, row: usize) -> Error {
-        let columns = index.schema().columns.iter();
-        let key: Vec<ValueRef<'_>> = columns.map(|column| self.rows.cell(row, *column)).collect();
+        let (columns, values) = (index.schema().columns.iter(), self.rows.row(row));
+        let key: Vec<ValueRef<'_>> = columns.map(|column| values.cell(*column)).collect();
         self.plan.told(duplicate_key(&self.relation, index, &key), row as u64)
     }
 
