@@ -37,6 +37,6 @@ pub use codec::{Decoder, Encoder, Malformed};
 pub(crate) use directory::DataDirectory;
 pub(crate) use entries::Entries;
 pub use operation::Operation;
-pub(crate) use recovery::recover;
+pub(crate) use recovery::{Recovered, recover};
 pub(crate) use replay::apply_definition;
 pub(crate) use writer::{LogWriter, Spare, WriteFault, stopped};

@@ -62,5 +62,5 @@ pub use sequence::Sequence;
 pub use snapshot::Snapshot;
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use store::Store;
-pub use table::Table;
+pub use table::{Table, TableMemory};
 pub use view::TableView;

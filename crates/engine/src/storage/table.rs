@@ -32,6 +32,19 @@ pub struct Table {
     pub(super) writer: Mutex<TableWriter>,
 }
 
+/// Bytes that a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableMemory {
+    /// Values and versions.
+    pub chunks: usize,
+    /// Strings that repeat.
+    pub dictionaries: usize,
+    /// From row ids to locations.
+    pub directory: usize,
+    /// All indexes.
+    pub indexes: usize,
+}
+
 impl Table {
     pub(super) fn new(schema: TableSchema, snapshots: Arc<SnapshotRegistry>) -> Table {
         let indexes =
@@ -167,11 +180,20 @@ impl Table {
         }
     }
 
-    /// Bytes held by chunks, dictionaries, the row directory and indexes.
+    /// Bytes held in all.
     pub fn memory(&self) -> usize {
-        let chunks: usize = self.chunks.load().chunks().iter().map(|(_, c)| c.memory()).sum();
-        let indexes: usize = self.indexes.load().iter().map(|index| index.weigh().1).sum();
-        chunks + indexes + self.rows.load().memory() + self.writer.lock().dictionary_memory()
+        let TableMemory { chunks, dictionaries, directory, indexes } = self.memory_by_part();
+        chunks + dictionaries + directory + indexes
+    }
+
+    /// Bytes held, by what holds them.
+    pub fn memory_by_part(&self) -> TableMemory {
+        TableMemory {
+            chunks: self.chunks.load().chunks().iter().map(|(_, c)| c.memory()).sum(),
+            dictionaries: self.writer.lock().dictionary_memory(),
+            directory: self.rows.load().memory(),
+            indexes: self.indexes.load().iter().map(|index| index.weigh().1).sum(),
+        }
     }
 }
 

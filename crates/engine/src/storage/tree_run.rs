@@ -314,7 +314,7 @@ mod tests {
             for (mut run, gone, keep) in runs {
                 run.sort_unstable();
                 run.dedup();
-                let keys: BTreeSet<u64> = twin.iter().map(|pair| pair.0).collect();
+                let keys: BTreeSet<u64> = twin.iter().map(|pair: &(u64, u64)| pair.0).collect();
                 let mut common = BTreeSet::new();
                 common_keys(&*words, &run, 0..run.len(), &mut |at| drop(common.insert(run[at].0)));
                 let of_run = run.iter().map(|pair| pair.0);

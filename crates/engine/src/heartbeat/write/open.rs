@@ -14,7 +14,7 @@ use super::turn::Writer;
 use super::{Exposure, Shared, WriteHeartbeat};
 use crate::env::Environment;
 use crate::heartbeat::WriteReceiver;
-use crate::log::{DataDirectory, Entries, LogWriter, recover};
+use crate::log::{DataDirectory, Entries, LogWriter, Recovered, recover};
 use crate::plan::WritePlan;
 use crate::storage::Store;
 use crate::transaction::{Courtesy, Definition, Isolation, Relations, WriteSet};
@@ -47,7 +47,7 @@ impl WriteHeartbeat {
         let workers = workers.max(1);
         let data = data.map(|path| DataDirectory::open(&environment, path)).transpose()?;
         let recovered = match &data {
-            Some(data) => Some(recover(&environment, data, workers, tuning.segment_size)?),
+            Some(data) => Some(recovered(&environment, data, workers, tuning.segment_size)?),
             None => None,
         };
         let (store, entries, version, log) = match recovered {
@@ -144,6 +144,26 @@ impl WriteHeartbeat {
     pub fn checkpoint(&self, receiver: WriteReceiver) {
         self.shared.submit(Work::Checkpoint, receiver);
     }
+}
+
+/// Recovers, and says how long it took.
+fn recovered(
+    environment: &Environment,
+    data: &DataDirectory,
+    workers: usize,
+    segment_size: u64,
+) -> Result<Recovered> {
+    let began = environment.clock.now();
+    let recovered = recover(environment, data, workers, segment_size)?;
+    let seconds = (environment.clock.now() - began).as_secs_f64();
+    let tables = recovered.store.tables();
+    for table in &tables {
+        let (name, memory) = (table.schema().name.clone(), table.memory_by_part());
+        tracing::debug!(%name, rows = table.live_rows(), ?memory, "recovered table");
+    }
+    let rows: u64 = tables.iter().map(|table| table.live_rows()).sum();
+    tracing::info!(rows, seconds, "recovered");
+    Ok(recovered)
 }
 
 fn spawn(
