@@ -4,13 +4,17 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, BooleanArray, Int32Array};
 use criterion::{Criterion, criterion_group, criterion_main};
 use engine::query_set::SetTable;
 use engine::scan::{Request, TableAccess, TableBatch};
 use engine::storage::{Store, TableView};
 use engine::types::{
-    ColumnDefault, ColumnId, ColumnSchema, Comparison, DataType, IndexId, IndexKind, IndexSchema,
-    Predicate, Scalar, Slot, TableId, TableSchema, Value, Version,
+    ColumnDefault, ColumnId, ColumnSchema, Comparison, ComputedComparison, DataType, Expression,
+    IndexId, IndexKind, IndexSchema, Predicate, Result, Scalar, Slot, TableId, TableSchema, Value,
+    Version,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -185,5 +189,111 @@ fn million(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, titles, million);
+/// `c0 + c1`
+#[derive(Debug)]
+struct Sum;
+
+impl Expression for Sum {
+    fn columns(&self) -> &[usize] {
+        &[0, 1]
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &[]
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Integer
+    }
+
+    fn evaluate(&self, columns: &[ArrayRef], _: &[ArrayRef], _: usize) -> Result<ArrayRef> {
+        let [a, b] = [0, 1].map(|i: usize| columns[i].as_primitive::<Int32Type>());
+        let sums = a.values().iter().zip(b.values()).map(|(a, b)| a + b);
+        Ok(Arc::new(Int32Array::from_iter_values(sums)))
+    }
+
+    fn text(&self) -> &str {
+        "c0 + c1"
+    }
+}
+
+/// `c0 + c1 > $1`
+#[derive(Debug)]
+struct SumAbove(ComputedComparison);
+
+impl Expression for SumAbove {
+    fn columns(&self) -> &[usize] {
+        &[0, 1]
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Boolean
+    }
+
+    fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        parameters: &[ArrayRef],
+        n: usize,
+    ) -> Result<ArrayRef> {
+        let sums = Sum.evaluate(columns, &[], n)?;
+        let sums = sums.as_primitive::<Int32Type>().values().iter();
+        let bounds = parameters[0].as_primitive::<Int32Type>().values();
+        let above: Vec<bool> = sums.zip(bounds).map(|(sum, bound)| sum > bound).collect();
+        Ok(Arc::new(BooleanArray::from(above)))
+    }
+
+    fn text(&self) -> &str {
+        "c0 + c1 > $1"
+    }
+
+    fn comparison(&self) -> Option<&ComputedComparison> {
+        Some(&self.0)
+    }
+}
+
+/// Predicates that no index over one column answers, over 100,000 rows.
+fn residuals(criterion: &mut Criterion) {
+    let mut rng = StdRng::seed_from_u64(10);
+    let mut number = || Value::Integer(rng.random_range(0..100_000));
+    let rows: Vec<Vec<Value>> = (0..100_000).map(|_| vec![number(), number(), number()]).collect();
+    let view = table(&[DataType::Integer; 3], Vec::new(), &rows);
+    let parameters = || -> Vec<Vec<Value>> {
+        let bounds = (0..1024).map(|i| 199_000 - i / 2);
+        bounds.map(|bound| vec![Value::Integer(bound), Value::Integer(bound % 1_000)]).collect()
+    };
+    let columns =
+        Predicate::Compare { column: 0, comparison: Comparison::Less, value: Scalar::Column(1) };
+    let below = parameter(2, Comparison::Less, 1);
+    let either = Predicate::Or(vec![
+        vec![parameter(2, Comparison::Equal, 1)],
+        vec![parameter(0, Comparison::Equal, 1), columns.clone()],
+    ]);
+    let sum = SumAbove(ComputedComparison {
+        left: Arc::new(Sum),
+        comparison: Comparison::Greater,
+        right: Scalar::Parameter(0),
+    });
+    let load = |predicates| Load::new(&view, predicates, parameters());
+    let loads = [
+        ("column by column", load(vec![below.clone(), columns])),
+        ("either", load(vec![parameter(1, Comparison::GreaterOrEqual, 1), either])),
+        ("computed", load(vec![Predicate::Expression(Arc::new(sum))])),
+    ];
+    let mut group = criterion.benchmark_group("residuals");
+    group.sample_size(10);
+    for (name, load) in &loads {
+        for count in [1, 16, 1024] {
+            group.bench_function(format!("{name}/{count}"), |bencher| {
+                bencher.iter(|| black_box(load.run(count)));
+            });
+        }
+    }
+}
+
+criterion_group!(benches, titles, million, residuals);
 criterion_main!(benches);

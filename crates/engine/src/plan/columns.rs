@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
-use crate::types::{DataType, Expression, Predicate, Result, Scalar};
+use crate::types::{ComputedComparison, DataType, Expression, Predicate, Result, Scalar};
 
 /// An expression over moved columns: `evaluate` stays as it is, since it takes its columns in its own order.
 #[derive(Debug)]
 struct Moved {
     inner: Arc<dyn Expression>,
     columns: Vec<usize>,
+    comparison: Option<ComputedComparison>,
 }
 
 impl Expression for Moved {
@@ -37,6 +38,10 @@ impl Expression for Moved {
 
     fn text(&self) -> &str {
         self.inner.text()
+    }
+
+    fn comparison(&self) -> Option<&ComputedComparison> {
+        self.comparison.as_ref()
     }
 }
 
@@ -97,7 +102,11 @@ pub fn move_expression(
     if columns == expression.columns() {
         return expression.clone();
     }
-    Arc::new(Moved { inner: expression.clone(), columns })
+    let comparison = expression.comparison().map(|compared| ComputedComparison {
+        left: move_expression(&compared.left, to),
+        ..compared.clone()
+    });
+    Arc::new(Moved { inner: expression.clone(), columns, comparison })
 }
 
 /// The predicate with each column `c` replaced by `to(c)`.

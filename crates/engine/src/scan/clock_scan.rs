@@ -3,24 +3,22 @@
 //! Clock Scan of the Crescando paper (section 4) with its query-data join (section 5.2), chunk-wise: a
 //! [`ScanBatch`] is immutable and shared, [`ScanBatch::scan`] takes one chunk and may run on any worker. Per chunk:
 //! the zone maps say which slots can want anything; the predicate indexes narrow each row's set column by
-//! column, dropping rows that nobody wants any more; what is left of each slot's predicates runs on that slot's
-//! candidates only. A batch of one has no indexes and no sets: its predicates run as compare loops.
+//! column, dropping rows that nobody wants any more; what is left of the predicates is asked of all slots together
+//! ([`super::residual`]). A batch of one has no indexes and no sets: its predicates run as compare loops.
 
-use std::sync::Arc;
-
-use hashbrown::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use super::conjunction::{BoundParameters, Conjunction};
-use super::expression::evaluate_for_many;
 use super::filter::{ColumnFilter, ColumnTest};
 use super::index::{ColumnIndex, PatternIndex};
 use super::optimizer::{self, Attribute, Pick};
+use super::residual::{self, Asked, Asking, Live, SharedTest};
 use super::row_test::{ChunkReader, RowTest, expression_holds, select_all};
 use super::rows::Rows;
-use crate::query_set::{QuerySets, SetId, SetTable, SlotBuckets, words};
+use crate::query_set::{QuerySets, SetId, SetTable, words};
 use crate::storage::{Chunk, ColumnSlice, TableStatistics, TableView};
 use crate::types::{
-    ChunkId, ColumnId, DataType, Error, Expression, Location, Predicate, Result, Slot, Value,
+    ChunkId, ColumnId, DataType, Error, Expression, Predicate, Result, Slot, Value,
 };
 
 /// One slot's part of a scan.
@@ -40,28 +38,55 @@ pub struct ScanBatch {
     sets: Arc<SetTable>,
     indexes: Vec<(ColumnId, ColumnIndex)>,
     picks: Vec<Pick>,
-    residuals: Vec<Residual>,
-    /// Slots with something left to evaluate.
-    residual_slots: SetId,
+    /// What the indexes leave, by slot: what a batch of one runs, and what a row given by its values meets.
+    leftovers: Vec<Leftover>,
+    /// The same, asked of all slots together.
+    tests: Vec<SharedTest>,
+    /// Rows of the table.
+    rows: usize,
     errors: Vec<(Slot, Error)>,
 }
 
 /// What the indexes leave of one query.
+#[derive(Debug)]
+struct Leftover {
+    conjunction: Conjunction,
+    parameters: BoundParameters,
+    /// Made ready to meet rows one by one, when somebody asks for that.
+    residual: OnceLock<Result<Residual>>,
+}
+
+/// One slot's tests.
 #[derive(Debug, Default)]
 struct Residual {
     tests: Vec<RowTest>,
-    /// Evaluated last, for all slots at once.
+    /// Evaluated last.
     expressions: Vec<Arc<dyn Expression>>,
-    parameters: Option<BoundParameters>,
 }
 
-impl Residual {
-    fn is_empty(&self) -> bool {
-        self.tests.is_empty() && self.expressions.is_empty()
+impl Leftover {
+    fn residual(&self, types: &[DataType], rows: usize) -> Result<&Residual> {
+        let made = self.residual.get_or_init(|| self.make_residual(types, rows));
+        made.as_ref().map_err(Error::clone)
     }
 
-    fn parameters(&self) -> &BoundParameters {
-        self.parameters.as_ref().expect("a residual keeps its parameters")
+    fn make_residual(&self, types: &[DataType], rows: usize) -> Result<Residual> {
+        let mut residual = Residual::default();
+        for (column, filter) in &self.conjunction.filters {
+            let test = ColumnTest::Keys(filter.clone());
+            residual.tests.push(RowTest::of_column(*column, test, rows));
+        }
+        for (column, pattern) in &self.conjunction.patterns {
+            let test = ColumnTest::Pattern(pattern.clone());
+            residual.tests.push(RowTest::of_column(*column, test, rows));
+        }
+        for predicate in &self.conjunction.rest {
+            match predicate {
+                Predicate::Expression(expression) => residual.expressions.push(expression.clone()),
+                other => residual.tests.push(RowTest::new(other, types, &self.parameters, rows)?),
+            }
+        }
+        Ok(residual)
     }
 }
 
@@ -92,25 +117,26 @@ impl ScanBatch {
             sets,
             indexes: Vec::new(),
             picks: Vec::new(),
-            residuals: Vec::new(),
-            residual_slots: SetId::EMPTY,
+            leftovers: Vec::new(),
+            tests: Vec::new(),
+            rows,
             errors: Vec::new(),
             view,
         };
         if queries.len() > 1 {
-            batch.build_indexes(&queries, rows, statistics);
+            batch.build_indexes(&queries, statistics);
         }
-        batch.build_residuals(queries, rows);
+        batch.keep_leftovers(queries);
         batch
     }
 
-    fn build_indexes(&mut self, queries: &[Query], rows: usize, statistics: &TableStatistics) {
+    fn build_indexes(&mut self, queries: &[Query], statistics: &TableStatistics) {
         let conjunctions: Vec<&Conjunction> = queries.iter().map(|q| &q.conjunction).collect();
         let dictionary = |column| self.is_dictionary(ColumnId(column as u32));
         let candidates = optimizer::candidates(&conjunctions, statistics, dictionary);
         self.picks = optimizer::pick(candidates, queries.len());
         for pick in &self.picks {
-            let index = build_index(pick, &conjunctions, rows, &self.sets);
+            let index = build_index(pick, &conjunctions, self.rows, &self.sets);
             self.indexes.push((ColumnId(pick.attribute.column as u32), index));
         }
     }
@@ -120,52 +146,35 @@ impl ScanBatch {
         first.is_some_and(|(_, chunk)| matches!(chunk.column(column), ColumnSlice::Codes(..)))
     }
 
-    fn build_residuals(&mut self, queries: Vec<Query>, rows: usize) {
-        let mut open = vec![0; self.sets.word_count()];
-        for (slot, query) in queries.into_iter().enumerate() {
-            let slot = Slot(slot as u32);
-            let residual = self.residual(query, rows).unwrap_or_else(|error| {
-                self.errors.push((slot, error));
-                Residual::default()
-            });
-            if !residual.is_empty() {
-                words::insert(&mut open, slot);
-            }
-            self.residuals.push(residual);
+    fn keep_leftovers(&mut self, queries: Vec<Query>) {
+        self.leftovers = queries.into_iter().map(|query| self.leftover(query)).collect();
+        if let [only] = &self.leftovers[..] {
+            let failed = only.residual(&self.types, self.rows).err();
+            self.errors.extend(failed.map(|error| (Slot(0), error)));
+            return;
         }
-        self.residual_slots = self.sets.intern(&open);
+        let asked = self.leftovers.iter().zip(0..).filter(|(left, _)| !left.conjunction.is_true());
+        let asked = asked.map(|(left, slot)| Asked {
+            slot: Slot(slot),
+            conjunction: left.conjunction.clone(),
+            parameters: left.parameters.clone(),
+        });
+        let (asked, errors) = (asked.collect(), &mut self.errors);
+        self.tests = residual::bind(asked, &self.types, self.rows, &self.sets, errors);
     }
 
-    fn residual(&self, query: Query, rows: usize) -> Result<Residual> {
-        let Query { conjunction, parameters } = query;
-        let rows = if self.sets.slots() == 1 { rows } else { 0 };
+    fn leftover(&self, query: Query) -> Leftover {
+        let Query { mut conjunction, parameters } = query;
         let indexed = |attribute| self.picks.iter().any(|pick| pick.attribute == attribute);
-        let mut residual = Residual::default();
-        for (column, filter) in conjunction.filters {
-            if !indexed(Attribute { column, patterns: false }) {
-                residual.tests.push(RowTest::of_column(column, ColumnTest::Keys(filter), rows));
-            }
-        }
+        let is_indexed = |column| indexed(Attribute { column, patterns: false });
+        conjunction.filters.retain(|(column, _)| !is_indexed(*column));
         let mut seen: Vec<usize> = Vec::new();
-        for (column, pattern) in conjunction.patterns {
+        conjunction.patterns.retain(|&(column, _)| {
             let first = !seen.contains(&column);
             seen.push(column);
-            if !(first && indexed(Attribute { column, patterns: true })) {
-                residual.tests.push(RowTest::of_column(column, ColumnTest::Pattern(pattern), rows));
-            }
-        }
-        for predicate in &conjunction.rest {
-            match predicate {
-                Predicate::Expression(expression) => residual.expressions.push(expression.clone()),
-                other => {
-                    residual.tests.push(RowTest::new(other, &self.types, &parameters, rows)?);
-                }
-            }
-        }
-        if !residual.is_empty() {
-            residual.parameters = Some(parameters);
-        }
-        Ok(residual)
+            !(first && indexed(Attribute { column, patterns: true }))
+        });
+        Leftover { conjunction, parameters, residual: OnceLock::new() }
     }
 
     /// The sets that its numbers belong to.
@@ -201,12 +210,14 @@ impl ScanBatch {
     }
 
     fn lone_query_may_want(&self, chunk: &Chunk) -> bool {
-        self.residuals[0].tests.iter().all(|test| match test {
+        let may_accept = |test: &RowTest| match test {
             RowTest::Column(kernel) => {
                 chunk.zone(kernel.column()).is_none_or(|zone| kernel.may_accept(zone))
             }
             _ => true,
-        })
+        };
+        let residual = self.leftovers[0].residual(&self.types, self.rows);
+        residual.is_ok_and(|residual| residual.tests.iter().all(may_accept))
     }
 
     /// The rows of one chunk that the batch wants.
@@ -236,16 +247,7 @@ impl ScanBatch {
         visible: Option<Vec<u32>>,
         count: usize,
     ) -> ChunkRows {
-        let residual = &self.residuals[0];
-        let rows = visible.as_deref().map_or(Rows::All(count), Rows::Some);
-        let selected = match &residual.parameters {
-            None => Ok(None),
-            Some(parameters) => select_all(&residual.tests, reader, parameters, rows),
-        };
-        let selected = selected.and_then(|selected| {
-            let rows = selected.or(visible).unwrap_or_else(|| (0..count as u32).collect());
-            self.select_expressions(residual, reader, rows)
-        });
+        let selected = self.select_alone(reader, visible, count);
         match selected {
             Ok(rows) => {
                 ChunkRows { rows, sets: QuerySets::Uniform(self.sets.all()), errors: Vec::new() }
@@ -254,19 +256,24 @@ impl ScanBatch {
         }
     }
 
-    fn select_expressions(
+    fn select_alone(
         &self,
-        residual: &Residual,
         reader: ChunkReader<'_>,
-        mut rows: Vec<u32>,
+        visible: Option<Vec<u32>>,
+        count: usize,
     ) -> Result<Vec<u32>> {
+        let leftover = &self.leftovers[0];
+        let residual = leftover.residual(&self.types, self.rows)?;
+        let rows = visible.as_deref().map_or(Rows::All(count), Rows::Some);
+        let selected = select_all(&residual.tests, reader, &leftover.parameters, rows)?;
+        let mut rows = selected.or(visible).unwrap_or_else(|| (0..count as u32).collect());
         for expression in &residual.expressions {
             if rows.is_empty() {
                 break;
             }
             let test = RowTest::Expression(expression.clone());
             let mut kept = Vec::new();
-            test.select(reader, residual.parameters(), Rows::Some(&rows), &mut kept)?;
+            test.select(reader, &leftover.parameters, Rows::Some(&rows), &mut kept)?;
             rows = kept;
         }
         Ok(rows)
@@ -296,92 +303,10 @@ impl ScanBatch {
             }
         }
         let rows = visible.unwrap_or_else(|| (0..count as u32).collect());
-        self.apply_residuals(reader, rows, sets)
-    }
-
-    /// Evaluates what is left of each slot's predicates on that slot's candidates.
-    fn apply_residuals(
-        &self,
-        reader: ChunkReader<'_>,
-        rows: Vec<u32>,
-        sets: QuerySets,
-    ) -> ChunkRows {
-        let mut errors = Vec::new();
-        if self.residual_slots == SetId::EMPTY || rows.is_empty() {
-            let sets = sets.compact(rows.len(), &self.sets);
-            return ChunkRows { rows, sets, errors };
-        }
-        let open = sets.restrict(self.residual_slots, rows.len(), &self.sets);
-        let candidates = Candidates::new(&open, rows.len(), &self.sets);
-        let mut passed: Vec<(Slot, Vec<u32>)> = Vec::new();
-        candidates.for_each(&self.sets, |slot, positions| {
-            let own: Option<Vec<u32>> =
-                positions.map(|at| at.iter().map(|&at| rows[at as usize]).collect());
-            let asked = own.as_deref().unwrap_or(&rows);
-            let residual = &self.residuals[slot.index()];
-            let parameters = residual.parameters();
-            match select_all(&residual.tests, reader, parameters, Rows::Some(asked)) {
-                Ok(selected) => passed.push((slot, selected.unwrap_or_else(|| asked.to_vec()))),
-                Err(error) => errors.push((slot, error)),
-            }
-        });
-        self.apply_expressions(reader, &mut passed, &mut errors);
-        let settled = QuerySets::Uniform(self.residual_slots);
-        let mut bitmaps =
-            sets.difference(&settled, rows.len(), &self.sets).bitmaps(rows.len(), &self.sets);
-        let width = self.sets.word_count();
-        for (slot, selected) in &passed {
-            // What was selected is a part of the candidates, in the same order.
-            let mut next = 0;
-            for row in selected {
-                let at = candidates.find(*slot, &mut next, |at| rows[at] == *row);
-                words::insert(&mut bitmaps[at * width..][..width], *slot);
-            }
-        }
-        let sets = QuerySets::Bitmaps { words_per_row: width, words: bitmaps };
-        let (rows, sets) = match sets.wanted_rows(rows.len()) {
-            Some(kept) => (kept.iter().map(|&at| rows[at as usize]).collect(), sets.take(&kept)),
-            None => (rows, sets),
-        };
+        let mut asking = Asking { reader, sets: &self.sets, errors: Vec::new() };
+        let Live { rows, sets } = asking.narrow(&self.tests, Live { rows, sets });
         let sets = sets.compact(rows.len(), &self.sets);
-        ChunkRows { rows, sets, errors }
-    }
-
-    /// Slots with the same expression are evaluated together.
-    fn apply_expressions(
-        &self,
-        reader: ChunkReader<'_>,
-        passed: &mut [(Slot, Vec<u32>)],
-        errors: &mut Vec<(Slot, Error)>,
-    ) {
-        let expressions = |slot: Slot| &self.residuals[slot.index()].expressions;
-        let deepest = passed.iter().map(|(slot, _)| expressions(*slot).len()).max().unwrap_or(0);
-        for depth in 0..deepest {
-            let mut groups: HashMap<(&str, Vec<DataType>), Vec<usize>> = HashMap::new();
-            for (at, (slot, _)) in passed.iter().enumerate() {
-                if let Some(expression) = expressions(*slot).get(depth) {
-                    let types = &self.residuals[slot.index()].parameters().types;
-                    let read = expression.parameters().iter().map(|&parameter| types[parameter]);
-                    groups.entry((expression.text(), read.collect())).or_default().push(at);
-                }
-            }
-            for group in groups.into_values() {
-                let pairs: Vec<(Slot, Vec<Location>)> = group
-                    .iter()
-                    .map(|&at| {
-                        let (slot, rows) = &passed[at];
-                        (*slot, rows.iter().map(|&row| reader.location(row)).collect())
-                    })
-                    .collect();
-                let expression = &*expressions(pairs[0].0)[depth];
-                let parameters = |slot: Slot| self.residuals[slot.index()].parameters();
-                let truths = evaluate_for_many(expression, reader.view, &pairs, parameters, errors);
-                for (at, truths) in group.into_iter().zip(truths) {
-                    let mut truths = truths.into_iter();
-                    passed[at].1.retain(|_| truths.next() == Some(true));
-                }
-            }
-        }
+        ChunkRows { rows, sets, errors: asking.errors }
     }
 
     /// Whether a slot wants a row given by its values.
@@ -389,8 +314,9 @@ impl ScanBatch {
         if !self.sets.contains(self.probe_row(row), slot) {
             return Ok(false);
         }
-        let residual = &self.residuals[slot.index()];
-        let Some(parameters) = &residual.parameters else { return Ok(true) };
+        let leftover = &self.leftovers[slot.index()];
+        let parameters = &leftover.parameters;
+        let residual = leftover.residual(&self.types, self.rows)?;
         for test in &residual.tests {
             if !test.accepts(row, &self.types, parameters)? {
                 return Ok(false);
@@ -412,47 +338,6 @@ impl ScanBatch {
             set = self.sets.intersect(set, index.probe_value(value, &self.sets));
         }
         set
-    }
-}
-
-/// The rows that each slot is still to be asked about.
-enum Candidates {
-    /// The same rows for all of these: nothing to bucket.
-    Everything(SetId),
-    /// By slot.
-    Buckets(SlotBuckets),
-}
-
-impl Candidates {
-    fn new(sets: &QuerySets, rows: usize, table: &SetTable) -> Candidates {
-        match sets {
-            QuerySets::Uniform(set) => Candidates::Everything(*set),
-            _ => Candidates::Buckets(sets.expand(rows, table)),
-        }
-    }
-
-    /// Calls `visit` with each slot and the positions of its rows; `None` for all rows.
-    fn for_each(&self, table: &SetTable, mut visit: impl FnMut(Slot, Option<&[u32]>)) {
-        match self {
-            Candidates::Everything(set) => table.for_each(*set, |slot| visit(slot, None)),
-            Candidates::Buckets(buckets) => {
-                buckets.iter().for_each(|(slot, positions)| visit(slot, Some(positions)));
-            }
-        }
-    }
-
-    /// The position of the slot's next row, from its `next` candidate on, for which `is` holds.
-    fn find(&self, slot: Slot, next: &mut usize, is: impl Fn(usize) -> bool) -> usize {
-        loop {
-            let at = match self {
-                Candidates::Everything(_) => *next,
-                Candidates::Buckets(buckets) => buckets.rows(slot)[*next] as usize,
-            };
-            *next += 1;
-            if is(at) {
-                return at;
-            }
-        }
     }
 }
 

@@ -61,6 +61,11 @@ impl Conjunction {
         self.filters.push((column, filter));
     }
 
+    /// Whether it asks nothing.
+    pub fn is_true(&self) -> bool {
+        self.is_unindexed() && self.rest.is_empty() && !self.never
+    }
+
     /// Whether only the predicates in `rest` are left to say anything.
     fn is_unindexed(&self) -> bool {
         self.filters.is_empty() && self.patterns.is_empty()

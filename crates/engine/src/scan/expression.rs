@@ -6,9 +6,7 @@ use arrow_array::{Array, ArrayRef};
 
 use super::conjunction::BoundParameters;
 use crate::storage::TableView;
-use crate::types::{
-    ColumnId, Error, Expression, Location, Result, Slot, SqlState, array_from_values,
-};
+use crate::types::{ColumnId, Error, Expression, Location, Result, SqlState, array_from_values};
 
 /// For each row whether the expression is true for one activation.
 pub fn evaluate_for_one(
@@ -20,40 +18,47 @@ pub fn evaluate_for_one(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let columns = gather(expression, view, rows);
-    let parameters = parameter_columns(expression, rows.len(), |_| parameters);
-    truths(&expression.evaluate(&columns, &parameters, rows.len())?)
+    truths(&evaluate_with(expression, view, parameters, rows)?)
 }
 
-/// For each (row, slot) pair whether the expression is true; pairs come grouped by slot. Where the evaluation of
-/// all fails, each slot is evaluated on its own: whose fails gets its error, and its pairs count as false.
+/// For each (row, owner) pair whether the expression is true; pairs come grouped by owner. Fails as a whole.
 pub fn evaluate_for_many<'a>(
     expression: &dyn Expression,
     view: &TableView,
-    pairs: &[(Slot, Vec<Location>)],
-    parameters: impl Fn(Slot) -> &'a BoundParameters,
-    errors: &mut Vec<(Slot, Error)>,
-) -> Vec<Vec<bool>> {
-    let rows: Vec<Location> = pairs.iter().flat_map(|(_, rows)| rows).copied().collect();
+    groups: &[(usize, Vec<Location>)],
+    parameters: impl Fn(usize) -> &'a BoundParameters,
+) -> Result<Vec<bool>> {
+    let rows: Vec<Location> = groups.iter().flat_map(|(_, rows)| rows).copied().collect();
     if rows.is_empty() {
-        return vec![Vec::new(); pairs.len()];
+        return Ok(Vec::new());
     }
-    let owners: Vec<Slot> =
-        pairs.iter().flat_map(|(slot, rows)| std::iter::repeat_n(*slot, rows.len())).collect();
+    let owners: Vec<usize> =
+        groups.iter().flat_map(|(owner, rows)| std::iter::repeat_n(*owner, rows.len())).collect();
     let columns = gather(expression, view, &rows);
     let arrays = parameter_columns(expression, rows.len(), |pair| parameters(owners[pair]));
-    let together = expression.evaluate(&columns, &arrays, rows.len());
-    if let Ok(truths) = together.and_then(|array| truths(&array)) {
-        let mut rest = truths.into_iter();
-        return pairs.iter().map(|(_, rows)| rest.by_ref().take(rows.len()).collect()).collect();
-    }
-    let mut alone = |(slot, rows): &(Slot, Vec<Location>)| {
-        evaluate_for_one(expression, view, parameters(*slot), rows).unwrap_or_else(|error| {
-            errors.push((*slot, error));
-            vec![false; rows.len()]
-        })
-    };
-    pairs.iter().map(&mut alone).collect()
+    truths(&expression.evaluate(&columns, &arrays, rows.len())?)
+}
+
+/// The value of an expression that reads no parameter, for each row.
+pub fn evaluate_on_columns(
+    expression: &dyn Expression,
+    view: &TableView,
+    rows: &[Location],
+) -> Result<ArrayRef> {
+    debug_assert!(expression.parameters().is_empty(), "{}", expression.text());
+    expression.evaluate(&gather(expression, view, rows), &[], rows.len())
+}
+
+/// An expression's value for each row, with the parameters of one activation.
+pub fn evaluate_with(
+    expression: &dyn Expression,
+    view: &TableView,
+    parameters: &BoundParameters,
+    rows: &[Location],
+) -> Result<ArrayRef> {
+    let columns = gather(expression, view, rows);
+    let parameters = parameter_columns(expression, rows.len(), |_| parameters);
+    expression.evaluate(&columns, &parameters, rows.len())
 }
 
 fn gather(expression: &dyn Expression, view: &TableView, rows: &[Location]) -> Vec<ArrayRef> {
@@ -73,7 +78,8 @@ fn parameter_columns<'a>(
     expression.parameters().iter().map(column).collect()
 }
 
-fn truths(array: &ArrayRef) -> Result<Vec<bool>> {
+/// Which values are true.
+pub fn truths(array: &ArrayRef) -> Result<Vec<bool>> {
     let Some(booleans) = array.as_boolean_opt() else {
         let message = format!("a condition evaluated to {}", array.data_type());
         return Err(Error::new(SqlState::InternalError, message));

@@ -62,7 +62,7 @@ pub fn column_test(
     match predicate {
         Predicate::Compare { column, comparison, value } => {
             let Some(value) = constant(value, parameters)? else { return Ok(None) };
-            keys(*column, compare(types[*column], *comparison, value.borrow()))
+            keys(*column, comparison_filter(types[*column], *comparison, value.borrow()))
         }
         Predicate::In { column, values, negated } => {
             let data_type = types[*column];
@@ -266,7 +266,8 @@ fn is_null(data_type: DataType, negated: bool) -> ColumnFilter {
     }
 }
 
-fn compare(
+/// The keys of a column of this type that a comparison with a value wants; `None` where these do not compare by key.
+pub fn comparison_filter(
     data_type: DataType,
     comparison: Comparison,
     value: ValueRef<'_>,
@@ -328,7 +329,7 @@ fn is_in(data_type: DataType, values: &[Value], negated: bool) -> Option<ColumnF
     let points: Option<Vec<ColumnFilter>> = values
         .iter()
         .filter(|value| !value.is_null())
-        .map(|value| compare(data_type, Comparison::Equal, value.borrow()))
+        .map(|value| comparison_filter(data_type, Comparison::Equal, value.borrow()))
         .collect();
     let points = points?;
     fn finish<K: Key>(sets: impl Iterator<Item = KeySet<K>>, negated: bool) -> KeySet<K> {
@@ -535,7 +536,7 @@ mod tests {
                 Comparison::Equal, Comparison::NotEqual, Comparison::Less,
                 Comparison::LessOrEqual, Comparison::Greater, Comparison::GreaterOrEqual,
             ] {
-                let filter = compare(typed(&cell), comparison, constant.borrow()).expect("numbers");
+                let filter = comparison_filter(typed(&cell), comparison, constant.borrow()).expect("numbers");
                 let expected =
                     crate::transaction::compare(cell.borrow(), comparison, constant.borrow());
                 prop_assert_eq!(Some(filter.contains(cell.borrow())), expected, "{:?}", comparison);

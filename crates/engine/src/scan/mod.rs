@@ -21,6 +21,7 @@ mod key_set;
 mod optimizer;
 mod pattern;
 mod probe;
+mod residual;
 mod row_test;
 mod rows;
 mod selectivity;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int16Type, Int32Type};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -15,9 +15,9 @@ use crate::query_set::SetTable;
 use crate::storage::{CHUNK_ROWS, Store, Table, TableView};
 use crate::transaction::{Evaluation, Parameters, ViewRow};
 use crate::types::{
-    ColumnDefault, ColumnId, ColumnSchema, Comparison, DataType, Error, Expression, IndexId,
-    IndexKind, IndexSchema, Predicate, Result, RowId, Scalar, Slot, SqlState, TableId, TableSchema,
-    Value, Version,
+    ColumnDefault, ColumnId, ColumnSchema, Comparison, ComputedComparison, DataType, Error,
+    Expression, IndexId, IndexKind, IndexSchema, Predicate, Result, RowId, Scalar, Slot, SqlState,
+    TableId, TableSchema, Value, Version, array_cell,
 };
 
 /// Columns of the test table: one of each representation; `c0` is the key.
@@ -109,6 +109,91 @@ impl Expression for NotDivisible {
 
     fn text(&self) -> &str {
         &self.text
+    }
+}
+
+/// `c0 + c1`, which fails where that is 77.
+#[derive(Debug)]
+struct Sum;
+
+impl Expression for Sum {
+    fn columns(&self) -> &[usize] {
+        &[0, 1]
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &[]
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Integer
+    }
+
+    fn evaluate(&self, columns: &[ArrayRef], _: &[ArrayRef], _: usize) -> Result<ArrayRef> {
+        let (a, b) =
+            (columns[0].as_primitive::<Int32Type>(), columns[1].as_primitive::<Int16Type>());
+        let sums = a.iter().zip(b).map(|(a, b)| match a.zip(b).map(|(a, b)| a + i32::from(b)) {
+            Some(77) => Err(Error::new(SqlState::NumericOutOfRange, "integer out of range")),
+            sum => Ok(sum),
+        });
+        Ok(Arc::new(sums.collect::<Result<Int32Array>>()?))
+    }
+
+    fn text(&self) -> &str {
+        "c0 + c1"
+    }
+}
+
+/// `c0 + c1 op $p`
+#[derive(Debug)]
+struct SumCompared {
+    parameter: [usize; 1],
+    compared: ComputedComparison,
+    text: String,
+}
+
+impl SumCompared {
+    fn new(parameter: usize, comparison: Comparison) -> SumCompared {
+        let (left, right) = (Arc::new(Sum), Scalar::Parameter(parameter));
+        let text = format!("c0 + c1 {comparison:?} ${}", parameter + 1);
+        let compared = ComputedComparison { left, comparison, right };
+        SumCompared { parameter: [parameter], compared, text }
+    }
+}
+
+impl Expression for SumCompared {
+    fn columns(&self) -> &[usize] {
+        &[0, 1]
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &self.parameter
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Boolean
+    }
+
+    fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        parameters: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef> {
+        let sums = Sum.evaluate(columns, &[], rows)?;
+        let compared = (0..rows).map(|row| {
+            let (sum, value) = (array_cell(&sums, row), array_cell(&parameters[0], row));
+            crate::transaction::compare(sum, self.compared.comparison, value)
+        });
+        Ok(Arc::new(compared.collect::<BooleanArray>()))
+    }
+
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn comparison(&self) -> Option<&ComputedComparison> {
+        Some(&self.compared)
     }
 }
 
@@ -283,7 +368,18 @@ fn predicate() -> BoxedStrategy<Predicate> {
             comparison: if less { Comparison::Less } else { Comparison::Equal },
             value: Scalar::Column(b),
         });
-    let leaf = prop_oneof![8 => compare, 3 => is_in, 3 => like, 4 => plain_like, 1 => is_null, 1 => columns];
+    let mixed = (select(vec![(0usize, 1usize), (0, 2), (6, 7)]), any::<bool>()).prop_flat_map(
+        |((column, other), negated)| {
+            prop::collection::vec(constant(TYPES[column]), 0..3).prop_map(move |values| {
+                let values = values.into_iter().map(Scalar::Literal);
+                let values = values.chain([Scalar::Column(other)]).collect();
+                Predicate::In { column, values, negated }
+            })
+        },
+    );
+    let leaf = prop_oneof![
+        8 => compare, 3 => is_in, 3 => like, 4 => plain_like, 1 => is_null, 1 => columns, 1 => mixed
+    ];
     let arms = |leaf: BoxedStrategy<Predicate>| {
         prop::collection::vec(prop::collection::vec(leaf, 1..3), 1..4).prop_map(Predicate::Or)
     };
@@ -293,7 +389,13 @@ fn predicate() -> BoxedStrategy<Predicate> {
 
 /// A conjunction with the literals of its comparisons lifted to parameters.
 fn template() -> impl Strategy<Value = Template> {
-    let expression = prop::option::weighted(0.15, -1i32..3);
+    let comparison = select(vec![
+        Comparison::Less,
+        Comparison::GreaterOrEqual,
+        Comparison::Equal,
+        Comparison::NotEqual,
+    ]);
+    let expression = prop::option::weighted(0.3, (-1i32..3, prop::option::of(comparison)));
     (prop::collection::vec(predicate(), 0..4), expression).prop_map(
         |(mut predicates, expression)| {
             let mut template =
@@ -302,14 +404,20 @@ fn template() -> impl Strategy<Value = Template> {
                 lift(predicate, &mut template);
             }
             template.predicates = predicates;
-            if let Some(divisor) = expression {
-                let parameter = [template.parameters.len()];
-                template.parameters.push(Value::Integer(divisor));
+            if let Some((value, comparison)) = expression {
+                let parameter = template.parameters.len();
+                let (value, condition): (i32, Arc<dyn Expression>) = match comparison {
+                    Some(comparison) => {
+                        (60 + 20 * value, Arc::new(SumCompared::new(parameter, comparison)))
+                    }
+                    None => {
+                        let text = format!("c0 % ${} <> 0", parameter + 1);
+                        (value, Arc::new(NotDivisible { parameter: [parameter], text }))
+                    }
+                };
+                template.parameters.push(Value::Integer(value));
                 template.types.push(DataType::Integer);
-                template.predicates.push(Predicate::Expression(Arc::new(NotDivisible {
-                    parameter,
-                    text: format!("c0 % ${} <> 0", parameter[0] + 1),
-                })));
+                template.predicates.push(Predicate::Expression(condition));
             }
             template
         },

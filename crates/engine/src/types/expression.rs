@@ -33,6 +33,22 @@ pub trait Expression: Debug + Send + Sync {
     ) -> Result<ArrayRef>;
     /// The expression as SQL, for EXPLAIN and for signatures: equal text means equal meaning.
     fn text(&self) -> &str;
+    /// The same condition as a comparison of what it computes of a row with what it computes of an activation, where it
+    /// is one: then an index over the activations' values answers for all of them at once.
+    fn comparison(&self) -> Option<&ComputedComparison> {
+        None
+    }
+}
+
+/// `left op right`, true exactly where the expression is that has it.
+#[derive(Clone, Debug)]
+pub struct ComputedComparison {
+    /// Reads columns only.
+    pub left: Arc<dyn Expression>,
+    /// The operator.
+    pub comparison: Comparison,
+    /// Reads parameters only.
+    pub right: Scalar,
 }
 
 /// A value that a plan node needs per row or per activation.

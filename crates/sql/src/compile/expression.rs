@@ -9,11 +9,12 @@ use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::logical_expr::{BinaryExpr, Expr, Volatility};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
-use engine::types::{DataType, Error, Expression, Result};
+use engine::types::{ComputedComparison, DataType, Error, Expression, Result};
 
-use super::Refusal;
+use super::predicate::{comparison, constant, swap};
+use super::{Refusal, unalias};
 use crate::catalog::types::{from_arrow, is_exact};
 use crate::template::{fault, placeholder_index};
 
@@ -41,6 +42,7 @@ pub struct Evaluated {
     schema: SchemaRef,
     physical: Arc<dyn PhysicalExpr>,
     text: String,
+    comparison: Option<ComputedComparison>,
 }
 
 /// Columns and parameters met so far while an expression is rewritten.
@@ -97,6 +99,7 @@ impl Evaluated {
             schema,
             physical,
             text: rewritten.to_string(),
+            comparison: computed_comparison(expr, resolve)?,
         })
     }
 
@@ -129,6 +132,40 @@ impl Evaluated {
         }
         crate::alone::to_exact(&result, &wanted)
     }
+}
+
+/// The comparison of what is computed of columns alone with what is computed of parameters alone, if `expr` is one.
+fn computed_comparison(
+    expr: &Expr,
+    resolve: &mut dyn Resolve,
+) -> std::result::Result<Option<ComputedComparison>, Refusal> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = unalias(expr) else { return Ok(None) };
+    let Some(comparison) = comparison(*op) else { return Ok(None) };
+    let (of_row, comparison, of_query) = match reads_columns_only(left) {
+        true => (left, comparison, right),
+        false => (right, swap(comparison), left),
+    };
+    if !reads_columns_only(of_row) {
+        return Ok(None);
+    }
+    let left = Evaluated::compile(of_row, resolve)?;
+    let right = constant(of_query, &left.data_type.arrow(), resolve)?;
+    Ok(right.map(|right| ComputedComparison { left: Arc::new(left), comparison, right }))
+}
+
+fn reads_columns_only(expr: &Expr) -> bool {
+    let is_other = |expr: &Expr| {
+        Ok(matches!(
+            expr,
+            Expr::Placeholder(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::OuterReferenceColumn(..)
+                | Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::SetComparison(_)
+        ))
+    };
+    !expr.column_refs().is_empty() && expr.exists(is_other).is_ok_and(|other| !other)
 }
 
 /// Types that a cast brings to one of the engine's without a change of value.
@@ -241,5 +278,9 @@ impl Expression for Evaluated {
 
     fn text(&self) -> &str {
         &self.text
+    }
+
+    fn comparison(&self) -> Option<&ComputedComparison> {
+        self.comparison.as_ref()
     }
 }

@@ -37,13 +37,21 @@ fn predicate(expr: &Expr, resolve: &mut dyn Resolve, out: &mut Vec<Predicate>) -
     if matches!(expr, Expr::Literal(ScalarValue::Boolean(Some(true)), _)) {
         return Ok(());
     }
-    if let Expr::Between(Between { expr, negated: false, low, high }) = expr {
-        let low = compare(expr, Comparison::GreaterOrEqual, low, resolve)?;
-        let high = compare(expr, Comparison::LessOrEqual, high, resolve)?;
+    if let Expr::Between(Between { expr, negated: false, low: low_bound, high: high_bound }) = expr
+    {
+        let low = compare(expr, Comparison::GreaterOrEqual, low_bound, resolve)?;
+        let high = compare(expr, Comparison::LessOrEqual, high_bound, resolve)?;
         if let (Some(low), Some(high)) = (low, high) {
             out.extend([low, high]);
             return Ok(());
         }
+        // Two comparisons have an index each where the engine can compute their left side for all queries at once.
+        let compared = |op, bound: &Expr| {
+            let (left, right) = (expr.clone(), Box::new(bound.clone()));
+            Expr::BinaryExpr(BinaryExpr { left, op, right })
+        };
+        predicate(&compared(Operator::GtEq, low_bound), resolve, out)?;
+        return predicate(&compared(Operator::LtEq, high_bound), resolve, out);
     }
     let found = match native(expr, resolve)? {
         Some(found) => found,
@@ -86,7 +94,8 @@ fn is_null(expr: &Expr, negated: bool, resolve: &mut dyn Resolve) -> Result<Opti
     Ok(column.map(|(column, _)| Predicate::IsNull { column, negated }))
 }
 
-fn comparison(op: Operator) -> Option<Comparison> {
+/// The engine's comparison behind an operator.
+pub fn comparison(op: Operator) -> Option<Comparison> {
     Some(match op {
         Operator::Eq => Comparison::Equal,
         Operator::NotEq => Comparison::NotEqual,
@@ -98,7 +107,8 @@ fn comparison(op: Operator) -> Option<Comparison> {
     })
 }
 
-fn swap(comparison: Comparison) -> Comparison {
+/// The comparison with its sides changed.
+pub fn swap(comparison: Comparison) -> Comparison {
     match comparison {
         Comparison::Less => Comparison::Greater,
         Comparison::LessOrEqual => Comparison::GreaterOrEqual,

@@ -1,18 +1,18 @@
-//! Comparisons of a column with each activation's own constant: the constants are sorted, and a row's value
-//! finds its place among them, which says at once who wants the row.
+//! Comparisons of a column, or of an expression over columns, with each activation's own constant: the constants are
+//! sorted, and a row's value finds its place among them, which says at once who wants the row.
 
 use std::cmp::Ordering;
 
 use arrow_array::{Array, ArrayRef};
 
 use super::mask::{number, numbers};
-use crate::operators::kernel::{evaluate_constant, reads_columns};
+use crate::operators::kernel::{evaluate_constant, evaluate_expression, reads_columns};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{SetId, Tuples, words};
 use crate::types::{Comparison, Predicate, Scalar, Slot, Value, array_cell};
 
 /// Who wants each row, by this predicate alone; `None` where it is no comparison with constants. Slots whose
-/// constant fails get a fault.
+/// constant fails get a fault, and so do those that want a row for which a computed side fails.
 pub fn sets(
     predicate: &Predicate,
     slots: SetId,
@@ -20,19 +20,30 @@ pub fn sets(
     tuples: &Tuples,
     faults: &mut Faults,
 ) -> Option<Vec<SetId>> {
-    let (column, comparison, values) = match predicate {
-        Predicate::Compare { column, comparison, value } => {
-            (*column, *comparison, std::slice::from_ref(value))
+    let (comparison, values) = match predicate {
+        Predicate::Compare { comparison, value, .. } => (*comparison, std::slice::from_ref(value)),
+        Predicate::In { values, negated: false, .. } => (Comparison::Equal, values.as_slice()),
+        // Different from every one of several constants: see `Constants::wanted`.
+        Predicate::In { values, .. } if !values.is_empty() => {
+            (Comparison::NotEqual, values.as_slice())
         }
-        Predicate::In { column, values, negated: false } => {
-            (*column, Comparison::Equal, values.as_slice())
+        Predicate::Expression(expression) => {
+            let compared = expression.comparison()?;
+            (compared.comparison, std::slice::from_ref(&compared.right))
         }
         _ => return None,
     };
     if values.iter().any(reads_columns) {
         return None;
     }
-    let array = tuples.column(column);
+    let array = match predicate {
+        Predicate::Compare { column, .. } | Predicate::In { column, .. } => tuples.column(*column),
+        Predicate::Expression(expression) => {
+            let left = &expression.comparison()?.left;
+            evaluate_expression(&**left, tuples, batch, faults)
+        }
+        Predicate::Like { .. } | Predicate::IsNull { .. } | Predicate::Or(_) => return None,
+    };
     let constants = Constants::bind(values, slots, batch, faults);
     let wanted = constants.wanted(comparison, batch);
     let mut sets: Vec<SetId> =
@@ -48,22 +59,25 @@ pub fn sets(
 struct Constants {
     values: Vec<Value>,
     slots: Vec<Vec<Slot>>,
+    /// Slots with a NULL among theirs: nothing is known to differ from all of them.
+    unsure: Vec<Slot>,
 }
 
 impl Constants {
     fn bind(scalars: &[Scalar], slots: SetId, batch: &Batch<'_>, faults: &mut Faults) -> Constants {
         let mut pairs: Vec<(Value, Slot)> = Vec::new();
+        let mut unsure = Vec::new();
         batch.sets.for_each(slots, |slot| {
             for scalar in scalars {
                 match evaluate_constant(scalar, slot, batch) {
-                    Ok(Value::Null) => {}
+                    Ok(Value::Null) => unsure.push(slot),
                     Ok(value) => pairs.push((value, slot)),
                     Err(error) => faults.add(slot, error),
                 }
             }
         });
         pairs.sort_by(|(a, _), (b, _)| a.borrow().compare(b.borrow()));
-        let mut constants = Constants { values: Vec::new(), slots: Vec::new() };
+        let mut constants = Constants { values: Vec::new(), slots: Vec::new(), unsure };
         for (value, slot) in pairs {
             let same = constants
                 .values
@@ -99,6 +113,8 @@ impl Constants {
         let own = || self.slots.iter().map(|s| batch.sets.intern_slots(s.iter().copied()));
         let count = self.values.len();
         let all = self.running(0..count, batch).pop().unwrap_or(SetId::EMPTY);
+        let unsure = batch.sets.intern_slots(self.unsure.iter().copied());
+        let all = batch.sets.difference(all, unsure);
         use Comparison::*;
         let between = match comparison {
             Equal => vec![SetId::EMPTY; count + 1],

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use super::live::Live;
-use crate::operators::kernel::{evaluate_constant, evaluate_expression};
+use crate::operators::kernel::{evaluate_constant, evaluate_expression, try_evaluate_expression};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, RowSet, Tuples};
 use crate::transaction::like;
@@ -64,6 +64,22 @@ pub fn pairs(
         }
     }
     mask
+}
+
+/// Like [`pairs`], without a word about whose error it is.
+pub fn try_pairs(predicate: &Predicate, batch: &Batch<'_>, live: &Live) -> Result<Vec<bool>> {
+    let tuples = live.tuples();
+    if let Predicate::Expression(expression) = predicate {
+        return try_evaluate_expression(&**expression, tuples, batch).map(|array| truths(&array));
+    }
+    let QuerySets::Single(slots) = &tuples.sets else { unreachable!("rows have one slot each") };
+    let mut mask = Vec::with_capacity(tuples.rows);
+    for run in slots.chunk_by(|a, b| a == b) {
+        let rows: Vec<u32> = (mask.len() as u32..(mask.len() + run.len()) as u32).collect();
+        let bind = |scalar: &Scalar| evaluate_constant(scalar, run[0], batch);
+        mask.extend(by_value(predicate, &tuples.take(&rows), &bind)?);
+    }
+    Ok(mask)
 }
 
 /// An error that depends on no row is that of all who ask.

@@ -1,11 +1,13 @@
 //! Rows that meet all predicates: disjunctions, HAVING, residuals of joins, any expression.
 //!
-//! A predicate that says the same for all activations is evaluated once per row. A comparison with each
-//! activation's own constant is a look-up of the row's value among the sorted constants, which gives the set
-//! of slots that want it: rows × log slots. What is left (a pattern or an expression with parameters) is
-//! evaluated once per (row, slot) pair, "query = tuple". Expressions see only rows that the cheaper predicates
-//! have left, and an error is that of the slots which want the row.
+//! A predicate that says the same for all activations is evaluated once per row. A comparison of a column, or of an
+//! expression over columns, with each activation's own constant is a look-up of the row's value among the sorted
+//! constants, which gives the set of slots that want it: rows × log slots. What is left (a pattern, an expression that
+//! mixes columns with parameters) is evaluated once per row and *class*, the slots with equal parameters: "query =
+//! tuple". Expressions see only rows that the cheaper predicates have left, and an error is that of the slots which
+//! want the row.
 
+mod classes;
 mod constants;
 mod live;
 mod mask;
@@ -120,7 +122,10 @@ fn one(
     if let Some(sets) = constants::sets(predicate, slots, batch, live.tuples(), faults) {
         return live.intersect(&sets, batch);
     }
-    pairs(predicate, batch, live, faults);
+    match classes::sets(predicate, slots, batch, live.tuples()) {
+        Some(sets) => live.set(sets),
+        None => pairs(predicate, batch, live, faults),
+    }
 }
 
 /// Whether a predicate may say something else for each activation.
@@ -158,17 +163,24 @@ fn disjunction(
 
 /// A predicate evaluated for every pair of a row and a slot that wants it.
 fn pairs(predicate: &Predicate, batch: &Batch<'_>, live: &mut Live, faults: &mut Faults) {
-    let buckets = live.tuples().sets.expand(live.rows(), batch.sets);
+    let (rows, tuples) = one_slot_each(live.tuples(), &live.tuples().sets, batch);
+    let mut pairs = Live::new(tuples);
+    let mask = mask::pairs(predicate, batch, &pairs, faults);
+    pairs.keep(&mask);
+    let kept = pairs.positions().map(|position| rows[position as usize]);
+    let kept: Vec<u32> = kept.collect();
+    let sets = pairs.tuples().sets.union_by(&kept, live.rows(), batch.sets);
+    live.set(sets);
+}
+
+/// The rows as often as there are slots in `sets`, slot after slot: where each lies, and the rows.
+fn one_slot_each(tuples: &Tuples, sets: &QuerySets, batch: &Batch<'_>) -> (Vec<u32>, Tuples) {
+    let buckets = sets.expand(tuples.rows, batch.sets);
     let mut slots = Vec::with_capacity(buckets.rows.len());
     for (slot, rows) in buckets.iter() {
         slots.extend(std::iter::repeat_n(slot, rows.len()));
     }
-    let pairs = live.tuples().take(&buckets.rows);
-    let mut pairs = Live::new(Tuples { sets: QuerySets::Single(slots), ..pairs });
-    let mask = mask::pairs(predicate, batch, &pairs, faults);
-    pairs.keep(&mask);
-    let kept = pairs.positions().map(|position| buckets.rows[position as usize]);
-    let kept: Vec<u32> = kept.collect();
-    let sets = pairs.tuples().sets.union_by(&kept, live.rows(), batch.sets);
-    live.set(sets);
+    let nobody = Tuples { sets: QuerySets::Uniform(SetId::EMPTY), ..tuples.clone() };
+    let pairs = Tuples { sets: QuerySets::Single(slots), ..nobody.take(&buckets.rows) };
+    (buckets.rows, pairs)
 }

@@ -79,6 +79,15 @@ pub fn evaluate_expression(
     }
 }
 
+/// Like [`evaluate_expression`], failing as a whole.
+pub fn try_evaluate_expression(
+    expression: &dyn Expression,
+    tuples: &Tuples,
+    batch: &Batch<'_>,
+) -> Result<ArrayRef> {
+    Inputs::gather(expression, tuples, batch).evaluate(expression)
+}
+
 /// A scalar that reads no column, for one activation.
 pub fn evaluate_constant(scalar: &Scalar, slot: Slot, batch: &Batch<'_>) -> Result<Value> {
     match scalar {

@@ -12,8 +12,8 @@ use super::{Activations, Relation, Row};
 use crate::operators::Budget;
 use crate::query_set::{ColumnOrigin, QuerySets, SetId, SetTable, Tuples};
 use crate::types::{
-    Comparison, DataType, Error, Expression, Predicate, Result, Scalar, Slot, SqlState, Value,
-    array_cell, array_from_values,
+    Comparison, ComputedComparison, DataType, Error, Expression, Predicate, Result, Scalar, Slot,
+    SqlState, Value, array_cell, array_from_values,
 };
 
 /// All types that columns are drawn from.
@@ -238,7 +238,23 @@ impl Random {
                 let value = Scalar::Column(other);
                 Predicate::Compare { column, comparison: self.comparison(), value }
             }
+            _ if self.chance(50) => Predicate::Expression(self.compared(types, parameters)),
             _ => Predicate::Expression(self.quotient(types, parameters, DataType::Boolean)),
+        }
+    }
+
+    /// 60 divided by an integer column, compared with an integer parameter.
+    fn compared(&mut self, types: &[DataType], parameters: &[DataType]) -> Arc<dyn Expression> {
+        let left = self.quotient(types, &[], DataType::Integer);
+        let parameter = parameters.iter().position(|t| *t == DataType::Integer);
+        let comparison = self.comparison();
+        match parameter {
+            None => left_is_positive(left),
+            Some(parameter) => {
+                let right = Scalar::Parameter(parameter);
+                let compared = ComputedComparison { left, comparison, right };
+                Arc::new(Compared { parameters: vec![parameter], compared })
+            }
         }
     }
 
@@ -278,6 +294,61 @@ impl Random {
             data_type,
             fails,
         })
+    }
+}
+
+/// `left > 0`
+fn left_is_positive(left: Arc<dyn Expression>) -> Arc<dyn Expression> {
+    let (comparison, right) = (Comparison::Greater, Scalar::Literal(Value::Integer(0)));
+    let compared = ComputedComparison { left, comparison, right };
+    Arc::new(Compared { parameters: Vec::new(), compared })
+}
+
+/// A comparison that says that it is one.
+#[derive(Debug)]
+struct Compared {
+    parameters: Vec<usize>,
+    compared: ComputedComparison,
+}
+
+impl Expression for Compared {
+    fn columns(&self) -> &[usize] {
+        self.compared.left.columns()
+    }
+
+    fn parameters(&self) -> &[usize] {
+        &self.parameters
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Boolean
+    }
+
+    fn evaluate(
+        &self,
+        columns: &[ArrayRef],
+        parameters: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef> {
+        let left = self.compared.left.evaluate(columns, &[], rows)?;
+        let literal = match &self.compared.right {
+            Scalar::Literal(value) => value.clone(),
+            _ => Value::Null,
+        };
+        let holds = (0..rows).map(|row| {
+            let right = parameters.first().map_or(literal.borrow(), |p| array_cell(p, row));
+            crate::transaction::compare(array_cell(&left, row), self.compared.comparison, right)
+        });
+        let holds: Vec<Value> = holds.map(|h| h.map_or(Value::Null, Value::Boolean)).collect();
+        Ok(array_from_values(DataType::Boolean, holds.iter().map(Value::borrow)))
+    }
+
+    fn text(&self) -> &str {
+        "60 / inputs compared"
+    }
+
+    fn comparison(&self) -> Option<&ComputedComparison> {
+        Some(&self.compared)
     }
 }
 
