@@ -19,6 +19,9 @@ use crate::scan::TableBatch;
 /// Rows of a morsel where they are already there: about a millisecond's work for a few operators.
 const MORSEL_ROWS: usize = 8192;
 
+/// Pairs of rows that a join makes at a time: a few milliseconds' work and a few megabytes.
+const PIECE_PAIRS: usize = 1 << 16;
+
 /// A source and the operators that its rows stream through.
 pub struct Pipe {
     /// Where the rows come from.
@@ -207,16 +210,52 @@ impl<'a> Worker<'a> {
         let pipe = self.pipeline.starts.partition_point(|start| *start <= morsel) - 1;
         let within = morsel - self.pipeline.starts[pipe];
         let pipe = &self.pipeline.pipes[pipe];
-        let Some(mut tuples) = self.source(&pipe.source, within) else { return };
-        for step in &pipe.steps {
-            if tuples.rows == 0 {
-                // Operators pass zero rows through; a chunk that nobody wants need not visit them.
+        if let Some(tuples) = self.source(&pipe.source, within) {
+            self.run(&pipe.steps, morsel, tuples);
+        }
+    }
+
+    /// Streams a chunk through the rest of the steps. A join's left side goes piece by piece where its pairs are many:
+    /// what they take stays bounded, and nobody waits long for a cancelled batch to end.
+    fn run(&mut self, steps: &[Step], morsel: usize, tuples: Tuples) {
+        if tuples.rows == 0 {
+            // Operators pass zero rows through; a chunk that nobody wants need not visit them.
+            return;
+        }
+        let Some((step, rest)) = steps.split_first() else { return self.sink(morsel, tuples) };
+        let needs_all = |step: &Step| matches!(step, Step::Sort(..));
+        let pieces = match rest.iter().any(needs_all) {
+            true => None,
+            false => self.pieces(step, &tuples),
+        };
+        let Some(pieces) = pieces else {
+            let tuples = self.step(step, tuples);
+            return self.run(rest, morsel, tuples);
+        };
+        for piece in pieces {
+            if self.pipeline.shared.is_abandoned() {
                 return;
             }
-            tuples = self.step(step, tuples);
+            let rows: Vec<u32> = piece.collect();
+            let tuples = self.step(step, tuples.take(&rows));
+            self.run(rest, morsel, tuples);
         }
-        if tuples.rows > 0 {
-            self.sink(morsel, tuples);
+    }
+
+    /// The pieces of a chunk that a join should take one by one; `None` for all of it at once.
+    fn pieces(&self, step: &Step, tuples: &Tuples) -> Option<Vec<std::ops::Range<u32>>> {
+        let nodes = &self.pipeline.shared.lane.nodes;
+        match step {
+            Step::Probe(n, table) => {
+                let PreparedNode::HashJoin(node) = &nodes[*n] else { unreachable!() };
+                let users = &self.pipeline.shared.users[*n];
+                table.pieces(node, &self.batch, users, tuples, PIECE_PAIRS)
+            }
+            Step::IndexJoin(n, state) => {
+                let scratch = self.index_joins.iter().find(|(node, _)| node == n);
+                state.pieces(scratch.map(|(_, scratch)| scratch), tuples, PIECE_PAIRS)
+            }
+            Step::Restrict(_) | Step::Filter(_) | Step::Project(_) | Step::Sort(..) => None,
         }
     }
 

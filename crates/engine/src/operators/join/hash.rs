@@ -3,13 +3,15 @@
 //! Build: keys to dense ids, rows bucketed by id; where every right row has one slot, by (id, slot), so that the
 //! slot is part of the look-up and many queries' rows of one key never meet. Probe: one look-up per left row.
 //! Cost: rows of both sides, plus candidate pairs. Semi and anti joins without residual look at no pair: each
-//! key's union of sets is made once. Without keys all rows are one bucket: a cross join.
+//! key's union of sets is made once. Without keys all rows are one bucket: a cross join. Where a chunk has many pairs
+//! its caller is told to bring it in pieces, so that what is there at a time stays bounded.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use arrow_array::ArrayRef;
 
-use super::output::{Join, Matches, Pairs};
+use super::output::{Join, Matches, Pairs, fit_one_piece, pieces};
 use crate::operators::filter::any_predicate;
 use crate::operators::kernel::{
     KeyTable, NO_ID, NO_ROW, bucket, concat, constant_array, of_arrays, take_or_null,
@@ -67,6 +69,8 @@ pub struct JoinTable {
     keys: KeyTable,
     /// Rows by key id.
     buckets: SlotBuckets,
+    /// Rows of the largest bucket.
+    longest: usize,
     /// Rows of a bucket ascend by slot, and have one each.
     by_slot: bool,
     /// The union of each bucket's sets, where somebody asks.
@@ -113,7 +117,47 @@ impl JoinTable {
                 bucket(&ids, count, by_slot.rows.iter().copied())
             }
         };
-        JoinTable { rows, keys, buckets, by_slot, unions: OnceLock::new() }
+        let longest = buckets.offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).max();
+        let longest = longest.unwrap_or(0);
+        JoinTable { rows, keys, buckets, longest, by_slot, unions: OnceLock::new() }
+    }
+
+    /// The pieces of a left chunk that should be probed one by one, so that each finds at most `most` pairs or consists
+    /// of one row; `None` for all of it at once.
+    pub fn pieces(
+        &self,
+        node: &HashJoinNode,
+        batch: &Batch<'_>,
+        users: &[Users],
+        left: &Tuples,
+        most: usize,
+    ) -> Option<Vec<Range<u32>>> {
+        let exists = matches!(node.kind, JoinKind::Semi | JoinKind::Anti);
+        let without_pairs = exists && !any_predicate(&node.residuals, users);
+        let unknown = left.columns.len() != node.left_types.len();
+        if without_pairs || unknown || fit_one_piece(left.rows, self.longest, most) {
+            return None;
+        }
+        let ids = match node.keys.is_empty() {
+            true => vec![0; left.rows],
+            false => self.keys.find(&columns(left, node.keys.iter().map(|key| key.0))),
+        };
+        let pairs = |(row, id): (usize, u32)| match id {
+            NO_ID => 0,
+            id => self.expected_pairs(batch, left, row, self.buckets.rows(Slot(id)).len()),
+        };
+        pieces(ids.into_iter().enumerate().map(pairs), most)
+    }
+
+    /// Of a bucket of so many rows, those that a left row is going to be paired with, about.
+    fn expected_pairs(&self, batch: &Batch<'_>, left: &Tuples, row: usize, bucket: usize) -> usize {
+        match self.by_slot {
+            false => bucket,
+            true => {
+                let slots = left.sets.row(row).cardinality(batch.sets);
+                bucket.min(slots * bucket.div_ceil(batch.sets.slots()))
+            }
+        }
     }
 
     /// Joins a chunk of the left input. `users` say which slots have which residual.

@@ -5,11 +5,12 @@
 //! predicates of all activations once, which gives the row's interned set for this batch. From then on an
 //! outer row costs one look-up of a small number and one intersection of sets.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
-use super::output::{Join, Pairs};
+use super::output::{Join, Pairs, fit_one_piece, pieces};
 use crate::operators::filter::{any_predicate, may_fail, qualify};
 use crate::operators::kernel::{KeyTable, scale_of};
 use crate::operators::{Batch, Faults, Users, restrict};
@@ -88,6 +89,22 @@ impl IndexJoinState {
             users: users.to_vec(),
             slots,
             inner,
+        }
+    }
+
+    /// The pieces of an outer chunk that should be joined one by one, so that each finds about `most` pairs if its keys
+    /// find as many rows as those before have; `None` for all of it at once.
+    pub fn pieces(
+        &self,
+        scratch: Option<&IndexJoinScratch>,
+        outer: &Tuples,
+        most: usize,
+    ) -> Option<Vec<Range<u32>>> {
+        let memo = scratch?.memo.as_ref()?;
+        let fan_out = memo.rows.rows.div_ceil(memo.keys.len().max(1));
+        match fit_one_piece(outer.rows, fan_out, most) {
+            true => None,
+            false => pieces(std::iter::repeat_n(fan_out, outer.rows), most),
         }
     }
 

@@ -1,5 +1,7 @@
 //! From pairs of row numbers to a join's output.
 
+use std::ops::Range;
+
 use crate::operators::filter::{any_predicate, qualify};
 use crate::operators::kernel::{NO_ROW, take_or_null};
 use crate::operators::{Batch, Faults, Users};
@@ -12,6 +14,26 @@ use crate::types::Predicate;
 pub struct Pairs {
     pub left: Vec<u32>,
     pub right: Vec<u32>,
+}
+
+/// Whether so many left rows with so many pairs each are one piece of at most `most` pairs.
+pub fn fit_one_piece(rows: usize, pairs: usize, most: usize) -> bool {
+    rows.saturating_mul(pairs) <= most
+}
+
+/// Runs of left rows of at most `most` pairs, or of one row; `None` where one run is enough. `pairs` by row.
+pub fn pieces(pairs: impl Iterator<Item = usize>, most: usize) -> Option<Vec<Range<u32>>> {
+    let (mut pieces, mut start, mut sum, mut rows) = (Vec::new(), 0u32, 0, 0u32);
+    for own in pairs {
+        if sum + own > most && rows > start {
+            pieces.push(start..rows);
+            (start, sum) = (rows, 0);
+        }
+        sum += own;
+        rows += 1;
+    }
+    pieces.push(start..rows);
+    (pieces.len() > 1).then_some(pieces)
 }
 
 /// What a join does with its pairs.

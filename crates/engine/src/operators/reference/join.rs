@@ -82,6 +82,7 @@ fn shared_hash_join_equals_alone() {
             right_types: right_types.to_vec(),
         };
         let users = users(&mut random, &activations, variants);
+        let most = [0, 7, 100, usize::MAX][random.below(4)];
         let left_chunks = random.chunks(&left, &activations.sets);
         let right_chunks = random.chunks(&right, &activations.sets);
         activations.with(|batch| {
@@ -95,7 +96,12 @@ fn shared_hash_join_equals_alone() {
             let mut output = Vec::new();
             for (i, chunk) in left_chunks.into_iter().enumerate() {
                 let probe = &mut probes[i % 2];
-                output.push(table.probe(&node, batch, &users, probe, chunk, &mut faults));
+                let all = std::iter::once(0..chunk.rows as u32).collect();
+                let pieces = table.pieces(&node, batch, &users, &chunk, most).unwrap_or(all);
+                for piece in pieces {
+                    let piece = chunk.take(&piece.collect::<Vec<_>>());
+                    output.push(table.probe(&node, batch, &users, probe, piece, &mut faults));
+                }
             }
             output.extend(table.unmatched(&node, batch, probes));
             check(seed, batch, &output, &faults, false, |slot| {

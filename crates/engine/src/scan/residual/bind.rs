@@ -49,16 +49,19 @@ pub fn bind(
     groups.into_tests(types, rows, sets, errors)
 }
 
+/// What slots ask of one thing each, by that.
+type Keyed<K, T> = Vec<(K, Vec<(Slot, T)>)>;
+
 /// Conjuncts by kind.
 #[derive(Default)]
 struct Groups {
-    columns: Vec<(usize, Vec<(Slot, ColumnFilter)>)>,
+    columns: Keyed<usize, ColumnFilter>,
     /// By column, and the how manieth pattern of its slot there: an index holds one per slot.
-    patterns: Vec<((usize, usize), Vec<(Slot, Pattern)>)>,
+    patterns: Keyed<(usize, usize), Pattern>,
     tests: Vec<Alike<Predicate>>,
     /// The how manieth disjunction of its slot, and its arms.
     disjunctions: Vec<Vec<(Slot, Vec<Conjunction>, BoundParameters)>>,
-    computed: Vec<(Arc<dyn Expression>, Vec<(Slot, ColumnFilter)>)>,
+    computed: Keyed<Arc<dyn Expression>, ColumnFilter>,
     expressions: Vec<Alike<Arc<dyn Expression>>>,
 }
 
@@ -383,7 +386,8 @@ fn of_classes(
         |(slots, parameters): (Vec<Slot>, _)| Class { slots: sets.intern_slots(slots), parameters };
     let classes: Vec<Class> = classes.into_iter().map(class).collect();
     let slots = classes.iter().fold(SetId::EMPTY, |all, class| sets.union(all, class.slots));
-    SharedTest { slots, question: Question::Classes(Classes::new(classes, question, sets)) }
+    let classes = Box::new(Classes::new(classes, question, sets));
+    SharedTest { slots, question: Question::Classes(classes) }
 }
 
 /// Arm after arm: the slots that have so many, and what these ask there.

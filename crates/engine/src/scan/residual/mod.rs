@@ -34,7 +34,7 @@ enum Question {
     /// Constants on one expression.
     Computed(Computed),
     /// The same for all slots of a class.
-    Classes(Classes),
+    Classes(Box<Classes>),
     /// Any of these.
     Any(Vec<Arm>),
 }
