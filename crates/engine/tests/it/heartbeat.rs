@@ -1,12 +1,13 @@
 //! Batches of bookstore statements.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray};
-use engine::heartbeat::{Activation, Answer, Engine, Figures, Sharing};
-use engine::plan::TemplatePlan;
+use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Figures, Sharing};
+use engine::plan::{AggregateFunction, PlanNode, TemplatePlan};
 use engine::types::{DataType, Expression, Predicate, Result, SqlState, Value};
 
 use crate::bookstore::{self, SUBJECTS};
@@ -294,5 +295,60 @@ fn many_threads_get_their_answers() {
                 }
             });
         }
+    });
+}
+
+/// `SELECT count(*) FROM item, item, ...`
+fn counted_product(tables: usize) -> TemplatePlan {
+    let item = || bookstore::scan(bookstore::ITEM, vec![]);
+    let product = (1..tables).fold(item(), |left, _| bookstore::join(left, item(), &[]));
+    let root = PlanNode::Aggregate {
+        input: Box::new(product),
+        keys: Vec::new(),
+        aggregates: vec![bookstore::aggregate(AggregateFunction::Count, None, DataType::BigInt)],
+    };
+    let text = format!("SELECT count(*) FROM {}", vec!["item"; tables].join(", "));
+    bookstore::template(root, &[("count", DataType::BigInt)], &[], &text)
+}
+
+#[test]
+fn a_product_is_counted_without_being_kept() {
+    let options = EngineOptions {
+        workers: 2,
+        data: None,
+        sharing: Sharing::Always,
+        queue_limit: 16,
+        memory_limit: 6 << 20,
+    };
+    let engine = Engine::open(options).expect("an engine without a directory opens");
+    bookstore::fill(engine.store(), 1000, 1);
+    let template = engine.register(counted_product(2)).expect("it is shareable");
+    let answers = bookstore::run(&engine, vec![(template, vec![])]);
+    assert_eq!(answers, [Ok(vec![vec![Value::BigInt(1_000_000)]])]);
+}
+
+#[test]
+fn a_product_ends_soon_after_it_is_cancelled() {
+    let engine = shop(Sharing::Always);
+    let template = engine.register(counted_product(4)).expect("it is shareable");
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let cancelled = Arc::new(AtomicBool::new(false));
+    engine.submit(Activation {
+        template: template.clone(),
+        parameters: Box::default(),
+        snapshot: None,
+        cancelled: cancelled.clone(),
+        figures: None,
+        receiver: Box::new(move |answer: Result<Answer>| {
+            sender.send(answer.map(|answer| answer.rows())).expect("it is awaited");
+        }),
+    });
+    let wait = std::time::Duration::from_millis(300);
+    std::thread::scope(|scope| {
+        scope.spawn(|| engine.lead(template.lane()));
+        assert!(receiver.recv_timeout(wait).is_err(), "a million millions take longer");
+        cancelled.store(true, Ordering::Relaxed);
+        let answer = receiver.recv_timeout(100 * wait).expect("it ends soon");
+        assert_eq!(answer.map_err(|error| error.state), Err(SqlState::QueryCanceled));
     });
 }

@@ -133,9 +133,15 @@ impl Accumulator {
         }
     }
 
-    /// Takes in groups of another accumulator of the same aggregate: its group `first + i` goes to `groups[i]`.
-    pub fn merge(&mut self, other: &Accumulator, groups: &[u32], first: usize) {
-        let pairs = || groups.iter().zip(first..).map(|(&to, from)| (to as usize, from));
+    /// Takes in groups of another accumulator of the same aggregate: the `i`-th of its groups `from` goes to
+    /// `groups[i]`.
+    pub fn merge(
+        &mut self,
+        other: &Accumulator,
+        groups: &[u32],
+        from: impl Iterator<Item = usize> + Clone,
+    ) {
+        let pairs = || groups.iter().zip(from.clone()).map(|(&to, from)| (to as usize, from));
         pairs().for_each(|(to, from)| self.counts[to] += other.counts[from]);
         match (&mut self.state, &other.state) {
             (State::Count, State::Count) => {}

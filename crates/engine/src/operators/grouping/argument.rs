@@ -88,6 +88,11 @@ impl Argument {
         }
     }
 
+    /// Whether numbers of another run of the same argument mean the same values: ranks do not.
+    pub fn means_the_same_everywhere(&self) -> bool {
+        !matches!(self.values, Values::Ordered(_, Back::Rank(_)))
+    }
+
     /// Calls `visit` with each pair of a group and a row that counts.
     #[inline]
     pub fn for_each(&self, groups: &[u32], rows: &[u32], visit: impl FnMut(usize, usize)) {

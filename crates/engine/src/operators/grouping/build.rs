@@ -3,6 +3,8 @@
 use arrow_array::ArrayRef;
 
 use super::GroupNode;
+use super::argument::Argument;
+use super::fold::Folded;
 use crate::operators::kernel::{
     Codes, KeyTable, evaluate, evaluate_expression, one_slot_per_row, prune, reads_parameters,
     scale_of,
@@ -12,13 +14,30 @@ use crate::query_set::{ColumnOrigin, QuerySets, SetId, Tuples};
 use crate::storage::CHUNK_ROWS;
 use crate::types::{DataType, Scalar};
 
+/// Rows that are kept before they are folded: fewer are not worth it.
+const FOLDED_AT: usize = 1 << 16;
+
+/// Rows of each chunk that are looked at to tell whether folding pays.
+const SAMPLE_ROWS: usize = 4096;
+
 /// One worker's part of a grouping's input.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct GroupBuild {
     table: Option<Keys>,
     pub(super) chunks: Vec<Chunk>,
+    /// Rows in `chunks`, and how many of them there may be.
+    held: usize,
+    hold: usize,
+    /// Partial aggregates of the rows that were in `chunks` before.
+    pub(super) folded: Option<Folded>,
     /// The first row of each group: its key columns.
     pub(super) representatives: Vec<Tuples>,
+}
+
+impl Default for GroupBuild {
+    fn default() -> GroupBuild {
+        GroupBuild::holding(FOLDED_AT)
+    }
 }
 
 /// What phase 2 needs of a chunk.
@@ -41,9 +60,57 @@ enum Keys {
     Locations(KeyTable),
 }
 
+impl Chunk {
+    /// Bytes counted for a row.
+    fn row_width(node: &GroupNode) -> usize {
+        8 + 8 * node.aggregates.len()
+    }
+
+    /// The first rows.
+    pub fn slice(&self, rows: usize) -> Chunk {
+        let slice = |array: &Option<ArrayRef>| array.as_ref().map(|array| array.slice(0, rows));
+        Chunk {
+            groups: self.groups[..rows].to_vec(),
+            sets: self.sets.slice(0..rows),
+            arguments: self.arguments.iter().map(|(a, b)| (slice(a), slice(b))).collect(),
+        }
+    }
+
+    /// The arguments as accumulators take them.
+    pub fn arguments(&self, node: &GroupNode) -> Vec<Argument> {
+        let inputs = node.aggregates.iter().zip(&self.arguments);
+        let arguments = inputs.map(|(aggregate, (values, filter))| {
+            let distinct = aggregate.distinct;
+            Argument::new(aggregate.function, distinct, values.as_ref(), filter.as_ref())
+        });
+        arguments.collect()
+    }
+
+    /// Whether equal sets have equal numbers at little cost.
+    fn has_few_sets(&self) -> bool {
+        match &self.sets {
+            QuerySets::Uniform(_) | QuerySets::Interned(_) | QuerySets::Single(_) => true,
+            QuerySets::Bitmaps { words_per_row, .. } => *words_per_row == 1,
+            QuerySets::Pairs { .. } => false,
+        }
+    }
+}
+
 impl GroupBuild {
+    /// An empty part that keeps so many rows before it folds them.
+    pub(in crate::operators) fn holding(hold: usize) -> GroupBuild {
+        GroupBuild {
+            table: None,
+            chunks: Vec::new(),
+            held: 0,
+            hold,
+            folded: None,
+            representatives: Vec::new(),
+        }
+    }
+
     /// Takes in a chunk. Beyond the batch's memory its activations fail with 53200. What is taken from the
-    /// budget stays taken: a batch's budget ends with the batch.
+    /// budget for groups stays taken: a batch's budget ends with the batch.
     pub fn add(
         &mut self,
         node: &GroupNode,
@@ -58,14 +125,67 @@ impl GroupBuild {
             true => one_slot_per_row(tuples, batch),
             false => tuples,
         };
-        let width = 8 + 8 * node.aggregates.len();
-        if let Err(error) = batch.budget.reserve(tuples.rows * width) {
+        if let Err(error) = batch.budget.reserve(tuples.rows * Chunk::row_width(node)) {
             let wanted = tuples.sets.wanted(tuples.rows, batch.sets);
             return batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
         }
         let arguments = evaluate_arguments(node, batch, &tuples, faults);
         let groups = self.number(node, &tuples);
+        self.held += groups.len();
         self.chunks.push(Chunk { groups, sets: tuples.sets, arguments });
+        if self.held > self.hold {
+            self.try_fold(node, batch, faults);
+        }
+    }
+
+    /// Folds what is held if that makes it much smaller; where it does not, more rows are held before the next try.
+    fn try_fold(&mut self, node: &GroupNode, batch: &Batch<'_>, faults: &mut Faults) {
+        let few_sets = self.chunks.iter().all(Chunk::has_few_sets) && !batch.sets.crowded();
+        let known = self.folded.is_some();
+        if !few_sets || (!known && !self.would_shrink(batch)) {
+            self.hold = self.held * 4;
+            return;
+        }
+        self.fold(node, batch, faults);
+        self.hold = self.hold.max(self.folded.as_ref().map_or(0, Folded::len));
+    }
+
+    /// Whether the rows held are of few groups and sets: the first rows of each chunk tell.
+    fn would_shrink(&self, batch: &Batch<'_>) -> bool {
+        let mut pairs = hashbrown::HashSet::new();
+        let mut rows = 0;
+        for chunk in self.chunks.iter() {
+            let sample = chunk.groups.len().min(SAMPLE_ROWS);
+            for (row, &group) in chunk.groups[..sample].iter().enumerate() {
+                pairs.insert((group, chunk.sets.row(row).id(batch.sets)));
+            }
+            rows += sample;
+        }
+        // A partial aggregate takes several times the bytes of a row.
+        pairs.len() * 4 <= rows
+    }
+
+    /// Turns the rows held into partial aggregates. Without memory for these everybody fails.
+    pub(super) fn fold(&mut self, node: &GroupNode, batch: &Batch<'_>, faults: &mut Faults) {
+        let before = self.folded.as_ref().map_or(0, Folded::memory);
+        let Some(first) = self.chunks.first() else { return };
+        let folded = match self.folded.take() {
+            Some(folded) => Some(folded),
+            None => Folded::new(node, first),
+        };
+        let Some(mut folded) = folded else {
+            self.hold = usize::MAX;
+            return;
+        };
+        for chunk in self.chunks.drain(..) {
+            folded.fold(node, batch, &chunk);
+        }
+        batch.budget.release(self.held * Chunk::row_width(node));
+        self.held = 0;
+        if let Err(error) = batch.budget.reserve(folded.memory().saturating_sub(before)) {
+            batch.sets.for_each(batch.sets.all(), |slot| faults.add(slot, error.clone()));
+        }
+        self.folded = Some(folded);
     }
 
     /// An empty chunk tells the columns' types.
@@ -118,6 +238,22 @@ impl GroupBuild {
             }
             self.chunks.push(chunk);
         }
+        self.held += other.held;
+        let group = |own: u32| ids.get(own as usize).copied().unwrap_or(own);
+        match (&mut self.folded, other.folded) {
+            (Some(folded), Some(other)) => folded.absorb(other, group),
+            (folded @ None, Some(mut other)) => {
+                other.groups.iter_mut().for_each(|own| *own = group(*own));
+                *folded = Some(other.renumbered());
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// Whether rows have become partial aggregates.
+    #[cfg(test)]
+    pub(in crate::operators) fn is_folded(&self) -> bool {
+        self.folded.is_some()
     }
 
     /// Bytes that the keys take.

@@ -6,6 +6,7 @@ use super::GroupNode;
 use super::accumulator::Accumulator;
 use super::argument::Argument;
 use super::build::{Chunk, GroupBuild};
+use super::fold::Folded;
 use super::output::Output;
 use crate::operators::kernel::{bucket, concat};
 use crate::operators::{Batch, Faults};
@@ -19,6 +20,8 @@ pub struct Groups {
     pub(super) groups: Vec<u32>,
     pub(super) count: usize,
     pub(super) arguments: Vec<Argument>,
+    /// Where rows are partial aggregates, these by aggregate.
+    pub(super) folded: Option<Vec<Accumulator>>,
     /// The first row of each group; `None` without keys.
     pub(super) representatives: Option<Tuples>,
     /// Columns of the output that are keys.
@@ -62,22 +65,23 @@ impl Groups {
         let mut builds = builds.into_iter();
         let mut all = builds.next().unwrap_or_default();
         builds.for_each(|build| all.absorb(node, build));
+        if all.folded.is_some() {
+            all.fold(node, batch, faults);
+        }
         let count = all.groups();
         if let Err(error) = batch.budget.reserve(all.memory()) {
             fail_all(&mut all.chunks, batch, faults, &error);
         }
         let representatives = concat(all.representatives, batch.sets);
-        let sets: Vec<_> = all.chunks.iter().map(|c| (&c.sets, c.groups.len())).collect();
-        let sets = QuerySets::concat(&sets, batch.sets);
-        let arguments = arguments(node, &all.chunks);
-        let groups = match <[Chunk; 1]>::try_from(all.chunks) {
-            Ok([only]) => only.groups,
-            Err(chunks) => chunks.into_iter().flat_map(|chunk| chunk.groups).collect(),
+        let Input { groups, sets, arguments, folded } = match all.folded {
+            Some(folded) => Input::of_folded(folded, batch),
+            None => Input::of_rows(node, batch, all.chunks),
         };
         let mut merged = Groups {
             groups,
             count,
             arguments,
+            folded,
             representatives,
             phases: Phases::Disjoint(
                 Vec::new(),
@@ -194,6 +198,33 @@ impl Groups {
         let sets = sets.expand(offsets.len() - 1, batch.sets);
         let Output { groups, accumulators, .. } = output;
         Partials { groups, offsets, accumulators, sets }
+    }
+}
+
+/// The rows of all workers.
+struct Input {
+    groups: Vec<u32>,
+    sets: QuerySets,
+    arguments: Vec<Argument>,
+    folded: Option<Vec<Accumulator>>,
+}
+
+impl Input {
+    fn of_folded(folded: Folded, batch: &Batch<'_>) -> Input {
+        let Folded { groups, sets, accumulators, arguments, .. } = folded;
+        let sets = QuerySets::Interned(sets).compact(groups.len(), batch.sets);
+        Input { groups, sets, arguments, folded: Some(accumulators) }
+    }
+
+    fn of_rows(node: &GroupNode, batch: &Batch<'_>, chunks: Vec<Chunk>) -> Input {
+        let sets: Vec<_> = chunks.iter().map(|c| (&c.sets, c.groups.len())).collect();
+        let sets = QuerySets::concat(&sets, batch.sets);
+        let arguments = arguments(node, &chunks);
+        let groups = match <[Chunk; 1]>::try_from(chunks) {
+            Ok([only]) => only.groups,
+            Err(chunks) => chunks.into_iter().flat_map(|chunk| chunk.groups).collect(),
+        };
+        Input { groups, sets, arguments, folded: None }
     }
 }
 

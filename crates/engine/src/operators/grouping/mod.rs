@@ -6,6 +6,10 @@
 //! have few distinct sets, phase 2 runs once per set instead of once per slot: the results of disjoint sets
 //! are shared by their slots, those of overlapping ones are merged per slot.
 //!
+//! Rows do not stay: once a worker holds many, they are folded into one partial aggregate per group and distinct set,
+//! if that makes them fewer, and phase 2 takes those in place of rows. Not so for DISTINCT aggregates, extremes of
+//! strings, and inputs with nearly as many sets as rows: those keep their rows, within the batch's memory.
+//!
 //! Cost: rows × keys, plus the smaller of (row, slot) pairs and rows + groups of each set × its slots.
 //! Invariant: groups of one slot lie together in the output, in order of the slot's first row of each.
 
@@ -13,6 +17,7 @@ mod accumulator;
 mod argument;
 mod build;
 mod finish;
+mod fold;
 mod output;
 mod result;
 

@@ -44,15 +44,27 @@ impl<'a> Output<'a> {
         for rows in rows.chunks(BLOCK) {
             let groups = rows.iter().map(|&row| self.input.groups[row as usize]);
             place(groups, &mut self.places, &mut self.groups, &mut self.block);
-            for (accumulator, argument) in self.accumulators.iter_mut().zip(&self.input.arguments) {
-                accumulator.grow(self.groups.len());
-                if argument.distinct.is_none() {
-                    accumulator.fold(argument, &self.block, rows);
-                }
-            }
+            self.fold(rows);
         }
         self.fold_distinct(rows);
         self.end_slot(first)
+    }
+
+    /// Takes rows into the groups of the block.
+    fn fold(&mut self, rows: &[u32]) {
+        let groups = self.groups.len();
+        self.accumulators.iter_mut().for_each(|accumulator| accumulator.grow(groups));
+        if let Some(folded) = &self.input.folded {
+            for (accumulator, partial) in self.accumulators.iter_mut().zip(folded) {
+                accumulator.merge(partial, &self.block, rows.iter().map(|&row| row as usize));
+            }
+            return;
+        }
+        for (accumulator, argument) in self.accumulators.iter_mut().zip(&self.input.arguments) {
+            if argument.distinct.is_none() {
+                accumulator.fold(argument, &self.block, rows);
+            }
+        }
     }
 
     /// The next slot has the groups of these sets.
@@ -65,7 +77,7 @@ impl<'a> Output<'a> {
             place(groups, &mut self.places, &mut self.groups, &mut self.block);
             for (accumulator, other) in self.accumulators.iter_mut().zip(&partials.accumulators) {
                 accumulator.grow(self.groups.len());
-                accumulator.merge(other, &self.block, range.start);
+                accumulator.merge(other, &self.block, range.clone());
             }
         }
         self.end_slot(first)

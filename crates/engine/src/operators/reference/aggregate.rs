@@ -147,6 +147,7 @@ fn aggregate(random: &mut Random, types: &[DataType], parameters: &[DataType]) -
 
 #[test]
 fn shared_grouping_equals_alone() {
+    let mut folds = 0;
     for seed in 0..400 {
         let mut random = Random::new(seed);
         let slots = random.slots();
@@ -162,12 +163,15 @@ fn shared_grouping_equals_alone() {
         let node = GroupNode { keys, determinants: Vec::new(), aggregates };
         let chunks = random.chunks(&relation, &activations.sets);
         let (workers, parts) = (1 + random.below(3), 1 + random.below(3));
+        let hold = [0, 3, 20, usize::MAX][random.below(4)];
         activations.with(|batch| {
             let mut faults = Faults::default();
-            let mut builds: Vec<GroupBuild> = (0..workers).map(|_| GroupBuild::default()).collect();
+            let build = |_| GroupBuild::holding(hold);
+            let mut builds: Vec<GroupBuild> = (0..workers).map(build).collect();
             for (i, chunk) in chunks.into_iter().enumerate() {
                 builds[i % workers].add(&node, batch, chunk, &mut faults);
             }
+            folds += builds.iter().filter(|build| build.is_folded()).count();
             let groups = Groups::merge(&node, batch, builds, &mut faults);
             let all = batch.sets.all();
             let part = |part| groups.finish(&node, batch, all, (part, parts), &mut faults);
@@ -177,6 +181,7 @@ fn shared_grouping_equals_alone() {
             });
         });
     }
+    assert!(folds > 20, "{folds} parts were folded");
 }
 
 #[test]
