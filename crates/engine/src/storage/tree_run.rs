@@ -316,7 +316,9 @@ mod tests {
                 run.dedup();
                 let keys: BTreeSet<u64> = twin.iter().map(|pair: &(u64, u64)| pair.0).collect();
                 let mut common = BTreeSet::new();
-                common_keys(&*words, &run, 0..run.len(), &mut |at| drop(common.insert(run[at].0)));
+                common_keys(&*words, &run, 0..run.len(), &mut |at| {
+                    common.insert(run[at].0);
+                });
                 let of_run = run.iter().map(|pair| pair.0);
                 prop_assert_eq!(common, of_run.filter(|key| keys.contains(key)).collect());
                 let mut of_bytes = ByteRun::default();

@@ -385,7 +385,7 @@ mod tests {
         for more in [Value::Null, Value::Text("cd".into())] {
             block.column_mut(0).push(more.borrow());
             block.abandon_row();
-            assert_eq!(block.columns(), [whole.clone()]);
+            assert_eq!(block.columns(), std::slice::from_ref(&whole));
         }
     }
 
