@@ -193,7 +193,10 @@ impl Compiler<'_> {
         let keys: Vec<usize> = keys.iter().map(|c| to(*c)).collect();
         let aggregates: Vec<Aggregate> =
             aggregates.into_iter().map(|a| moved_aggregate(a, &to)).collect();
-        let (determinants, _) = piece.dependencies.reduce(&keys);
+        let determinants = match piece.dependencies.is_empty() {
+            true => Vec::new(),
+            false => piece.dependencies.reduce(&keys).0,
+        };
         let Estimate { rows, limit, .. } = piece.operator.estimate;
         let groups = |rows: f64| if keys.is_empty() { 1.0 } else { (rows / 2.0).max(1.0) };
         let estimate = Estimate { rows: groups(rows), limit: groups(limit), cost: 0.0 };

@@ -15,6 +15,11 @@ struct Dependency {
 pub struct Dependencies(Vec<Dependency>);
 
 impl Dependencies {
+    /// Whether none is known, as of a union.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds `determinant` → `determined`.
     pub fn add(&mut self, determinant: Vec<usize>, determined: Vec<usize>) {
         self.0.push(Dependency { determinant, determined });

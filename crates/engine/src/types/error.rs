@@ -139,6 +139,7 @@ states! {
     ReadOnlyTransaction "25006" "read_only_sql_transaction";
     NoActiveTransaction "25P01" "no_active_sql_transaction";
     FailedTransaction "25P02" "in_failed_sql_transaction";
+    InvalidName "42602" "invalid_name";
     InvalidStatementName "26000" "unknown prepared statement";
     InvalidAuthorization "28000" "invalid_authorization_specification";
     InvalidPassword "28P01" "invalid_password";

@@ -198,7 +198,7 @@ impl GroupBuild {
     /// Group ids of the rows; new groups keep their first row.
     fn number(&mut self, node: &GroupNode, tuples: &Tuples) -> Vec<u32> {
         let identity = node.identity();
-        let keys = self.table.get_or_insert_with(|| Keys::new(identity, tuples));
+        let keys = self.table.get_or_insert_with(|| Keys::new(node, identity, tuples));
         let (before, groups) = (keys.len(), keys.insert(identity, tuples));
         if matches!(keys, Keys::One) {
             return groups;
@@ -224,7 +224,7 @@ impl GroupBuild {
             if part.rows == 0 {
                 continue;
             }
-            let keys = self.table.get_or_insert_with(|| Keys::new(&identity, &part));
+            let keys = self.table.get_or_insert_with(|| Keys::new(node, &identity, &part));
             let before = keys.len();
             let numbers = keys.insert(&identity, &part);
             let fresh = numbers.iter().enumerate().filter(|(_, id)| **id as usize >= before);
@@ -319,11 +319,12 @@ fn argument_type(argument: &Scalar) -> DataType {
 }
 
 impl Keys {
-    fn new(identity: &[usize], tuples: &Tuples) -> Keys {
+    fn new(node: &GroupNode, identity: &[usize], tuples: &Tuples) -> Keys {
         if identity.is_empty() {
             return Keys::One;
         }
-        if identifying_source(identity, tuples).is_some() {
+        // Without determinants the input may be a union, whose other runs have other sources.
+        if !node.determinants.is_empty() && identifying_source(identity, tuples).is_some() {
             return Keys::Locations(KeyTable::new([0]));
         }
         Keys::Values(KeyTable::new(identity.iter().map(|&column| scale_of(tuples, column))))
