@@ -9,6 +9,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
 use datafusion::physical_plan::execute_stream;
 use engine::heartbeat::{Answer, AnswerPart};
@@ -22,6 +23,7 @@ use super::table::{SnapshotTable, fields_of};
 use super::to_exact;
 use crate::catalog::TableRelation;
 use crate::catalog::system::SystemRelation;
+use crate::dialect::Applied;
 use crate::template::{QueryTemplate, fault, placeholder_index};
 
 /// What a query reads.
@@ -95,9 +97,16 @@ fn bind(
         .zip(values)
         .map(|(data_type, value)| scalar_value(*data_type, value))
         .collect::<datafusion::common::Result<_>>()?;
-    let plan = template.plan.clone();
+    bind_plan(template.plan.clone(), &literals, reading)
+}
+
+fn bind_plan(
+    plan: LogicalPlan,
+    literals: &[ScalarValue],
+    reading: &Reading,
+) -> datafusion::common::Result<LogicalPlan> {
     let bound = plan.transform_down_with_subqueries(|node| {
-        let node = node.map_expressions(|expr| bind_expression(expr, &literals))?;
+        let node = node.map_expressions(|expr| bind_expression(expr, literals, reading))?;
         node.transform_data(|node| match node {
             LogicalPlan::TableScan(scan) => bind_scan(scan, reading),
             other => Ok(Transformed::no(other)),
@@ -114,9 +123,18 @@ fn scalar_value(data_type: DataType, value: &Value) -> datafusion::common::Resul
 fn bind_expression(
     expr: Expr,
     literals: &[ScalarValue],
+    reading: &Reading,
 ) -> datafusion::common::Result<Transformed<Expr>> {
     use datafusion::common::tree_node::TreeNode;
     expr.transform_up(|expr| {
+        if let Expr::ScalarFunction(call) = &expr
+            && let Some(applied) = Applied::of(&call.func)
+        {
+            let plan = bind_plan(applied.plan().as_ref().clone(), literals, reading)?;
+            let function = Arc::new(applied.with_plan(plan));
+            let call = ScalarFunction::new_udf(function, call.args.clone());
+            return Ok(Transformed::yes(Expr::ScalarFunction(call)));
+        }
         let Expr::Placeholder(placeholder) = &expr else { return Ok(Transformed::no(expr)) };
         let index = placeholder_index(&placeholder.id)
             .map_err(|error| DataFusionError::External(Box::new(error)))?;

@@ -11,11 +11,11 @@ pub mod types;
 mod view;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use engine::heartbeat::Engine;
 use engine::types::{
-    ColumnId, IndexId, IndexSchema, SequenceId, SequenceSchema, TableId, TableSchema,
+    ColumnId, DataType, IndexId, IndexSchema, SequenceId, SequenceSchema, TableId, TableSchema,
 };
 
 pub use provider::Names;
@@ -35,6 +35,17 @@ pub struct Catalog {
     views: HashMap<String, Arc<ViewDefinition>>,
     sequences: HashMap<String, Arc<SequenceSchema>>,
     engine: Option<Arc<Engine>>,
+    /// Planned when somebody asks.
+    view_columns: OnceLock<Vec<ViewColumns>>,
+}
+
+/// A view's columns with their types.
+#[derive(Debug)]
+pub struct ViewColumns {
+    /// The view.
+    pub name: String,
+    /// Names and types.
+    pub columns: Vec<(String, DataType)>,
 }
 
 impl Catalog {
@@ -102,6 +113,21 @@ impl Catalog {
         let mut views: Vec<_> = self.views.values().collect();
         views.sort_by(|a, b| a.name.cmp(&b.name));
         views
+    }
+
+    /// The columns of all views; none before `learn_views`.
+    pub fn view_columns(&self) -> &[ViewColumns] {
+        self.view_columns.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Finds the columns of all views, if that was not done before; views that do not plan have none.
+    pub fn learn_views(&self, plan: impl Fn(&ViewDefinition) -> Option<Vec<(String, DataType)>>) {
+        self.view_columns.get_or_init(|| {
+            let known = self.views().into_iter().filter_map(|view| {
+                Some(ViewColumns { name: view.name.clone(), columns: plan(view)? })
+            });
+            known.collect()
+        });
     }
 
     /// A sequence by name.

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalUnit, SchemaRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{DataFusionError, Result, TableReference};
+use datafusion::common::{DFSchema, DataFusionError, Result, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
 use datafusion::logical_expr::{
-    AggregateUDF, Expr, HigherOrderUDF, LogicalPlanBuilder, ScalarUDF, TableSource, WindowUDF,
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource,
+    WindowUDF,
 };
 use datafusion::sql::planner::SqlToRel;
-use engine::types::{Error, SqlState};
+use engine::types::{DataType, Error, SqlState};
 
 use crate::template::Planning;
 
@@ -38,6 +39,9 @@ impl<'a> Names<'a> {
 
     /// A system table: ours, or one that is the same in every PostgreSQL database.
     fn system(&self, schema: &str, name: &str) -> Result<Option<Arc<dyn TableSource>>> {
+        if matches!(name, "pg_class" | "pg_attribute" | "columns") {
+            self.catalog.learn_views(|view| self.columns(view));
+        }
         let own = system::relation(self.catalog, schema, name);
         let (None, "pg_catalog", Some(provider)) = (&own, schema, self.planning.pg_catalog())
         else {
@@ -48,7 +52,17 @@ impl<'a> Names<'a> {
         Ok(found.map(provider_as_source))
     }
 
+    fn columns(&self, view: &ViewDefinition) -> Option<Vec<(String, DataType)>> {
+        let planned = self.view_plan(view).ok()?;
+        let (_, columns) = crate::template::describe(&planned);
+        Some(columns.iter().map(|column| (column.name.to_string(), column.data_type)).collect())
+    }
+
     fn view(&self, view: &ViewDefinition) -> Result<Arc<dyn TableSource>> {
+        Ok(Arc::new(ViewRelation { plan: self.view_plan(view)? }))
+    }
+
+    fn view_plan(&self, view: &ViewDefinition) -> Result<LogicalPlan> {
         if self.depth >= VIEW_DEPTH {
             let message = "views are nested too deeply";
             return Err(external(Error::new(SqlState::StatementTooComplex, message)));
@@ -66,8 +80,35 @@ impl<'a> Names<'a> {
             Expr::Column(column.clone()).alias(name)
         });
         let names: Vec<Expr> = names.collect();
-        let plan = LogicalPlanBuilder::from(plan).project(names)?.build()?;
-        Ok(Arc::new(ViewRelation { plan }))
+        LogicalPlanBuilder::from(plan).project(names)?.build()
+    }
+
+    /// The arguments of a table function, computed as far as they are constant. The ends of a series of times take
+    /// the type that DataFusion's wants, its step is an interval.
+    fn constants(&self, function: &str, args: Vec<Expr>) -> Result<Vec<Expr>> {
+        let empty = Arc::new(DFSchema::empty());
+        let computed = args.into_iter().map(|arg| self.planning.analyze(arg, &empty));
+        let mut computed = computed.collect::<Result<Vec<Expr>>>()?;
+        let timed = matches!(
+            computed.first(),
+            Some(Expr::Literal(first, _)) if matches!(first.data_type(), ArrowType::Timestamp(..) | ArrowType::Date32)
+        );
+        if function == "generate_series" {
+            let end = ArrowType::Timestamp(TimeUnit::Nanosecond, None);
+            let step = ArrowType::Interval(IntervalUnit::MonthDayNano);
+            for (i, arg) in computed.iter_mut().enumerate() {
+                let Expr::Literal(value, _) = arg else { continue };
+                let wanted = match (timed, i) {
+                    (true, 0 | 1) => &end,
+                    (true, _) => &step,
+                    (false, _) => &ArrowType::Int64,
+                };
+                if value.data_type() != *wanted && !value.is_null() {
+                    *arg = Expr::Literal(value.cast_to(wanted)?, None);
+                }
+            }
+        }
+        Ok(computed)
     }
 
     fn public(&self, name: &str, hidden: bool) -> Result<Option<Arc<dyn TableSource>>> {
@@ -116,6 +157,7 @@ impl ContextProvider for Names<'_> {
             let message = format!("function {name} does not exist");
             return Err(external(Error::new(SqlState::UndefinedFunction, message)));
         };
+        let args = self.constants(name, args)?;
         let arguments = TableFunctionArgs::new(&args, self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(arguments)?))
     }
@@ -146,7 +188,7 @@ impl ContextProvider for Names<'_> {
         self.state.window_functions().get(name).cloned()
     }
 
-    fn get_variable_type(&self, _: &[String]) -> Option<DataType> {
+    fn get_variable_type(&self, _: &[String]) -> Option<ArrowType> {
         None
     }
 

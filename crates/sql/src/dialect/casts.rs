@@ -8,16 +8,17 @@ use datafusion::arrow::compute::cast_with_options;
 use datafusion::arrow::compute::kernels::cast::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
 };
-use engine::types::array_cell;
+use engine::types::{Value, array_cell, array_from_values};
 
 use crate::catalog::types::{from_arrow, is_string};
+use crate::text::parse_value;
 
 /// Replaces the casts that PostgreSQL computes otherwise, everywhere in the plan.
 pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -60,13 +61,40 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     if !differs(array.data_type(), target) {
         return Ok(cast_with_options(array, target, &options())?);
     }
-    if is_string(target) { to_text(array, target) } else { to_integer(array, target) }
+    if is_string(target) {
+        to_text(array, target)
+    } else if is_bytes(target) {
+        to_bytes(array, target)
+    } else {
+        to_integer(array, target)
+    }
 }
 
 fn differs(from: &DataType, to: &DataType) -> bool {
     let fraction = from.is_floating() || matches!(from, DataType::Decimal128(..));
     let timed = matches!(from, DataType::Timestamp(..)) || from.is_floating();
-    (fraction && to.is_integer()) || (timed && is_string(to))
+    (fraction && to.is_integer())
+        || ((timed || is_bytes(from)) && is_string(to))
+        || (is_string(from) && is_bytes(to))
+}
+
+fn is_bytes(arrow: &DataType) -> bool {
+    matches!(arrow, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+}
+
+/// `\\x0102`, or bytes with escapes.
+fn to_bytes(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    let texts = cast_with_options(array, &DataType::Utf8View, &options())?;
+    let mut values = Vec::with_capacity(texts.len());
+    for text in texts.as_string_view() {
+        values.push(match text {
+            None => Value::Null,
+            Some(text) => parse_value(text, engine::types::DataType::Bytea)
+                .map_err(|error| DataFusionError::External(Box::new(error)))?,
+        });
+    }
+    let bytes = array_from_values(engine::types::DataType::Bytea, values.iter().map(Value::borrow));
+    Ok(cast_with_options(&bytes, target, &options())?)
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

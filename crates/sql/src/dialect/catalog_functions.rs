@@ -1,50 +1,49 @@
 //! Functions that look into the catalog: `pg_get_constraintdef` and its like.
 
+mod definitions;
+mod relations;
+mod visibility;
+
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use datafusion::arrow::array::StringViewArray;
+use datafusion::arrow::array::new_empty_array;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
 };
+use engine::types::Error;
 
-use crate::catalog::{Catalog, system};
+use crate::catalog::Catalog;
 
-type Compute = fn(&Catalog, &[ScalarValue]) -> Option<String>;
+/// A function of the catalog and its arguments; no value is NULL.
+type Compute = fn(&Catalog, &[ScalarValue]) -> engine::types::Result<Option<ScalarValue>>;
+
+/// A function's name, its type and what it computes.
+struct Definition {
+    name: &'static str,
+    returns: DataType,
+    compute: Compute,
+}
+
+const fn definition(name: &'static str, returns: DataType, compute: Compute) -> Definition {
+    Definition { name, returns, compute }
+}
 
 /// The functions, over whatever catalog is current when they run.
 pub fn functions(current: &Arc<ArcSwap<Catalog>>) -> Vec<Arc<ScalarUDF>> {
-    let all: [(&'static str, Compute); 11] = [
-        ("pg_get_constraintdef", |catalog, arguments| {
-            system::constraint_definition(catalog, oid(arguments.first()?)?)
-        }),
-        ("pg_get_indexdef", |catalog, arguments| {
-            let column = arguments.get(1).and_then(number).unwrap_or(0);
-            system::index_definition(catalog, oid(arguments.first()?)?, column)
-        }),
-        ("pg_get_viewdef", |catalog, arguments| {
-            system::view_definition(catalog, oid(arguments.first()?)?)
-        }),
-        ("__column_default", |catalog, arguments| {
-            system::column_default(catalog, oid(arguments.first()?)?, number(arguments.get(1)?)?)
-        }),
-        ("pg_get_expr", |_, arguments| text(arguments.first()?)),
-        ("obj_description", |_, _| None),
-        ("col_description", |_, _| None),
-        ("shobj_description", |_, _| None),
-        ("pg_get_function_result", |_, _| None),
-        ("pg_get_triggerdef", |_, _| None),
-        ("pg_get_ruledef", |_, _| None),
-    ];
-    let function = |(name, compute)| {
-        let signature = Signature::variadic_any(Volatility::Stable);
+    let all = definitions::functions().into_iter();
+    let all = all.chain(relations::functions()).chain(visibility::functions());
+    let function = |definition: Definition| {
+        let any = TypeSignature::OneOf(vec![TypeSignature::VariadicAny, TypeSignature::Nullary]);
+        let signature = Signature::new(any, Volatility::Stable);
         let current = current.clone();
-        Arc::new(ScalarUDF::new_from_impl(CatalogFunction { name, compute, current, signature }))
+        Arc::new(ScalarUDF::new_from_impl(CatalogFunction { definition, current, signature }))
     };
-    all.into_iter().map(function).collect()
+    all.map(function).collect()
 }
 
 fn text(value: &ScalarValue) -> Option<String> {
@@ -67,17 +66,40 @@ fn oid(value: &ScalarValue) -> Option<u32> {
     number(value).and_then(|number| u32::try_from(number).ok())
 }
 
-#[derive(Debug)]
+/// The argument at a place as an id.
+fn oid_at(arguments: &[ScalarValue], place: usize) -> Option<u32> {
+    arguments.get(place).and_then(oid)
+}
+
+fn is_true(arguments: &[ScalarValue], place: usize) -> bool {
+    matches!(arguments.get(place), Some(ScalarValue::Boolean(Some(true))))
+}
+
+fn of_text(text: impl Into<String>) -> ScalarValue {
+    ScalarValue::Utf8View(Some(text.into()))
+}
+
+fn of_oid(oid: u32) -> ScalarValue {
+    ScalarValue::Int32(Some(oid as i32))
+}
+
 struct CatalogFunction {
-    name: &'static str,
-    compute: Compute,
+    definition: Definition,
     current: Arc<ArcSwap<Catalog>>,
     signature: Signature,
 }
 
+impl std::fmt::Debug for CatalogFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CatalogFunction")
+            .field("name", &self.definition.name)
+            .finish_non_exhaustive()
+    }
+}
+
 impl PartialEq for CatalogFunction {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.definition.name == other.definition.name
     }
 }
 
@@ -85,13 +107,13 @@ impl Eq for CatalogFunction {}
 
 impl Hash for CatalogFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
+        self.definition.name.hash(state);
     }
 }
 
 impl ScalarUDFImpl for CatalogFunction {
     fn name(&self) -> &str {
-        self.name
+        self.definition.name
     }
 
     fn signature(&self) -> &Signature {
@@ -99,19 +121,26 @@ impl ScalarUDFImpl for CatalogFunction {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8View)
+        Ok(self.definition.returns.clone())
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let external = |error: Error| DataFusionError::External(Box::new(error));
         let catalog = self.current.load();
         let arrays = args.args.iter().map(|arg| arg.to_array(args.number_rows));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let null = ScalarValue::try_from(&self.definition.returns)?;
         let rows = (0..args.number_rows).map(|row| {
             let values = arrays.iter().map(|array| ScalarValue::try_from_array(array, row));
             let values = values.collect::<Result<Vec<_>>>()?;
-            Ok((self.compute)(&catalog, &values))
+            let value = (self.definition.compute)(&catalog, &values).map_err(external)?;
+            Ok(value.unwrap_or_else(|| null.clone()))
         });
-        let texts = rows.collect::<Result<Vec<Option<String>>>>()?;
-        Ok(ColumnarValue::Array(Arc::new(StringViewArray::from_iter(texts))))
+        let values = rows.collect::<Result<Vec<ScalarValue>>>()?;
+        let array = match values.is_empty() {
+            true => new_empty_array(&self.definition.returns),
+            false => ScalarValue::iter_to_array(values)?,
+        };
+        Ok(ColumnarValue::Array(array))
     }
 }

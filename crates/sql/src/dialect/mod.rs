@@ -5,10 +5,13 @@
 //! PostgreSQL (floats round to integers). Called by `template::Planning` only.
 
 mod aggregates;
+mod applied;
 mod arithmetic;
+mod arrays;
 mod casts;
 mod catalog_functions;
 mod functions;
+mod introspection;
 
 use std::sync::Arc;
 
@@ -24,7 +27,9 @@ use datafusion_pg_catalog::setup_pg_catalog;
 
 use crate::catalog::Catalog;
 
+pub use applied::{Applied, applied_plans, optimize};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
+pub use introspection::rewrite as rewrite_statement;
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";
@@ -46,11 +51,17 @@ pub fn session_state(
     let mut state = context.state();
     let registered = "a fresh registry takes functions";
     let own = arithmetic::functions().into_iter().chain(functions::functions());
+    let own = own.chain(arrays::functions()).chain([applied::collect_function()]);
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }
     for function in aggregates::functions() {
         state.register_udaf(function).expect(registered);
+    }
+    for (known, alias) in [("bool_and", "every"), ("var", "variance")] {
+        let function = state.aggregate_functions().get(known).expect("DataFusion has it").clone();
+        let named = function.as_ref().clone().with_aliases([alias]);
+        state.register_udaf(Arc::new(named)).expect(registered);
     }
     state.register_expr_planner(Arc::new(arithmetic::ArithmeticPlanner)).expect(registered);
     (state, set_up.ok().and(pg_catalog))

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
-    SelectItem, Visit, VisitMut, Visitor, VisitorMut,
+    SelectItem, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 use engine::types::{DataType, Error, Result, SequenceId, SqlState, Value};
 use tokio::sync::oneshot;
@@ -39,7 +39,16 @@ fn known(function: &Function) -> Option<&'static str> {
     NAMES.iter().find(|known| name.value.eq_ignore_ascii_case(known)).copied()
 }
 
-/// Whether a query calls one.
+/// The session's settings as a relation.
+const SETTINGS: &str = "pg_settings";
+
+fn is_settings(factor: &TableFactor) -> bool {
+    let TableFactor::Table { name, args: None, .. } = factor else { return false };
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.is_some_and(|name| name.value.eq_ignore_ascii_case(SETTINGS))
+}
+
+/// Whether a query calls one, or reads the settings.
 pub fn names_functions(query: &Query) -> bool {
     struct Finder;
     impl Visitor for Finder {
@@ -50,6 +59,10 @@ pub fn names_functions(query: &Query) -> bool {
                 Expr::Function(function) if known(function).is_some() => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             }
+        }
+
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            if is_settings(factor) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }
     query.visit(&mut Finder).is_break()
@@ -68,16 +81,17 @@ pub struct Functions {
     /// Values; `None` while only the types matter.
     values: Option<Vec<Value>>,
     over_tables: bool,
+    settings: Vec<(String, String)>,
 }
 
 impl Functions {
     /// For a query that is only described.
-    pub fn describe() -> Functions {
-        Functions { calls: Vec::new(), values: None, over_tables: false }
+    pub fn describe(settings: Vec<(String, String)>) -> Functions {
+        Functions { calls: Vec::new(), values: None, over_tables: false, settings }
     }
 
     /// The calls of a query.
-    pub fn collect(query: &Query) -> Functions {
+    pub fn collect(query: &Query, settings: Vec<(String, String)>) -> Functions {
         struct Collector(Vec<Call>);
         impl Visitor for Collector {
             type Break = ();
@@ -94,7 +108,7 @@ impl Functions {
         let mut collector = Collector(Vec::new());
         let _ = query.visit(&mut collector);
         let over_tables = query.body.as_select().is_none_or(|select| !select.from.is_empty());
-        Functions { calls: collector.0, values: None, over_tables }
+        Functions { calls: collector.0, values: None, over_tables, settings }
     }
 
     /// Calls them all.
@@ -114,7 +128,7 @@ impl Functions {
     /// Puts the values in the places of the calls, under the functions' names.
     pub fn replace(&self, query: &mut Query) -> Result<()> {
         let mut values = self.values.clone().map(Vec::into_iter);
-        let mut replacer = Replacer { values: values.as_mut() };
+        let mut replacer = Replacer { values: values.as_mut(), settings: &self.settings };
         let _ = VisitMut::visit(query, &mut replacer);
         Ok(())
     }
@@ -131,6 +145,37 @@ fn arguments(function: &Function) -> Vec<Expr> {
 
 struct Replacer<'a> {
     values: Option<&'a mut std::vec::IntoIter<Value>>,
+    settings: &'a [(String, String)],
+}
+
+/// `(SELECT ... FROM (VALUES ...))` in the place of `pg_settings`.
+fn settings_table(settings: &[(String, String)], factor: &TableFactor) -> Option<TableFactor> {
+    use std::fmt::Write;
+    let mut text = String::from(
+        "SELECT name, setting, NULL::text AS unit, NULL::text AS category, NULL::text AS short_desc, \
+         NULL::text AS extra_desc, 'user' AS context, 'string' AS vartype, 'session' AS source, \
+         NULL::text AS min_val, NULL::text AS max_val, NULL::text AS enumvals, NULL::text AS boot_val, \
+         setting AS reset_val, NULL::text AS sourcefile, NULL::int AS sourceline, \
+         false AS pending_restart FROM (VALUES ",
+    );
+    for (i, (name, value)) in settings.iter().enumerate() {
+        let comma = if i == 0 { "" } else { ", " };
+        let value = value.replace('\'', "''");
+        write!(text, "{comma}('{name}', '{value}')").expect("strings take all");
+    }
+    text.push_str(") AS v (name, setting)");
+    let ast::Statement::Query(subquery) = crate::template::parse(&text).ok()?.pop()? else {
+        return None;
+    };
+    let TableFactor::Table { alias, .. } = factor else { return None };
+    let named = || ast::TableAlias {
+        explicit: true,
+        name: Ident::new(SETTINGS),
+        columns: Vec::new(),
+        at: None,
+    };
+    let alias = Some(alias.clone().unwrap_or_else(named));
+    Some(TableFactor::Derived { lateral: false, subquery, alias, sample: None })
 }
 
 impl VisitorMut for Replacer<'_> {
@@ -144,6 +189,15 @@ impl VisitorMut for Replacer<'_> {
                 let alias = Ident::with_quote('"', output_name(expr));
                 *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if is_settings(factor)
+            && let Some(table) = settings_table(self.settings, factor)
+        {
+            *factor = table;
         }
         ControlFlow::Continue(())
     }

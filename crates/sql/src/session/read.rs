@@ -40,7 +40,7 @@ impl Session {
         query: &datafusion::sql::sqlparser::ast::Query,
     ) -> Result<Outcome> {
         let mut query = query.clone();
-        let mut functions = Functions::collect(&query);
+        let mut functions = Functions::collect(&query, self.all_settings());
         functions.evaluate(self).await?;
         functions.replace(&mut query)?;
         let template = self.query_template(&query)?;

@@ -4,7 +4,7 @@
 //! arguments, CASE, arithmetic, LIMIT, boolean contexts.
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Case, InList, Like, ScalarFunction};
 use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
@@ -23,9 +23,49 @@ pub fn infer(plan: &LogicalPlan, parameters: &mut Parameters) -> Result<bool> {
         let mut inference = Inference { schema: &schema, parameters, changed: false };
         inference.node(node)?;
         changed |= inference.changed;
+        bound_blanks(node, parameters)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(changed)
+}
+
+/// Parameters of unknown type that are compared with `char(n)` columns.
+fn bound_blanks(node: &LogicalPlan, parameters: &mut Parameters) -> Result<()> {
+    let mut found = Vec::new();
+    node.apply_expressions(|expr| {
+        expr.apply(|expr| {
+            match expr {
+                Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
+                    found.push((left.clone(), right.clone()));
+                    found.push((right.clone(), left.clone()));
+                }
+                Expr::InList(list) => {
+                    let items = list.list.iter();
+                    found.extend(items.map(|item| (list.expr.clone(), Box::new(item.clone()))));
+                }
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    for (column, parameter) in found {
+        if let (Expr::Column(column), Expr::Placeholder(parameter)) = (*column, *parameter)
+            && is_char(node, &column)
+            && let Ok(index) = placeholder_index(&parameter.id)
+            && !parameters.is_declared(index)
+        {
+            parameters.bound_blanks(index);
+        }
+    }
+    Ok(())
+}
+
+fn is_char(node: &LogicalPlan, column: &datafusion::common::Column) -> bool {
+    node.inputs().into_iter().any(|input| {
+        let index = input.schema().maybe_index_of_column(column);
+        let origin = index.and_then(|index| super::origin::origin(input, index));
+        origin.is_some_and(|origin| matches!(origin.data_type, engine::types::DataType::Char(_)))
+    })
 }
 
 /// The same for one expression over a schema, with the type that its context wants.
@@ -121,7 +161,6 @@ impl Inference<'_> {
             }
             other => {
                 let mut result = Ok(());
-                use datafusion::common::tree_node::TreeNode;
                 other.apply_children(|child| {
                     result = self.expr(child, None);
                     let go_on = result.is_ok();

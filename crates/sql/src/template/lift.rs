@@ -190,6 +190,7 @@ impl Visitor for Survey {
         if let Some(distinct) = &select.distinct {
             self.keep(distinct);
         }
+        self.keep(&select.named_window);
         ControlFlow::Continue(())
     }
 
@@ -218,6 +219,9 @@ impl Visitor for Survey {
             | Expr::Tuple(_) => self.keep(expr),
             Expr::Cast { data_type, expr, .. } if !liftable_type(data_type) => self.keep(&**expr),
             Expr::BinaryOp { op, .. } if !liftable_operator(op) => self.keep(expr),
+            // Frames count rows with constants; a window's name would change with its literals.
+            Expr::Function(function) if function.over.is_some() => self.keep(expr),
+            Expr::Function(function) if function.filter.is_some() => self.keep(expr),
             Expr::Function(function) if !takes_parameters(function) => {
                 for argument in arguments(function) {
                     if let Expr::Value(value) = argument {

@@ -7,7 +7,6 @@
 mod cache;
 mod fault;
 mod infer;
-mod introspection;
 pub mod lex;
 mod lift;
 mod names;
@@ -23,7 +22,7 @@ pub use fault::fault;
 pub use lift::{Lifted, LiftedLiteral, Source, lift};
 pub use names::{fold, name_columns, output_name, visible_name};
 pub use parameters::{Parameters, literal_value, placeholder_index};
-pub use parse::{characters, parse};
+pub use parse::{byte_of, characters, parse};
 pub use planner::{Planner, describe, has_subquery};
 pub use planning::{Planning, parser_options};
 pub use query::{Path, QueryTemplate};

@@ -80,6 +80,15 @@ pub fn output_name(expr: &Expr) -> String {
     figure(expr).unwrap_or_else(|| "?column?".to_owned())
 }
 
+/// Whether a cast around the expression would rather give its own name.
+fn is_weak(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_weak(expr),
+        Expr::TypedString(_) | Expr::Case { .. } => true,
+        other => figure(other).is_none(),
+    }
+}
+
 fn figure(expr: &Expr) -> Option<String> {
     let word = match expr {
         Expr::Identifier(ident) => return Some(fold(ident)),
@@ -87,7 +96,8 @@ fn figure(expr: &Expr) -> Option<String> {
         Expr::Function(function) => return function.name.0.last().and_then(part_name),
         Expr::Nested(inner) => return figure(inner),
         Expr::Cast { expr, data_type, kind: CastKind::Cast | CastKind::DoubleColon, .. } => {
-            return Some(figure(expr).unwrap_or_else(|| type_name(data_type)));
+            let own = if is_weak(expr) { None } else { figure(expr) };
+            return Some(own.unwrap_or_else(|| type_name(data_type)));
         }
         Expr::TypedString(typed) => return Some(type_name(&typed.data_type)),
         Expr::Subquery(query) => return query_name(&query.body),

@@ -8,6 +8,9 @@ use super::lex::LiteralKind;
 use super::lift::{Lifted, LiftedLiteral};
 use crate::catalog::types::{from_arrow, from_id, id_of};
 
+/// PostgreSQL's limit of a string's length.
+const ANY_LENGTH: u32 = 10_485_760;
+
 /// The client's parameters, then lifted literals, then the clock.
 #[derive(Clone, Debug)]
 pub struct Parameters {
@@ -121,6 +124,18 @@ impl Parameters {
         string && bounded
     }
 
+    /// A string compared with a `char(n)` column is a `char` of any length: blanks at its end do not count.
+    pub fn bound_blanks(&mut self, index: usize) {
+        if !self.bounded.iter().any(|(known, _)| *known == index) {
+            self.bounded.push((index, DataType::Char(ANY_LENGTH)));
+        }
+    }
+
+    /// Whether the client said of which type a parameter is.
+    pub fn is_declared(&self, index: usize) -> bool {
+        self.declared.get(index).is_some_and(|id| *id != 0)
+    }
+
     /// What nobody knows of these parameters is text.
     pub fn default_to_text(&mut self, mentioned: &[usize]) -> bool {
         let mut changed = false;
@@ -138,7 +153,9 @@ impl Parameters {
         let known = |t: &Option<ArrowType>| t.as_ref().map_or(DataType::Text, from_arrow);
         let mut types: Vec<DataType> = self.types.iter().map(known).collect();
         for (index, data_type) in &self.bounded {
-            types[*index] = *data_type;
+            if matches!(types[*index], DataType::Text) {
+                types[*index] = *data_type;
+            }
         }
         types
     }

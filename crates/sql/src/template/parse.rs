@@ -11,15 +11,8 @@ const DEPTH_LIMIT: usize = 100;
 /// Parses a script; an empty text gives no statement.
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let statements = parse_plainly(text)?;
-    if !asks_catalog(text) {
-        return Ok(statements);
-    }
-    // What drivers and psql ask of pg_catalog is rewritten into what DataFusion can plan.
-    Ok(statements.into_iter().map(super::introspection::rewrite).collect())
-}
-
-fn asks_catalog(text: &str) -> bool {
-    text.as_bytes().windows(3).any(|bytes| bytes.eq_ignore_ascii_case(b"pg_"))
+    let rewrite = |statement| crate::dialect::rewrite_statement(statement, text);
+    Ok(statements.into_iter().map(rewrite).collect())
 }
 
 fn parse_plainly(text: &str) -> Result<Vec<Statement>> {

@@ -182,6 +182,13 @@ pub fn describe(plan: &LogicalPlan) -> (Arc<[ColumnDescription]>, Arc<[OutputCol
 
 fn tables(plan: &LogicalPlan) -> Vec<TableId> {
     let mut tables = Vec::new();
+    add_tables(plan, &mut tables);
+    tables.sort();
+    tables.dedup();
+    tables
+}
+
+fn add_tables(plan: &LogicalPlan, tables: &mut Vec<TableId>) {
     let _ = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node
             && let Some(relation) =
@@ -191,9 +198,9 @@ fn tables(plan: &LogicalPlan) -> Vec<TableId> {
         }
         Ok(TreeNodeRecursion::Continue)
     });
-    tables.sort();
-    tables.dedup();
-    tables
+    for inner in crate::dialect::applied_plans(plan) {
+        add_tables(&inner, tables);
+    }
 }
 
 /// Whether an expression asks another query.

@@ -111,7 +111,7 @@ impl Planning {
 
     /// Analyzes and optimizes a plan.
     pub fn optimize(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
-        self.state.optimize(plan)
+        crate::dialect::optimize(plan, &self.state)
     }
 }
 

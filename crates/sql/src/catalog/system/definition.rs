@@ -13,26 +13,28 @@ fn columns(table: &TableSchema, columns: &[ColumnId]) -> String {
 }
 
 /// A name as SQL.
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     let plain = !name.is_empty()
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && !name.as_bytes()[0].is_ascii_digit();
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-/// `PRIMARY KEY (a, b)`
-pub fn constraint_definition(catalog: &Catalog, oid: u32) -> Option<String> {
+/// `PRIMARY KEY (a, b)`; prettily with no more parentheses than needed.
+pub fn constraint_definition(catalog: &Catalog, oid: u32, pretty: bool) -> Option<String> {
     let all = constraints(catalog);
     let constraint = all.iter().find(|constraint| constraint.oid == oid)?;
     let own = columns(constraint.table, constraint.columns());
     Some(match constraint.rule {
         Rule::Key(index) if index.primary => format!("PRIMARY KEY ({own})"),
         Rule::Key(_) => format!("UNIQUE ({own})"),
+        Rule::Check(expression) if pretty => format!("CHECK ({expression})"),
         Rule::Check(expression) => format!("CHECK (({expression}))"),
         Rule::Reference(reference) => {
             let parent = catalog.table_by_id(reference.parent)?;
             let theirs = columns(parent, &reference.parent_columns);
-            let mut text = format!("FOREIGN KEY ({own}) REFERENCES {}({theirs})", parent.name);
+            let parent = quoted(&parent.name);
+            let mut text = format!("FOREIGN KEY ({own}) REFERENCES {parent}({theirs})");
             let update = action(reference.on_update).map(|word| format!(" ON UPDATE {word}"));
             let delete = action(reference.on_delete).map(|word| format!(" ON DELETE {word}"));
             text.extend(update);
@@ -85,7 +87,7 @@ pub fn column_default(catalog: &Catalog, table: u32, number: i64) -> Option<Stri
         ColumnDefault::Sequence { identity: true, .. } => None,
         ColumnDefault::Sequence { id, .. } => {
             let sequence = catalog.sequences().into_iter().find(|s| s.id == *id)?;
-            Some(format!("nextval('{}'::regclass)", sequence.name))
+            Some(format!("nextval('{}'::regclass)", quoted(&sequence.name)))
         }
     }
 }
@@ -96,6 +98,13 @@ fn constant(value: &Value, data_type: DataType) -> String {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match value {
         Value::Null => format!("NULL::{data_type}"),
+        // A whole number, as it was most likely written.
+        Value::Numeric(..) => match text.split_once('.') {
+            Some((whole, fraction)) if fraction.bytes().all(|digit| digit == b'0') => {
+                whole.to_owned()
+            }
+            _ => text,
+        },
         Value::Boolean(true) => "true".to_owned(),
         Value::Boolean(false) => "false".to_owned(),
         Value::Text(_) | Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_) => {

@@ -6,11 +6,16 @@
 mod constraint;
 mod definition;
 mod information_schema;
+mod key_usage;
+mod lookup;
 mod pg_attribute;
 mod pg_class;
 mod pg_constraint;
+mod pg_database;
+mod pg_depend;
 mod pg_index;
 mod pg_namespace;
+mod pg_roles;
 mod pg_sequence;
 mod rows;
 mod shared;
@@ -26,7 +31,13 @@ use super::Catalog;
 use rows::Rows;
 
 pub use constraint::{Constraint, constraints};
-pub use definition::{column_default, constraint_definition, index_definition, view_definition};
+pub use definition::{
+    column_default, constraint_definition, index_definition, quoted, view_definition,
+};
+pub use lookup::{
+    find_relation, find_role, find_schema, find_type, formatted_type, relation_name, role_name,
+    schema_name, type_name,
+};
 
 /// A system table as DataFusion's planner sees it.
 #[derive(Debug)]
@@ -84,6 +95,10 @@ fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
         ("pg_catalog", "pg_indexes") => pg_index::indexes,
         ("pg_catalog", "pg_constraint") => pg_constraint::rows,
         ("pg_catalog", "pg_namespace") => pg_namespace::rows,
+        ("pg_catalog", "pg_database") => pg_database::rows,
+        ("pg_catalog", "pg_depend") => pg_depend::rows,
+        ("pg_catalog", "pg_roles" | "pg_authid") => pg_roles::roles_rows,
+        ("pg_catalog", "pg_user" | "pg_shadow") => pg_roles::users,
         ("pg_catalog", "pg_tables") => pg_class::tables,
         ("pg_catalog", "pg_views") => pg_class::views,
         ("pg_catalog", "pg_sequence") => pg_sequence::rows,
@@ -91,8 +106,13 @@ fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
         ("information_schema", "tables") => information_schema::tables,
         ("information_schema", "columns") => information_schema::columns,
         ("information_schema", "schemata") => information_schema::schemata,
-        ("information_schema", "table_constraints") => information_schema::table_constraints,
-        ("information_schema", "key_column_usage") => information_schema::key_column_usage,
+        ("information_schema", "views") => information_schema::views,
+        ("information_schema", "sequences") => information_schema::sequences,
+        ("information_schema", "table_constraints") => key_usage::table_constraints,
+        ("information_schema", "check_constraints") => key_usage::check_constraints,
+        ("information_schema", "key_column_usage") => key_usage::key_column_usage,
+        ("information_schema", "constraint_column_usage") => key_usage::constraint_column_usage,
+        ("information_schema", "referential_constraints") => key_usage::referential_constraints,
         _ => return None,
     })
 }

@@ -1,10 +1,11 @@
 //! `pg_attribute` and `pg_attrdef`: columns and their defaults.
 
-use engine::types::{ColumnDefault, ColumnSchema, IndexSchema, TableSchema};
+use engine::types::{ColumnDefault, ColumnSchema, IndexSchema, TableSchema, Value};
 
 use super::super::types::{id_of, modifier_of, size_of};
 use super::super::{Catalog, index_oid, table_oid};
 use super::column_default;
+use super::pg_class::view_oid;
 use super::rows::{Cell, Kind, Rows, oid, text};
 
 const COLUMNS: &[(&str, Kind)] = &[
@@ -30,9 +31,9 @@ const COLUMNS: &[(&str, Kind)] = &[
     ("attislocal", Kind::Bool),
     ("attinhcount", Kind::Int),
     ("attcollation", Kind::Int),
-    ("attacl", Kind::Text),
-    ("attoptions", Kind::Text),
-    ("attfdwoptions", Kind::Text),
+    ("attacl", Kind::Texts),
+    ("attoptions", Kind::Texts),
+    ("attfdwoptions", Kind::Texts),
     ("attmissingval", Kind::Text),
 ];
 
@@ -45,6 +46,19 @@ pub fn rows(catalog: &Catalog) -> Rows {
         }
         for index in &table.indexes {
             index_columns(&mut rows, table, index);
+        }
+    }
+    for view in catalog.view_columns() {
+        for (i, (name, data_type)) in view.columns.iter().enumerate() {
+            let column = ColumnSchema {
+                name: name.as_str().into(),
+                data_type: *data_type,
+                not_null: false,
+                default: ColumnDefault::None,
+                dropped: false,
+                missing: Value::Null,
+            };
+            push(&mut rows, view_oid(&view.name), i, &column, false);
         }
     }
     rows

@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use engine::types::TableSchema;
 
 use super::super::{Catalog, index_oid, sequence_oid, table_oid};
+use super::lookup::{OWNER, OWNER_NAME};
 use super::pg_namespace::PUBLIC;
 use super::rows::{Cell, Kind, Rows, oid, text};
 
@@ -39,8 +40,8 @@ const COLUMNS: &[(&str, Kind)] = &[
     ("relrewrite", Kind::Int),
     ("relfrozenxid", Kind::Int),
     ("relminmxid", Kind::Int),
-    ("relacl", Kind::Text),
-    ("reloptions", Kind::Text),
+    ("relacl", Kind::Texts),
+    ("reloptions", Kind::Texts),
     ("relpartbound", Kind::Text),
 ];
 
@@ -79,7 +80,9 @@ pub fn rows(catalog: &Catalog) -> Rows {
         }
     }
     for view in catalog.views() {
-        push(&mut rows, &plain(view_oid(&view.name), &view.name, "v", view.columns.len()));
+        let known = catalog.view_columns().iter().find(|known| known.name == view.name);
+        let width = known.map_or(view.columns.len(), |known| known.columns.len());
+        push(&mut rows, &plain(view_oid(&view.name), &view.name, "v", width));
     }
     for sequence in catalog.sequences() {
         push(&mut rows, &plain(sequence_oid(sequence.id), &sequence.name, "S", 3));
@@ -123,7 +126,7 @@ fn push(rows: &mut Rows, relation: &Relation<'_>) {
         oid(PUBLIC),
         oid(0),
         oid(0),
-        oid(10),
+        oid(OWNER),
         oid(access),
         oid(relation.oid),
         oid(0),
@@ -172,7 +175,7 @@ pub fn tables(catalog: &Catalog) -> Rows {
         rows.push(vec![
             text("public"),
             text(&*table.name),
-            text("shareddb"),
+            text(OWNER_NAME),
             Cell::Null,
             Cell::Bool(!table.indexes.is_empty()),
             Cell::Bool(false),
@@ -195,7 +198,7 @@ pub fn views(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(VIEWS);
     for view in catalog.views() {
         let definition = text(view.text.clone());
-        rows.push(vec![text("public"), text(view.name.clone()), text("shareddb"), definition]);
+        rows.push(vec![text("public"), text(view.name.clone()), text(OWNER_NAME), definition]);
     }
     rows
 }

@@ -1,6 +1,6 @@
 //! `pg_constraint`: keys, references and checks.
 
-use engine::types::{ColumnId, ForeignKeyAction};
+use engine::types::{ColumnId, ForeignKey, ForeignKeyAction, IndexSchema};
 
 use super::super::{Catalog, column_number, index_oid, table_oid};
 use super::constraint::{Rule, constraints};
@@ -43,6 +43,18 @@ fn numbers(columns: &[ColumnId]) -> Cell {
     Cell::Smalls(columns.iter().map(|column| column_number(*column)).collect())
 }
 
+/// The index of the parent that a foreign key refers to.
+fn key_of(catalog: &Catalog, reference: &ForeignKey) -> u32 {
+    let parent = catalog.table_by_id(reference.parent);
+    let mut indexes = parent.into_iter().flat_map(|parent| &parent.indexes);
+    let same = |index: &&IndexSchema| {
+        index.unique
+            && index.columns.len() == reference.parent_columns.len()
+            && index.columns.iter().all(|column| reference.parent_columns.contains(column))
+    };
+    indexes.find(same).map_or(0, |index| index_oid(index.id))
+}
+
 /// The rows.
 pub fn rows(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(COLUMNS);
@@ -53,7 +65,8 @@ pub fn rows(catalog: &Catalog) -> Rows {
         };
         let index = match constraint.rule {
             Rule::Key(index) => index_oid(index.id),
-            _ => 0,
+            Rule::Reference(reference) => key_of(catalog, reference),
+            Rule::Check(_) => 0,
         };
         let check = match constraint.rule {
             Rule::Check(expression) => text(expression),

@@ -29,6 +29,7 @@ pub enum Kind {
     Real,
     Text,
     Smalls,
+    Texts,
 }
 
 impl Kind {
@@ -41,6 +42,7 @@ impl Kind {
             Kind::Real => DataType::Float32,
             Kind::Text => DataType::Utf8View,
             Kind::Smalls => DataType::new_list(DataType::Int16, true),
+            Kind::Texts => DataType::new_list(DataType::Utf8View, true),
         }
     }
 }

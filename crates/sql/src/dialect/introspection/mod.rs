@@ -1,63 +1,64 @@
-//! What psql, JDBC and other drivers ask of `pg_catalog`, rewritten into what DataFusion can plan.
+//! What drivers and psql ask of the catalog, in words that DataFusion's planner takes.
+//!
+//! In comes a parsed statement, out goes one that means the same: casts to `regclass` and its like become functions,
+//! `ARRAY(subquery)` a function of a subquery, composite values structs. No rule knows a client's query. Called by
+//! `template::parse` only.
 
-use std::ops::ControlFlow;
+mod absent;
+mod arrays;
+mod calls;
+mod fetch;
+mod names;
+mod series;
+
 use std::sync::LazyLock;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, Query, SelectItem, SetExpr, Statement, VisitMut, VisitorMut,
+use datafusion::sql::sqlparser::ast::{Statement, VisitMut};
+use datafusion_pg_catalog::sql::rules::{
+    AliasDuplicatedProjectionRewrite, CurrentUserVariableToSessionUserFunctionCall,
+    FixArrayLiteral, FixVersionColumnName, ResolveUnqualifiedIdentifier,
+    RewriteArrayAnyAllOperation, RewritePgCatalogOperator, SqlStatementRewriteRule,
+    StripCallableQualifier, StripCollate,
 };
-use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
 
-static RULES: LazyLock<PostgresCompatibilityParser> =
-    LazyLock::new(PostgresCompatibilityParser::new);
+/// Rules for statements that read `pg_catalog`.
+static CATALOG_RULES: LazyLock<Vec<Box<dyn SqlStatementRewriteRule>>> = LazyLock::new(|| {
+    vec![
+        Box::new(AliasDuplicatedProjectionRewrite),
+        Box::new(ResolveUnqualifiedIdentifier),
+        Box::new(RewriteArrayAnyAllOperation),
+        Box::new(FixArrayLiteral),
+        Box::new(StripCallableQualifier),
+        Box::new(CurrentUserVariableToSessionUserFunctionCall),
+        Box::new(RewritePgCatalogOperator),
+        Box::new(StripCollate),
+        Box::new(FixVersionColumnName),
+    ]
+});
 
-/// Rewrites one statement.
-pub fn rewrite(mut statement: Statement) -> Statement {
-    let _ = VisitMut::visit(&mut statement, &mut Defaults);
-    RULES.rewrite(statement)
-}
-
-/// The subquery for a column's default, which is correlated, becomes a function call.
-struct Defaults;
-
-impl VisitorMut for Defaults {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Subquery(query) = expr
-            && asks_default(query)
-        {
-            *expr = call("__column_default", &["attrelid", "attnum"]);
-        }
-        ControlFlow::Continue(())
+/// Rewrites one statement, whose text is `text`.
+pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
+    if mentions(text, "fetch") {
+        let _ = VisitMut::visit(&mut statement, &mut fetch::Fetch);
     }
+    if mentions(text, "generate_series") || mentions(text, "unnest") {
+        let _ = VisitMut::visit(&mut statement, &mut series::Series);
+    }
+    if mentions(text, "array") || mentions(text, ").") {
+        let _ = VisitMut::visit(&mut statement, &mut arrays::Arrays);
+    }
+    if mentions(text, "reg") {
+        let _ = VisitMut::visit(&mut statement, &mut names::Names);
+    }
+    if !mentions(text, "pg_") {
+        return statement;
+    }
+    let _ = VisitMut::visit(&mut statement, &mut absent::Absent);
+    CATALOG_RULES.iter().fold(statement, |statement, rule| rule.rewrite(statement))
 }
 
-/// `SELECT pg_get_expr(d.adbin, ..) FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum ..`
-fn asks_default(query: &Query) -> bool {
-    let SetExpr::Select(select) = query.body.as_ref() else { return false };
-    let [SelectItem::UnnamedExpr(item)] = select.projection.as_slice() else { return false };
-    item.to_string().contains("pg_get_expr(d.adbin") && query.to_string().contains("a.attrelid")
-}
-
-fn call(name: &str, columns: &[&str]) -> Expr {
-    let argument = |column: &&str| {
-        let parts = vec![Ident::new("a"), Ident::new(*column)];
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::CompoundIdentifier(parts)))
-    };
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: columns.iter().map(argument).collect(),
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+/// Whether the text has these letters anywhere, in whatever case.
+fn mentions(text: &str, letters: &str) -> bool {
+    let windows = text.as_bytes().windows(letters.len());
+    windows.into_iter().any(|bytes| bytes.eq_ignore_ascii_case(letters.as_bytes()))
 }

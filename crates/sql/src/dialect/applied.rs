@@ -1,0 +1,511 @@
+//! Subqueries that DataFusion cannot turn into joins.
+//!
+//! An optimized plan that still holds one (or a plan that DataFusion refuses to optimize for it) comes in; out goes a
+//! plan in which each is a function of the outer columns that it reads. The function runs the subquery once per
+//! distinct row of outer values, as PostgreSQL's SubPlan does, and remembers the answers while one statement runs.
+//! Such a statement runs alone.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex};
+
+use datafusion::arrow::array::{ArrayRef, new_empty_array};
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::expr::{InSubquery, ScalarFunction, SetComparison, SetQuantifier};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Subquery, TypeSignature, Volatility,
+    cast,
+};
+use datafusion::physical_plan::collect;
+use engine::types::{Error, SqlState};
+
+/// `ARRAY(subquery)` under this name: the subquery's rows as one array.
+pub const COLLECT: &str = "__collect";
+
+/// Optimizes a plan; subqueries that stay in it are applied row by row.
+pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    if has(plan, &|expr| matches!(expr, Expr::SetComparison(_))) {
+        // DataFusion's own way mixes up the columns of a table that is on both sides.
+        let applied = apply(plain_membership(plan.clone())?, state)?;
+        return state.optimize(&applied.data);
+    }
+    let optimized = state.optimize(plan);
+    if optimized.as_ref().is_ok_and(|plan| !has_left_over(plan)) {
+        return optimized;
+    }
+    let applied = apply(plan.clone(), state)?;
+    if applied.transformed { state.optimize(&applied.data) } else { optimized }
+}
+
+/// `= ANY` is IN, `<> ALL` is NOT IN: these DataFusion joins well.
+fn plain_membership(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let rewritten = plan.transform_down_with_subqueries(|node| {
+        node.map_expressions(|expr| {
+            expr.transform_down(|expr| {
+                let Expr::SetComparison(compare) = expr else { return Ok(Transformed::no(expr)) };
+                let negated = match (compare.op, &compare.quantifier) {
+                    (Operator::Eq, SetQuantifier::Any) => false,
+                    (Operator::NotEq, SetQuantifier::All) => true,
+                    _ => return Ok(Transformed::no(Expr::SetComparison(compare))),
+                };
+                let SetComparison { expr, subquery, .. } = compare;
+                let member = InSubquery { expr, subquery, negated };
+                Ok(Transformed::yes(Expr::InSubquery(member)))
+            })
+        })
+    })?;
+    Ok(rewritten.data)
+}
+
+fn has_left_over(plan: &LogicalPlan) -> bool {
+    has(plan, &is_left_over)
+}
+
+/// Whether an expression anywhere in the plan is such.
+fn has(plan: &LogicalPlan, wanted: &dyn Fn(&Expr) -> bool) -> bool {
+    let mut found = false;
+    let _ = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            found |= expr.exists(|expr| Ok(wanted(expr)))?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    });
+    found
+}
+
+fn is_left_over(expr: &Expr) -> bool {
+    match expr {
+        Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => true,
+        Expr::ScalarSubquery(subquery) => !subquery.outer_ref_columns.is_empty(),
+        Expr::ScalarFunction(call) => call.name() == COLLECT,
+        _ => false,
+    }
+}
+
+/// What is made of a subquery's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// The only row's value, or NULL.
+    Value,
+    /// All values as an array.
+    Array,
+    /// Whether there is a row.
+    Exists { negated: bool },
+    /// Whether the last argument compares so with any, or all, of the values.
+    Compare { op: Operator, all: bool },
+}
+
+/// Replaces every subquery that is left over by a function of the columns around it.
+fn apply(plan: LogicalPlan, state: &SessionState) -> Result<Transformed<LogicalPlan>> {
+    plan.transform_up(|node| {
+        let mut schema = DFSchema::empty();
+        for input in node.inputs() {
+            schema.merge(input.schema());
+        }
+        let preserver = NamePreserver::new(&node);
+        let node = node.map_expressions(|expr| {
+            let name = preserver.save(&expr);
+            // From above: ARRAY must be seen before the subquery in it.
+            let applied = expr.transform_down(|expr| apply_one(expr, &schema, state))?;
+            Ok(applied.update_data(|expr| name.restore(expr)))
+        })?;
+        if node.transformed { node.map_data(LogicalPlan::recompute_schema) } else { Ok(node) }
+    })
+}
+
+fn apply_one(expr: Expr, schema: &DFSchema, state: &SessionState) -> Result<Transformed<Expr>> {
+    if !is_left_over(&expr) {
+        return Ok(Transformed::no(expr));
+    }
+    let call = match expr {
+        Expr::Exists(exists) => {
+            let kind = Kind::Exists { negated: exists.negated };
+            call(kind, &exists.subquery, None, schema, state)?
+        }
+        Expr::ScalarSubquery(subquery) => call(Kind::Value, &subquery, None, schema, state)?,
+        Expr::InSubquery(member) => {
+            let (op, all) = match member.negated {
+                false => (Operator::Eq, false),
+                true => (Operator::NotEq, true),
+            };
+            let kind = Kind::Compare { op, all };
+            call(kind, &member.subquery, Some(*member.expr), schema, state)?
+        }
+        Expr::SetComparison(compare) => {
+            let all = matches!(compare.quantifier, SetQuantifier::All);
+            let kind = Kind::Compare { op: compare.op, all };
+            call(kind, &compare.subquery, Some(*compare.expr), schema, state)?
+        }
+        Expr::ScalarFunction(ref collect) => match collect.args.as_slice() {
+            [Expr::ScalarSubquery(subquery)] => call(Kind::Array, subquery, None, schema, state)?,
+            _ => return Ok(Transformed::no(expr)),
+        },
+        other => return Ok(Transformed::no(other)),
+    };
+    // What is below is part of the function now.
+    Ok(Transformed::new(call, true, TreeNodeRecursion::Jump))
+}
+
+fn call(
+    kind: Kind,
+    subquery: &Subquery,
+    compared: Option<Expr>,
+    schema: &DFSchema,
+    state: &SessionState,
+) -> Result<Expr> {
+    let inner = apply(subquery.subquery.as_ref().clone(), state)?.data;
+    let limit = match kind {
+        Kind::Value => Some(2),
+        Kind::Exists { .. } => Some(1),
+        Kind::Array | Kind::Compare { .. } => None,
+    };
+    let inner = match limit {
+        Some(_) => LogicalPlanBuilder::from(inner).limit(0, limit)?.build()?,
+        None => inner,
+    };
+    let plan = state.optimize(&inner)?;
+    let outer = outer_columns(&plan)?;
+    let mut arguments: Vec<Expr> = outer.iter().map(|(_, expr)| argument(expr, schema)).collect();
+    let mut item = plan.schema().field(0).data_type().clone();
+    if let Some(compared) = compared {
+        let type_of = compared.get_type(schema)?;
+        let common = comparison_coercion(&type_of, &item).ok_or_else(|| {
+            DataFusionError::Plan(format!(
+                "Cannot infer common argument type for comparison operation {type_of} = {item}"
+            ))
+        })?;
+        arguments.push(if type_of == common { compared } else { cast(compared, common.clone()) });
+        item = common;
+    }
+    let function = Applied {
+        kind,
+        plan: Arc::new(plan),
+        outer: outer.into_iter().map(|(column, _)| column).collect(),
+        item,
+        state: Arc::new(state.clone()),
+        known: Mutex::default(),
+        signature: any_arguments(),
+    };
+    let function = Arc::new(ScalarUDF::new_from_impl(function));
+    Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)))
+}
+
+/// The plans of all applied subqueries that a plan calls; those inside them are not among them.
+pub fn applied_plans(plan: &LogicalPlan) -> Vec<Arc<LogicalPlan>> {
+    let mut plans = Vec::new();
+    let _ = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::ScalarFunction(call) = expr
+                    && let Some(applied) = Applied::of(&call.func)
+                {
+                    plans.push(applied.plan().clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    plans
+}
+
+/// Any number of arguments of any types, also none.
+fn any_arguments() -> Signature {
+    let any = TypeSignature::OneOf(vec![TypeSignature::VariadicAny, TypeSignature::Nullary]);
+    Signature::new(any, Volatility::Volatile)
+}
+
+/// The columns of outer queries that a plan reads, each once.
+fn outer_columns(plan: &LogicalPlan) -> Result<Vec<(Column, Expr)>> {
+    let mut found: Vec<(Column, Expr)> = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::OuterReferenceColumn(_, column) = expr
+                    && !found.iter().any(|(known, _)| known == column)
+                {
+                    found.push((column.clone(), expr.clone()));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(found)
+}
+
+/// A column of the query around, or still an outer one where that query is a subquery itself.
+fn argument(outer: &Expr, schema: &DFSchema) -> Expr {
+    match outer {
+        Expr::OuterReferenceColumn(_, column) if schema.has_column(column) => {
+            Expr::Column(column.clone())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A subquery as a function.
+#[derive(Debug)]
+pub struct Applied {
+    kind: Kind,
+    /// Optimized, over outer columns.
+    plan: Arc<LogicalPlan>,
+    /// The columns behind the arguments.
+    outer: Vec<Column>,
+    /// The type of the subquery's values, or that in which they are compared.
+    item: DataType,
+    state: Arc<SessionState>,
+    known: Mutex<HashMap<Vec<ScalarValue>, Arc<[ScalarValue]>>>,
+    signature: Signature,
+}
+
+impl Applied {
+    /// The applied subquery behind a function.
+    pub fn of(function: &ScalarUDF) -> Option<&Applied> {
+        let inner: &dyn std::any::Any = function.inner().as_ref();
+        inner.downcast_ref::<Applied>()
+    }
+
+    /// What the subquery runs.
+    pub fn plan(&self) -> &Arc<LogicalPlan> {
+        &self.plan
+    }
+
+    /// The same over another plan, without answers yet.
+    pub fn with_plan(&self, plan: LogicalPlan) -> ScalarUDF {
+        ScalarUDF::new_from_impl(Applied {
+            kind: self.kind,
+            plan: Arc::new(plan),
+            outer: self.outer.clone(),
+            item: self.item.clone(),
+            state: self.state.clone(),
+            known: Mutex::default(),
+            signature: self.signature.clone(),
+        })
+    }
+
+    /// The subquery's values for these outer values.
+    fn values(&self, outer: Vec<ScalarValue>) -> Result<Arc<[ScalarValue]>> {
+        let poisoned = "nobody panics while answers are kept";
+        if let Some(known) = self.known.lock().expect(poisoned).get(&outer) {
+            return Ok(known.clone());
+        }
+        let plan = substitute(&self.plan, &self.outer, &outer)?;
+        let values: Arc<[ScalarValue]> = wait(self.run(plan))?.into();
+        self.known.lock().expect(poisoned).insert(outer, values.clone());
+        Ok(values)
+    }
+
+    async fn run(&self, plan: LogicalPlan) -> Result<Vec<ScalarValue>> {
+        let physical =
+            self.state.query_planner().create_physical_plan(&plan, self.state.as_ref()).await?;
+        let batches = collect(physical, self.state.task_ctx()).await?;
+        let mut values = Vec::new();
+        for batch in batches {
+            for row in 0..batch.num_rows() {
+                let value = match batch.columns().first() {
+                    Some(column) => ScalarValue::try_from_array(column, row)?,
+                    None => ScalarValue::Null,
+                };
+                let wanted = !matches!(self.kind, Kind::Exists { .. });
+                values.push(if wanted { value.cast_to(&self.item)? } else { value });
+            }
+        }
+        Ok(values)
+    }
+
+    fn answer(&self, mut arguments: Vec<ScalarValue>) -> Result<ScalarValue> {
+        let compared = match self.kind {
+            Kind::Compare { .. } => arguments.pop(),
+            _ => None,
+        };
+        let values = self.values(arguments)?;
+        match self.kind {
+            Kind::Value => single(&values, &self.item),
+            Kind::Array => {
+                let list = ScalarValue::new_list(&values, &self.item, true);
+                Ok(ScalarValue::List(list))
+            }
+            Kind::Exists { negated } => Ok(ScalarValue::from(values.is_empty() == negated)),
+            Kind::Compare { op, all } => Ok(ScalarValue::Boolean(compare(
+                &compared.unwrap_or(ScalarValue::Null),
+                op,
+                all,
+                &values,
+            ))),
+        }
+    }
+}
+
+fn single(values: &[ScalarValue], item: &DataType) -> Result<ScalarValue> {
+    match values {
+        [] => ScalarValue::try_from(item),
+        [value] => Ok(value.clone()),
+        _ => {
+            let message = "more than one row returned by a subquery used as an expression";
+            let error = Error::new(SqlState::CardinalityViolation, message);
+            Err(DataFusionError::External(Box::new(error)))
+        }
+    }
+}
+
+/// Whether `left op value` holds for any, or all, of the values; unknown where NULL decides.
+fn compare(left: &ScalarValue, op: Operator, all: bool, values: &[ScalarValue]) -> Option<bool> {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let mut unknown = false;
+    for value in values {
+        if left.is_null() || value.is_null() {
+            unknown = true;
+            continue;
+        }
+        let order = left.partial_cmp(value);
+        let holds = match op {
+            Operator::Eq => order == Some(Equal),
+            Operator::NotEq => order != Some(Equal),
+            Operator::Lt => order == Some(Less),
+            Operator::LtEq => matches!(order, Some(Less | Equal)),
+            Operator::Gt => order == Some(Greater),
+            Operator::GtEq => matches!(order, Some(Greater | Equal)),
+            _ => false,
+        };
+        if holds != all {
+            return Some(holds);
+        }
+    }
+    if unknown { None } else { Some(all) }
+}
+
+/// The plan with values for its outer columns.
+fn substitute(
+    plan: &LogicalPlan,
+    columns: &[Column],
+    values: &[ScalarValue],
+) -> Result<LogicalPlan> {
+    let replaced = plan.clone().transform_down_with_subqueries(|node| {
+        node.map_expressions(|expr| {
+            expr.transform_up(|expr| {
+                let Expr::OuterReferenceColumn(_, column) = &expr else {
+                    return Ok(Transformed::no(expr));
+                };
+                match columns.iter().position(|known| known == column) {
+                    Some(i) => Ok(Transformed::yes(Expr::Literal(values[i].clone(), None))),
+                    None => Ok(Transformed::no(expr)),
+                }
+            })
+        })
+    })?;
+    Ok(replaced.data)
+}
+
+/// Runs a future to its end inside a function that cannot wait; others go on meanwhile where there are more threads.
+fn wait<F: Future>(future: F) -> F::Output {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            tokio::task::block_in_place(|| handle.block_on(future))
+        }
+        _ => futures::executor::block_on(future),
+    }
+}
+
+impl PartialEq for Applied {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.item == other.item && self.plan == other.plan
+    }
+}
+
+impl Eq for Applied {}
+
+impl Hash for Applied {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kind.hash(state);
+        self.plan.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Applied {
+    fn name(&self) -> &str {
+        "__subquery"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(match self.kind {
+            Kind::Value => self.item.clone(),
+            Kind::Array => DataType::new_list(self.item.clone(), true),
+            Kind::Exists { .. } | Kind::Compare { .. } => DataType::Boolean,
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = args.args.iter().map(|arg| arg.to_array(args.number_rows));
+        let arrays: Vec<ArrayRef> = arrays.collect::<Result<_>>()?;
+        let answers = (0..args.number_rows).map(|row| {
+            let values = arrays.iter().map(|array| ScalarValue::try_from_array(array, row));
+            self.answer(values.collect::<Result<Vec<_>>>()?)
+        });
+        let answers = answers.collect::<Result<Vec<_>>>()?;
+        let array = match answers.is_empty() {
+            true => new_empty_array(args.return_field.data_type()),
+            false => ScalarValue::iter_to_array(answers)?,
+        };
+        Ok(ColumnarValue::Array(array))
+    }
+}
+
+/// Stands for `ARRAY(subquery)` while a statement is planned; never runs.
+pub fn collect_function() -> Arc<ScalarUDF> {
+    let signature = Signature::any(1, Volatility::Volatile);
+    Arc::new(ScalarUDF::new_from_impl(Collect { signature }))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Collect {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Collect {
+    fn name(&self) -> &str {
+        COLLECT
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        let item = Field::new_list_field(arguments[0].clone(), true);
+        Ok(DataType::List(Arc::new(item)))
+    }
+
+    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let message = "ARRAY(...) wants a subquery";
+        let error = Error::new(SqlState::FeatureNotSupported, message);
+        Err(DataFusionError::External(Box::new(error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_decide_only_where_nothing_else_does() {
+        let values: Vec<ScalarValue> =
+            vec![ScalarValue::from(1i32), ScalarValue::Int32(None), ScalarValue::from(3i32)];
+        let one = ScalarValue::from(1i32);
+        let two = ScalarValue::from(2i32);
+        assert_eq!(compare(&one, Operator::Eq, false, &values), Some(true));
+        assert_eq!(compare(&two, Operator::Eq, false, &values), None);
+        assert_eq!(compare(&one, Operator::NotEq, true, &values), Some(false));
+        assert_eq!(compare(&two, Operator::NotEq, true, &[]), Some(true));
+    }
+}
