@@ -13,7 +13,8 @@ pub mod statement;
 pub mod template;
 pub mod text;
 
+pub use catalog::types::id_of as type_id;
 pub use session::{
-    ColumnDescription, CopyIn, Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows,
-    Session, Statement, TransactionStatus,
+    ColumnDescription, CopyIn, CopyOut, Database, DatabaseOptions, ImplicitTransaction, Outcome,
+    Rows, Session, Statement, TransactionStatus,
 };

@@ -85,6 +85,11 @@ impl Transaction {
         })
     }
 
+    /// How many savepoints there are.
+    pub fn depth(&self) -> usize {
+        self.savepoints.len()
+    }
+
     /// RELEASE SAVEPOINT: forgets it and all after it.
     pub fn release(&mut self, name: &str) -> Result<()> {
         let position = self.position(name)?;

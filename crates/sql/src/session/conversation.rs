@@ -8,6 +8,7 @@ use engine::transaction::{Definition, Isolation};
 use engine::types::{Error, Result, SequenceId};
 
 use super::block::{Block, Transaction};
+use super::cursor::OpenCursor;
 use super::{Database, Settings, Statement, TransactionStatus};
 
 /// One client's conversation. Not shared between tasks; statements run one after another.
@@ -24,6 +25,8 @@ pub struct Session {
     pub(super) current_values: HashMap<SequenceId, i64>,
     /// What `lastval` gives.
     pub(super) last_value: Option<i64>,
+    /// Cursors by DECLARE.
+    pub(super) cursors: HashMap<String, OpenCursor>,
     pub(super) cancelled: Arc<AtomicBool>,
     /// When the running statement must be done.
     pub(super) deadline: Option<tokio::time::Instant>,
@@ -46,6 +49,7 @@ impl Session {
             settings,
             block: Block::Idle,
             statements: HashMap::new(),
+            cursors: HashMap::new(),
             current_values: HashMap::new(),
             last_value: None,
             cancelled: Arc::new(AtomicBool::new(false)),

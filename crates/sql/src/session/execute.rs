@@ -78,7 +78,7 @@ impl Session {
         let renewed = self.renew(statement)?;
         let statement = renewed.as_ref().unwrap_or(statement);
         let joins = implicit == ImplicitTransaction::Joined && matches!(self.block, Block::Idle);
-        if joins && !matches!(statement.prepared.plan, Plan::Utility(_) | Plan::Empty) {
+        if joins && !statement.prepared.plan.opens_nothing() {
             self.block = Block::Open(self.new_transaction(false));
         }
         self.dispatch(statement, parameters, implicit).await
@@ -112,6 +112,9 @@ impl Session {
             Plan::AlterSequence(alter) => {
                 alter_sequence::run(self, alter).await.map(Outcome::Command)
             }
+            Plan::Declare(declare) => Box::pin(self.declare_cursor(declare, parameters)).await,
+            Plan::Fetch(fetch) => self.fetch_cursor(fetch).await,
+            Plan::Close(name) => self.close_cursors(name.as_deref()),
             Plan::Utility(utility) => {
                 let utility = utility.clone();
                 Box::pin(self.run_utility(&utility, &statement.text, implicit)).await
@@ -137,12 +140,9 @@ impl Session {
     /// Plans a statement again when the catalog has changed under it. Its answer must look the
     /// same.
     fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
-        let is_utility = matches!(
-            statement.prepared.plan,
-            Plan::Utility(_) | Plan::AlterSequence(_) | Plan::Empty
-        );
+        let stays = statement.prepared.plan.outlives_definitions();
         let version = self.database.planner.catalog().version;
-        if is_utility || statement.prepared.version == version {
+        if stays || statement.prepared.version == version {
             return Ok(None);
         }
         let renewed = self.prepare(&statement.text, &statement.declared)?;
@@ -179,6 +179,12 @@ impl Session {
         &mut self,
         mut transaction: Box<Transaction>,
     ) -> Result<()> {
+        if !self.cursors.is_empty()
+            && let Err(error) = self.end_cursors().await
+        {
+            self.abandon(transaction);
+            return Err(error);
+        }
         let local = transaction.settings_to_restore(true);
         let outcome = match transaction.set.is_empty() {
             true => Ok(()),
@@ -199,6 +205,7 @@ impl Session {
 
     /// Forgets a transaction's changes and puts its settings back.
     pub(crate) fn abandon(&mut self, mut transaction: Box<Transaction>) {
+        self.abandon_cursors();
         for before in transaction.settings_to_restore(false) {
             self.settings.restore(before);
         }

@@ -32,7 +32,15 @@ impl Session {
                 vec!["INSERT of a query's rows in the write heartbeat".to_owned()]
             }
             Plan::Complex(_) => vec!["Alone: its rows are found by a query".to_owned()],
-            Plan::Empty | Plan::AlterSequence(_) | Plan::Utility(_) => {
+            Plan::Declare(declare) => match &declare.statement.prepared.plan {
+                Plan::Query(query) => crate::explain::lines(&query.template, None),
+                _ => vec!["Alone: it asks the session".to_owned()],
+            },
+            Plan::Empty
+            | Plan::AlterSequence(_)
+            | Plan::Fetch(_)
+            | Plan::Close(_)
+            | Plan::Utility(_) => {
                 let message = "EXPLAIN of this statement is not supported";
                 return Err(Error::new(SqlState::FeatureNotSupported, message));
             }

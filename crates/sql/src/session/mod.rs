@@ -5,6 +5,7 @@
 
 mod block;
 mod conversation;
+mod cursor;
 mod database;
 mod execute;
 mod explain;
@@ -96,11 +97,20 @@ pub enum Outcome {
     Command(String),
     /// COPY FROM STDIN: the server feeds it and finishes it.
     CopyIn(Box<dyn CopyIn>),
-    /// COPY TO STDOUT: data rows to be sent as they come, then the tag; the number is that of
-    /// columns.
-    CopyOut(Rows, usize),
+    /// COPY TO STDOUT: rows to be sent as they come, then the tag.
+    CopyOut(CopyOut),
     /// An empty statement.
     Empty,
+}
+
+/// The rows of a COPY TO STDOUT.
+pub struct CopyOut {
+    /// Lines in a column of their own; in binary format the rows as they are.
+    pub rows: Rows,
+    /// Number of columns, for CopyOutResponse.
+    pub columns: usize,
+    /// Whether the client wants binary format.
+    pub binary: bool,
 }
 
 /// The answer, piece by piece: the server asks for the next piece when the client has taken the
@@ -132,12 +142,16 @@ impl Rows {
 /// A COPY FROM STDIN in progress. Message boundaries may split a row anywhere.
 #[async_trait::async_trait]
 pub trait CopyIn: Send {
-    /// Number of columns, for CopyInResponse.
-    fn columns(&self) -> usize;
-    /// Takes bytes of the client.
+    /// The types of its columns, for CopyInResponse and for reading values.
+    fn columns(&self) -> &[DataType];
+    /// Whether the client sends binary format: then whoever feeds it cuts the bytes into rows and calls `rows`.
+    fn is_binary(&self) -> bool;
+    /// Takes rows of values, each of its column's type.
+    async fn rows(&mut self, session: &mut Session, rows: Vec<Vec<Value>>) -> Result<()>;
+    /// Takes bytes of the client that are lines.
     async fn data(&mut self, session: &mut Session, bytes: &[u8]) -> Result<()>;
     /// The client is done: `COPY n`.
     async fn done(self: Box<Self>, session: &mut Session) -> Result<String>;
     /// The client gave up: 57014 with its message.
-    async fn fail(self: Box<Self>, session: &mut Session, message: &str);
+    async fn fail(&mut self, session: &mut Session, message: &str);
 }

@@ -11,10 +11,11 @@ use crate::catalog::Catalog;
 use crate::statement::alter_sequence::{self, AlterSequence};
 use crate::statement::complex::ComplexWrite;
 use crate::statement::constraint::unsupported;
+use crate::statement::cursor::{self, CursorStatement, Declare, Direction};
 use crate::statement::insert::InsertQuery;
 use crate::statement::write::Write;
 use crate::statement::{describe, insert, modify, rewrite};
-use crate::template::{Lifted, Parameters, QueryTemplate, lift, parse};
+use crate::template::{Lifted, Parameters, QueryTemplate, characters, lift, parse};
 
 /// A statement as planned once for all sessions.
 #[derive(Debug)]
@@ -48,6 +49,12 @@ pub enum Plan {
     Complex(Box<ComplexWrite>),
     /// ALTER SEQUENCE, which the parser does not know.
     AlterSequence(AlterSequence),
+    /// DECLARE
+    Declare(Box<DeclareCursor>),
+    /// FETCH and MOVE
+    Fetch(FetchCursor),
+    /// CLOSE; `None`: all cursors.
+    Close(Option<String>),
     /// Anything else: run from its AST.
     Utility(Box<ast::Statement>),
 }
@@ -63,7 +70,52 @@ pub struct Query {
     pub locking: Option<Box<crate::statement::locking::Locking>>,
 }
 
+/// DECLARE name CURSOR FOR query.
+#[derive(Debug)]
+pub struct DeclareCursor {
+    /// The cursor.
+    pub name: String,
+    /// It can go back.
+    pub scroll: bool,
+    /// It outlives its transaction.
+    pub hold: bool,
+    /// The query.
+    pub statement: Arc<Statement>,
+}
+
+/// FETCH or MOVE.
+#[derive(Debug)]
+pub struct FetchCursor {
+    /// The cursor.
+    pub name: String,
+    /// Which rows.
+    pub direction: Direction,
+    /// Whether it is a MOVE.
+    pub silent: bool,
+}
+
 impl Plan {
+    /// Whether the statement means the same whatever is defined now.
+    pub fn outlives_definitions(&self) -> bool {
+        matches!(
+            self,
+            Plan::Utility(_)
+                | Plan::AlterSequence(_)
+                | Plan::Empty
+                | Plan::Declare(_)
+                | Plan::Fetch(_)
+                | Plan::Close(_)
+        )
+    }
+
+    /// Whether it opens no transaction by itself.
+    pub fn opens_nothing(&self) -> bool {
+        matches!(
+            self,
+            Plan::Utility(_) | Plan::Empty | Plan::Declare(_) | Plan::Fetch(_) | Plan::Close(_)
+        )
+    }
+
     /// Whether a failed block accepts it.
     pub fn ends_block(&self) -> bool {
         use ast::Statement::{Commit, Rollback};
@@ -102,6 +154,9 @@ impl Session {
             let plan = Plan::AlterSequence(restart);
             return Ok((Arc::new(Prepared::utility(catalog, plan, None)), Vec::new()));
         }
+        if let Some(statement) = cursor::parse(text)? {
+            return self.plan_cursor(text, statement, types, catalog).map(|p| (p, Vec::new()));
+        }
         let mut statements = match rewrite::rewrite(text) {
             Some(rewritten) => parse(&rewritten)?,
             None => parse(text)?,
@@ -115,6 +170,41 @@ impl Session {
             }
         };
         self.plan_statement(text, statement, types, catalog)
+    }
+
+    fn plan_cursor(
+        &mut self,
+        text: &str,
+        statement: CursorStatement,
+        types: &[u32],
+        catalog: &Arc<Catalog>,
+    ) -> Result<Arc<Prepared>> {
+        let declare = match statement {
+            CursorStatement::Declare(declare) => declare,
+            CursorStatement::Fetch { name, direction, silent } => {
+                let columns = if silent { None } else { self.cursor_columns(&name) };
+                let plan = Plan::Fetch(FetchCursor { name, direction, silent });
+                return Ok(Arc::new(Prepared::utility(catalog, plan, columns)));
+            }
+            CursorStatement::Close(name) => {
+                return Ok(Arc::new(Prepared::utility(catalog, Plan::Close(name), None)));
+            }
+        };
+        let before = characters(text, declare.query) - 1;
+        let statement = self.prepare(&text[declare.query..], types).map_err(|error| {
+            let position = error.position;
+            position.map_or(error.clone(), |position| error.position(position + before))
+        })?;
+        if !matches!(statement.prepared.plan, Plan::Query(_) | Plan::SessionQuery(_)) {
+            let message = "DECLARE CURSOR must specify a query";
+            return Err(Error::new(SqlState::SyntaxError, message).position(before + 1));
+        }
+        let parameters = statement.parameters.clone();
+        let parameter_types = statement.parameter_types.clone();
+        let Declare { name, scroll, hold, .. } = declare;
+        let plan = Plan::Declare(Box::new(DeclareCursor { name, scroll, hold, statement }));
+        let version = catalog.version;
+        Ok(Arc::new(Prepared { version, parameters, parameter_types, columns: None, plan }))
     }
 
     /// Plans a parsed statement; what can be shared goes into the cache under `text`.
@@ -160,7 +250,7 @@ impl Session {
         catalog: &Arc<Catalog>,
     ) -> Result<Arc<Prepared>> {
         let mut described = query.clone();
-        Functions::describe().replace(&mut described)?;
+        Functions::describe(self.all_settings()).replace(&mut described)?;
         let columns = self.describe_query(&described)?;
         let plan = Plan::SessionQuery(Box::new(query.clone()));
         Ok(Arc::new(Prepared::utility(catalog, plan, Some(columns))))
@@ -200,34 +290,37 @@ fn plan_lifted(
     text: &str,
 ) -> Result<(Prepared, Parameters)> {
     match lifted.statement.clone() {
-        ast::Statement::Query(query) if is_write(&query) => {
-            let insert = insert_of(*query)?;
-            insert::plan(database, catalog, lifted, insert, types)
-        }
+        ast::Statement::Query(query) if is_write(&query) => match (*query.body, query.with) {
+            (SetExpr::Update(ast::Statement::Update(update)), with) => {
+                modify::plan_update(database, catalog, lifted, update, with, types)
+            }
+            (SetExpr::Delete(ast::Statement::Delete(delete)), with) => {
+                modify::plan_delete(database, catalog, lifted, delete, with, types)
+            }
+            (SetExpr::Insert(ast::Statement::Insert(insert)), with) => {
+                insert::plan(database, catalog, lifted, with_before(insert, with)?, types)
+            }
+            (other, _) => Err(unsupported(&format!("WITH before {other}"))),
+        },
         ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types, text),
         ast::Statement::Insert(insert) => insert::plan(database, catalog, lifted, insert, types),
         ast::Statement::Update(update) => {
-            modify::plan_update(database, catalog, lifted, update, types)
+            modify::plan_update(database, catalog, lifted, update, None, types)
         }
         ast::Statement::Delete(delete) => {
-            modify::plan_delete(database, catalog, lifted, delete, types)
+            modify::plan_delete(database, catalog, lifted, delete, None, types)
         }
         other => unreachable!("{other} is not planned as a template"),
     }
 }
 
 /// WITH ... INSERT: the clause belongs to the query whose rows are inserted.
-fn insert_of(query: ast::Query) -> Result<ast::Insert> {
-    match (*query.body, query.with) {
-        (SetExpr::Insert(ast::Statement::Insert(mut insert)), with) => {
-            match &mut insert.source {
-                Some(source) if source.with.is_none() => source.with = with,
-                _ => return Err(unsupported("this use of WITH before INSERT")),
-            }
-            Ok(insert)
-        }
-        _ => Err(unsupported("WITH before UPDATE or DELETE")),
+fn with_before(mut insert: ast::Insert, with: Option<ast::With>) -> Result<ast::Insert> {
+    match &mut insert.source {
+        Some(source) if source.with.is_none() => source.with = with,
+        _ => return Err(unsupported("this use of WITH before INSERT")),
     }
+    Ok(insert)
 }
 
 fn plan_query(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::types::{Error, Result};
 
 use super::Session;
-use crate::statement::{alter_sequence, rewrite};
+use crate::statement::{alter_sequence, cursor, rewrite};
 use crate::template::{characters, parse};
 
 impl Session {
@@ -19,7 +19,9 @@ impl Session {
             return Ok(vec![Arc::from(*part)]);
         }
         for (start, part) in &parts {
-            if alter_sequence::parse(part)?.is_some() {
+            let at = |error| moved(error, characters(text, *start) - 1);
+            if alter_sequence::parse(part)?.is_some() || cursor::parse(part).map_err(at)?.is_some()
+            {
                 continue;
             }
             let rewritten = rewrite::rewrite(part);

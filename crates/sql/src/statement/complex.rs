@@ -47,6 +47,8 @@ pub struct ComplexWrite {
 pub struct Change<'a> {
     /// The changed table.
     pub target: &'a Target,
+    /// WITH
+    pub with: Option<&'a ast::With>,
     /// SET; `None` for DELETE.
     pub pairs: Option<&'a [(ColumnId, Expr)]>,
     /// FROM or USING.
@@ -110,7 +112,11 @@ fn query_text(change: &Change<'_>, items: &[returning::Item]) -> Result<String> 
     use std::fmt::Write;
     let alias = quoted(&change.target.alias);
     let table = &change.target.table;
-    let mut text = format!("SELECT {alias}.{} AS c0", crate::catalog::ROW_ID);
+    let mut text = String::new();
+    if let Some(with) = change.with {
+        write!(text, "{with} ").expect("strings take all");
+    }
+    write!(text, "SELECT {alias}.{} AS c0", crate::catalog::ROW_ID).expect("strings take all");
     let mut number = 1;
     let mut add = |expr: &dyn std::fmt::Display| {
         write!(text, ", {expr} AS c{number}").expect("strings take all");

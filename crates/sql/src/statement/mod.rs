@@ -14,6 +14,7 @@ pub mod copy;
 pub mod create_index;
 pub mod create_table;
 pub mod create_table_as;
+pub mod cursor;
 pub mod data_type;
 pub mod describe;
 pub mod drop;

@@ -45,12 +45,13 @@ pub fn target(catalog: &Catalog, from: &TableWithJoins) -> Result<Target> {
     Ok(Target { table, alias })
 }
 
-/// Plans UPDATE.
+/// Plans UPDATE, perhaps with queries named before it.
 pub fn plan_update(
     database: &Database,
     catalog: &Arc<Catalog>,
     lifted: Lifted,
     update: ast::Update,
+    with: Option<ast::With>,
     types: &[u32],
 ) -> Result<(Prepared, Parameters)> {
     refuse_limit(&update.order_by, update.limit.as_ref())?;
@@ -66,12 +67,13 @@ pub fn plan_update(
     learn(&mut parameters, &pairs, &target.table);
     let change = complex::Change {
         target: &target,
+        with: with.as_ref(),
         pairs: Some(&pairs),
         from: &from,
         selection: update.selection.as_ref(),
         returning: update.returning.as_deref(),
     };
-    if !from.is_empty() {
+    if !from.is_empty() || with.is_some() {
         return complex::plan(database, catalog, &lifted, change, parameters);
     }
     let before = parameters.clone();
@@ -100,12 +102,13 @@ pub fn plan_update(
     Ok(finish(catalog, &lifted, action, &target, parts, "UPDATE"))
 }
 
-/// Plans DELETE.
+/// Plans DELETE, perhaps with queries named before it.
 pub fn plan_delete(
     database: &Database,
     catalog: &Arc<Catalog>,
     lifted: Lifted,
     delete: ast::Delete,
+    with: Option<ast::With>,
     types: &[u32],
 ) -> Result<(Prepared, Parameters)> {
     refuse_limit(&delete.order_by, delete.limit.as_ref())?;
@@ -118,12 +121,13 @@ pub fn plan_delete(
     let using = delete.using.clone().unwrap_or_default();
     let change = complex::Change {
         target: &target,
+        with: with.as_ref(),
         pairs: None,
         from: &using,
         selection: delete.selection.as_ref(),
         returning: delete.returning.as_deref(),
     };
-    if !using.is_empty() {
+    if !using.is_empty() || with.is_some() {
         return complex::plan(database, catalog, &lifted, change, parameters);
     }
     let before = parameters.clone();

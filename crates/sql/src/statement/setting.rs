@@ -138,6 +138,7 @@ pub fn discard(session: &mut Session, what: &DiscardObject) -> Result<String> {
         }
         session.reset_settings();
         session.forget_statements();
+        session.forget_cursors();
         session.forget_sequences();
     }
     if matches!(what, DiscardObject::SEQUENCES) {

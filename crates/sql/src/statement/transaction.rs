@@ -204,7 +204,11 @@ pub fn release(session: &mut Session, name: &Ident) -> Result<String> {
 
 /// Runs ROLLBACK TO SAVEPOINT, also in a failed block.
 pub fn roll_back_to(session: &mut Session, name: &Ident) -> Result<String> {
-    let restore = in_explicit(session, "ROLLBACK TO SAVEPOINT")?.roll_back_to(&fold(name))?;
+    let transaction = in_explicit(session, "ROLLBACK TO SAVEPOINT")?;
+    let restore = transaction.roll_back_to(&fold(name))?;
+    // Cursors from before the savepoint were declared under fewer savepoints than there are now.
+    let depth = transaction.depth() - 1;
+    session.end_cursors_after(depth);
     session.restore_settings(restore);
     session.block_mut().recover();
     Ok("ROLLBACK".to_owned())

@@ -13,7 +13,7 @@ use super::lines::{Fields, Line, read};
 use super::options::Format;
 use crate::session::{CopyIn, Session};
 use crate::statement::{assignment, expression};
-use crate::text::{fit_string, parse_value};
+use crate::text::{fit_string, parse_value, rescale_numeric};
 
 /// Bytes of strings after which a block of rows goes on although it could have more.
 const BLOCK_HEAP: usize = 16 << 20;
@@ -140,6 +140,11 @@ impl CopyFrom {
                 return Err(self.in_line(error, Some(position), 0));
             }
         }
+        self.end_row(session)
+    }
+
+    /// Fills the columns that the client gives no value for.
+    fn end_row(&mut self, session: &Session) -> Result<()> {
         for (column, default) in &self.defaults {
             let to = self.block.column_mut(column.index());
             match default {
@@ -153,6 +158,32 @@ impl CopyFrom {
         }
         self.block.end_row();
         Ok(())
+    }
+
+    /// Rows whose values somebody else has read.
+    async fn values(&mut self, session: &mut Session, rows: Vec<Vec<Value>>) -> Result<()> {
+        for values in rows {
+            if let Err(fault) = self.value_row(session, values) {
+                self.block.abandon_row();
+                self.flush(session).await?;
+                return Err(fault);
+            }
+            if self.is_full() {
+                self.flush(session).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn value_row(&mut self, session: &Session, values: Vec<Value>) -> Result<()> {
+        self.line += 1;
+        for (position, value) in values.into_iter().enumerate() {
+            let (column, data_type) = (self.columns[position], self.types[position]);
+            let value =
+                fitted(value, data_type).map_err(|error| self.in_line(error, Some(position), 0))?;
+            self.block.column_mut(column.index()).push(value.borrow());
+        }
+        self.end_row(session)
     }
 
     fn check_width(&self) -> Result<()> {
@@ -236,6 +267,17 @@ impl CopyFrom {
     }
 }
 
+/// A string no longer and a number no more precise than its type allows.
+fn fitted(value: Value, data_type: DataType) -> Result<Value> {
+    match (value, data_type) {
+        (Value::Text(text), _) => Ok(Value::Text(fit_string(&text, data_type)?.into())),
+        (Value::Numeric(value, own), DataType::Numeric { precision, scale }) => {
+            Ok(Value::Numeric(rescale_numeric(value, own, precision, scale)?, scale))
+        }
+        (other, _) => Ok(other),
+    }
+}
+
 /// Adds the value of a field to its column.
 fn take_field(
     fields: &Fields,
@@ -256,8 +298,20 @@ fn take_field(
 
 #[async_trait::async_trait]
 impl CopyIn for CopyFrom {
-    fn columns(&self) -> usize {
-        self.columns.len()
+    fn columns(&self) -> &[DataType] {
+        &self.types
+    }
+
+    fn is_binary(&self) -> bool {
+        self.format.binary
+    }
+
+    async fn rows(&mut self, session: &mut Session, rows: Vec<Vec<Value>>) -> Result<()> {
+        let outcome = self.values(session, rows).await;
+        if outcome.is_err() {
+            self.give_up(session);
+        }
+        outcome
     }
 
     async fn data(&mut self, session: &mut Session, bytes: &[u8]) -> Result<()> {
@@ -290,7 +344,7 @@ impl CopyIn for CopyFrom {
         outcome
     }
 
-    async fn fail(mut self: Box<Self>, session: &mut Session, _message: &str) {
+    async fn fail(&mut self, session: &mut Session, _message: &str) {
         self.give_up(session);
     }
 }

@@ -8,6 +8,8 @@ use crate::statement::constraint::unsupported;
 /// How lines are cut into fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
+    /// Binary, of which all else here says nothing.
+    pub binary: bool,
     /// CSV rather than text.
     pub csv: bool,
     /// Between fields.
@@ -38,6 +40,7 @@ impl Format {
 
 #[derive(Default)]
 struct Given {
+    binary: bool,
     csv: bool,
     delimiter: Option<char>,
     null: Option<String>,
@@ -52,7 +55,7 @@ impl Given {
             CopyOption::Format(name) => match name.value.to_ascii_lowercase().as_str() {
                 "text" => self.csv = false,
                 "csv" => self.csv = true,
-                "binary" => return Err(unsupported("COPY in binary format")),
+                "binary" => self.binary = true,
                 other => {
                     let message = format!("COPY format \"{other}\" not recognized");
                     return Err(invalid(message));
@@ -95,13 +98,30 @@ impl Given {
             CopyLegacyOption::Delimiter(c) => self.delimiter = Some(*c),
             CopyLegacyOption::Null(text) => self.null = Some(text.clone()),
             CopyLegacyOption::Header => self.header = true,
-            CopyLegacyOption::Binary => return Err(unsupported("COPY in binary format")),
+            CopyLegacyOption::Binary => self.binary = true,
             other => return Err(unsupported(&format!("COPY option {other}"))),
         }
         Ok(())
     }
 
+    /// Binary format has no options.
+    fn refuse_with_binary(&self) -> Result<()> {
+        let given = if self.delimiter.is_some() {
+            "DELIMITER"
+        } else if self.null.is_some() {
+            "NULL"
+        } else if self.header {
+            "HEADER"
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(SqlState::SyntaxError, format!("cannot specify {given} in BINARY mode")))
+    }
+
     fn finish(self) -> Result<Format> {
+        if self.binary {
+            self.refuse_with_binary()?;
+        }
         if !self.csv && (self.quote.is_some() || self.escape.is_some()) {
             let what = if self.quote.is_some() { "quote" } else { "escape" };
             return Err(unsupported(&format!("COPY {what} outside CSV mode")));
@@ -132,6 +152,7 @@ impl Given {
             return Err(invalid("COPY null representation cannot use newline or carriage return"));
         }
         Ok(Format {
+            binary: self.binary,
             csv: self.csv,
             delimiter,
             null: null.into_bytes(),

@@ -10,7 +10,7 @@ use futures::StreamExt;
 
 use super::options::Format;
 use crate::alone::Answers;
-use crate::session::{ColumnDescription, Outcome, Rows, Session, answer_of};
+use crate::session::{ColumnDescription, CopyOut, Outcome, Rows, Session, answer_of};
 use crate::statement::describe::text_column;
 use crate::statement::returning::quoted;
 use crate::statement::write::output_column;
@@ -38,12 +38,17 @@ pub async fn query(session: &mut Session, query: &Query, format: Format) -> Resu
     let template = session.query_template(query)?;
     let answers = session.read(&template, Vec::new()).await?;
     let width = template.output.len();
+    if format.binary {
+        let columns = template.columns.clone();
+        let rows = Rows { columns, pieces: answers, tag: "COPY", counted: true };
+        return Ok(Outcome::CopyOut(CopyOut { rows, columns: width, binary: true }));
+    }
     let header = format.header.then(|| header_line(&template.columns, &format));
     let line: Arc<[OutputColumn]> = Arc::new([output_column("line", DataType::Text)]);
     let pieces = lines(answers, header, format, line);
     let columns: Arc<[ColumnDescription]> = Arc::new([text_column("line")]);
     let rows = Rows { columns, pieces, tag: "COPY", counted: true };
-    Ok(Outcome::CopyOut(rows, width))
+    Ok(Outcome::CopyOut(CopyOut { rows, columns: width, binary: false }))
 }
 
 /// Answers as answers of one column: whole lines.
