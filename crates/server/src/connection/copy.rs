@@ -1,19 +1,22 @@
 //! The COPY sub-protocols.
 
 use engine::types::{Error, SqlState};
-use sql::{CopyIn, Rows};
+use sql::{CopyIn, CopyOut};
 
+use super::copy_binary::{self, BinaryRows};
 use super::rows::Cursor;
-use super::socket::guarded_future;
+use super::socket::{guarded, guarded_future};
 use super::{Connection, Stop};
 use crate::message::backend;
-use crate::message::frontend::{Fields, violation};
+use crate::message::frontend::{Fields, Frame, violation};
 
 impl Connection {
     /// COPY FROM STDIN: feeds the client's data to the statement. After a fault the rest of the data is dropped: by
     /// skipping to Sync in the extended protocol, one message after the other in the simple one.
     pub(super) async fn copy_in(&mut self, mut copy: Box<dyn CopyIn>) -> Result<(), Stop> {
-        backend::copy_response(&mut self.socket.output, b'G', copy.columns());
+        let width = copy.columns().len();
+        backend::copy_response(&mut self.socket.output, b'G', width, copy.is_binary());
+        let mut binary = copy.is_binary().then(|| BinaryRows::new(copy.columns()));
         self.socket.flush().await?;
         loop {
             let Some(frame) = self.socket.frame()? else {
@@ -22,13 +25,16 @@ impl Connection {
             };
             match frame.tag {
                 b'd' => {
-                    let data = copy.data(&mut self.session, self.socket.input.body(frame));
-                    let taken = guarded_future(data).await;
+                    let taken = self.copy_data(&mut copy, binary.as_mut(), frame).await;
                     self.socket.input.consume(frame.bytes());
                     taken?;
                 }
                 b'c' => {
                     self.socket.input.consume(frame.bytes());
+                    if let Some(Err(error)) = binary.as_ref().map(BinaryRows::finish) {
+                        copy.fail(&mut self.session, "").await;
+                        return Err(error.into());
+                    }
                     let done = copy.done(&mut self.session);
                     let tag = self.socket.attend(done).await??;
                     self.write_notices();
@@ -55,11 +61,43 @@ impl Connection {
         }
     }
 
+    /// Data of a COPY FROM STDIN: lines, or rows in binary format.
+    async fn copy_data(
+        &mut self,
+        copy: &mut Box<dyn CopyIn>,
+        binary: Option<&mut BinaryRows>,
+        frame: Frame,
+    ) -> Result<(), Stop> {
+        let body = self.socket.input.body(frame);
+        let Some(binary) = binary else {
+            return guarded_future(copy.data(&mut self.session, body)).await;
+        };
+        match guarded(|| binary.take(body)) {
+            Ok(rows) => guarded_future(copy.rows(&mut self.session, rows)).await,
+            Err(error) => {
+                copy.fail(&mut self.session, "").await;
+                Err(error)
+            }
+        }
+    }
+
     /// COPY TO STDOUT.
-    pub(super) async fn copy_out(&mut self, rows: Rows, columns: usize) -> Result<(), Stop> {
-        backend::copy_response(&mut self.socket.output, b'H', columns);
-        let mut cursor = Cursor::copy(rows);
+    pub(super) async fn copy_out(&mut self, copy: CopyOut) -> Result<(), Stop> {
+        let binary = copy.binary;
+        backend::copy_response(&mut self.socket.output, b'H', copy.columns, binary);
+        let mut cursor = match binary {
+            true => Cursor::copy_binary(copy.rows)?,
+            false => Cursor::copy(copy.rows),
+        };
         let (sent, _) = cursor.send(&mut self.socket, 0).await?;
+        if binary {
+            // The header is in the first row's message, or in this one, as clients expect.
+            let header: &[u8] = if sent == 0 { copy_binary::HEADER } else { &[] };
+            backend::message(&mut self.socket.output, b'd', |out| {
+                out.extend_from_slice(header);
+                copy_binary::write_trailer(out);
+            });
+        }
         backend::copy_done(&mut self.socket.output);
         self.write_notices();
         let (words, counted) = cursor.tag();

@@ -41,8 +41,8 @@ impl Connection {
         let result = guarded(|| match frame.tag {
             b'P' => parse(fields, session, statements, out),
             b'B' => bind(fields, statements, portals, out),
-            b'D' => describe(fields, statements, portals, out),
-            _ => close(fields, statements, portals, out),
+            b'D' => describe(fields, session, statements, portals, out),
+            _ => close(fields, session, statements, portals, out),
         });
         socket.input.consume(frame.bytes());
         result
@@ -142,7 +142,7 @@ impl Connection {
                 Ok(())
             }
             Outcome::CopyIn(copy) => self.copy_in(copy).await,
-            Outcome::CopyOut(rows, columns) => self.copy_out(rows, columns).await,
+            Outcome::CopyOut(copy) => self.copy_out(copy).await,
             Outcome::Rows(_) => unreachable!("the caller sends rows"),
         }
     }
@@ -338,6 +338,7 @@ fn check_columns(statement: &Statement, formats: &Formats) -> Result<()> {
 
 fn describe(
     mut fields: Fields<'_>,
+    session: &Session,
     statements: &Named<Arc<Statement>>,
     portals: &Named<Portal>,
     out: &mut Vec<u8>,
@@ -352,8 +353,12 @@ fn describe(
             describe_columns(out, statement, &Formats::All(Format::Text));
         }
         b'P' => {
-            let portal = portals.get(name).ok_or_else(|| unknown_portal(name))?;
-            describe_columns(out, &portal.statement, &portal.formats);
+            // A cursor by DECLARE is a portal, too.
+            match (portals.get(name), session.cursor_columns(name)) {
+                (Some(portal), _) => describe_columns(out, &portal.statement, &portal.formats),
+                (None, Some(columns)) => backend::row_description(out, &columns, |_| Format::Text),
+                (None, None) => return Err(unknown_portal(name)),
+            }
         }
         _ => return Err(violation(format!("invalid DESCRIBE message subtype {kind}"))),
     }
@@ -370,6 +375,7 @@ fn describe_columns(out: &mut Vec<u8>, statement: &Statement, formats: &Formats)
 /// Closing what does not exist is no fault.
 fn close(
     mut fields: Fields<'_>,
+    session: &mut Session,
     statements: &mut Named<Arc<Statement>>,
     portals: &mut Named<Portal>,
     out: &mut Vec<u8>,
@@ -379,7 +385,10 @@ fn close(
     fields.end()?;
     match kind {
         b'S' => statements.remove(name),
-        b'P' => portals.remove(name),
+        b'P' => {
+            portals.remove(name);
+            session.close_cursor(name);
+        }
         _ => return Err(violation(format!("invalid CLOSE message subtype {kind}"))),
     }
     backend::close_complete(out);

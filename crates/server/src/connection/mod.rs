@@ -7,6 +7,7 @@
 //! `listener`. Absent here: what statements mean (`sql`), bytes of messages (`message`) and of values (`value`).
 
 mod copy;
+mod copy_binary;
 mod deallocate;
 mod extended;
 mod portal;

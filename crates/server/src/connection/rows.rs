@@ -9,10 +9,11 @@ use futures::StreamExt;
 use sql::Rows;
 
 use super::Stop;
+use super::copy_binary::HEADER;
 use super::portal::Formats;
 use super::socket::{OUTPUT_BYTES, Socket, cancelled};
 use crate::message::backend;
-use crate::value::ColumnEncoder;
+use crate::value::{ColumnEncoder, Format};
 
 /// An answer and how far it is sent.
 pub struct Cursor {
@@ -35,13 +36,26 @@ enum RowWriter {
     Data(Box<[ColumnEncoder]>),
     /// CopyData: the row's only cell is the line.
     Copy,
+    /// CopyData in binary format, one encoder per column.
+    CopyBinary {
+        /// How values are written.
+        encoders: Box<[ColumnEncoder]>,
+        /// Whether a row was written: the first one comes behind the header.
+        started: bool,
+    },
 }
 
 impl RowWriter {
     #[inline]
-    fn write(&self, out: &mut Vec<u8>, part: &AnswerPart, row: usize) -> Result<()> {
+    fn write(&mut self, out: &mut Vec<u8>, part: &AnswerPart, row: usize) -> Result<()> {
         match self {
-            RowWriter::Data(encoders) => write_data_row(out, encoders, part, row),
+            RowWriter::Data(encoders) => write_data_row(out, (b'D', &[]), encoders, part, row),
+            // The count of values and the values are the same in both messages.
+            RowWriter::CopyBinary { encoders, started } => {
+                let header: &[u8] = if *started { &[] } else { HEADER };
+                *started = true;
+                write_data_row(out, (b'd', header), encoders, part, row)
+            }
             RowWriter::Copy => {
                 write_copy_data(out, part, row);
                 Ok(())
@@ -53,12 +67,14 @@ impl RowWriter {
 #[inline]
 fn write_data_row(
     out: &mut Vec<u8>,
+    (tag, header): (u8, &[u8]),
     encoders: &[ColumnEncoder],
     part: &AnswerPart,
     row: usize,
 ) -> Result<()> {
     let start = out.len();
-    out.extend_from_slice(b"D\0\0\0\0");
+    out.extend_from_slice(&[tag, 0, 0, 0, 0]);
+    out.extend_from_slice(header);
     backend::count(out, encoders.len());
     for (column, encoder) in encoders.iter().enumerate() {
         if let Err(fault) = encoder.write(out, part.cell(row, column)) {
@@ -75,13 +91,22 @@ fn write_copy_data(out: &mut Vec<u8>, part: &AnswerPart, row: usize) {
     backend::message(out, b'd', |out| crate::value::write_line(out, part.cell(row, 0)));
 }
 
+fn encoders(rows: &Rows, formats: &Formats) -> Result<Box<[ColumnEncoder]>> {
+    let columns = rows.columns.iter().enumerate();
+    columns.map(|(i, column)| ColumnEncoder::new(column, formats.get(i))).collect()
+}
+
 impl Cursor {
     /// A cursor over a query's rows.
     pub fn query(rows: Rows, formats: &Formats) -> Result<Cursor> {
-        let columns = rows.columns.iter().enumerate();
-        let encoders: Result<_> =
-            columns.map(|(i, column)| ColumnEncoder::new(column, formats.get(i))).collect();
-        Ok(Cursor::new(rows, RowWriter::Data(encoders?)))
+        let encoders = encoders(&rows, formats)?;
+        Ok(Cursor::new(rows, RowWriter::Data(encoders)))
+    }
+
+    /// A cursor over the rows of COPY TO in binary format.
+    pub fn copy_binary(rows: Rows) -> Result<Cursor> {
+        let encoders = encoders(&rows, &Formats::All(Format::Binary))?;
+        Ok(Cursor::new(rows, RowWriter::CopyBinary { encoders, started: false }))
     }
 
     /// A cursor over the lines of COPY TO.

@@ -125,12 +125,12 @@ pub fn row_description(
 }
 
 /// CopyInResponse (`G`) or CopyOutResponse (`H`): text, that many columns.
-pub fn copy_response(out: &mut Vec<u8>, tag: u8, columns: usize) {
+pub fn copy_response(out: &mut Vec<u8>, tag: u8, columns: usize, binary: bool) {
     message(out, tag, |out| {
-        out.push(0);
+        out.push(u8::from(binary));
         count(out, columns);
         for _ in 0..columns {
-            int16(out, 0);
+            int16(out, i16::from(binary));
         }
     });
 }

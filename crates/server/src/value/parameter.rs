@@ -24,7 +24,9 @@ pub fn read(bytes: &[u8], format: Format, type_id: u32, wanted: DataType) -> Res
 /// needs the value as it is, and assignment to a column checks by itself.
 fn read_text(text: &str, wanted: DataType) -> Result<Value> {
     match wanted {
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => Ok(Value::Text(text.into())),
+        DataType::Text | DataType::Varchar(_) => Ok(Value::Text(text.into())),
+        // Blanks at the end of a `char` are no part of the value.
+        DataType::Char(_) => Ok(Value::Text(text.trim_end_matches(' ').into())),
         DataType::Numeric { scale, .. } => {
             let own = scale_of(text);
             let (unscaled, own) = match sql::text::parse_numeric(text, 38, own) {
