@@ -69,7 +69,7 @@ pub async fn given(outcome: Outcome) -> Result<Given> {
         Outcome::Rows(rows) => collect(rows).await,
         Outcome::Command(tag) => Ok(Given { rows: Vec::new(), tag }),
         Outcome::Empty => Ok(Given { rows: Vec::new(), tag: String::new() }),
-        Outcome::CopyOut(rows, _) => collect(rows).await,
+        Outcome::CopyOut(copy) => collect(copy.rows).await,
         Outcome::CopyIn(_) => panic!("COPY FROM STDIN in a script"),
     }
 }

@@ -41,7 +41,7 @@ pub fn shown_rows(rows: Vec<Vec<Option<String>>>) -> DBOutput<DefaultColumnType>
 fn is_query(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     let returns = text.to_ascii_lowercase().contains(" returning ");
-    matches!(word.as_str(), "select" | "values" | "with" | "show" | "explain" | "execute")
+    matches!(word.as_str(), "select" | "values" | "with" | "show" | "explain" | "execute" | "fetch")
         || returns
 }
 

@@ -8,8 +8,30 @@ CREATE TABLE child (
     CHECK (price >= 0)
 );
 CREATE INDEX child_parent ON child (parent_id, price);
+CREATE VIEW cheap AS SELECT id, code FROM child WHERE price < 10;
+CREATE SEQUENCE numbers;
 \d child
+\d parent
+\d cheap
+\d child_parent
+\d child_id_seq
+\d
 \dt
 \di
+\ds
+\dv
+\l
+\dn
+\du
+\df
+\dp child
+\dT
+\db
+\d+ parent
+SELECT 'child'::regclass, 'child_pkey'::regclass::text, 23::regtype, 'public'::regnamespace;
+SELECT relname FROM pg_class WHERE oid = 'child'::regclass;
+SELECT 'nowhere'::regclass;
+DROP VIEW cheap;
+DROP SEQUENCE numbers;
 DROP TABLE child;
 DROP TABLE parent;

@@ -184,7 +184,62 @@ def statements_are_prepared_and_deallocated():
         connection.execute("DEALLOCATE ALL")
 
 
+def named_cursors_take_rows_as_they_are_wanted():
+    with connect(autocommit=True) as connection:
+        connection.execute("CREATE TABLE nc (i integer PRIMARY KEY, s text)")
+        connection.execute("INSERT INTO nc SELECT g, 'row ' || g FROM generate_series(1, 500) g")
+    with connect() as connection:
+        with connection.cursor(name="a") as a, connection.cursor(name="b", scrollable=True) as b:
+            a.execute("SELECT i, s FROM nc WHERE i > %s ORDER BY i", (490,))
+            b.execute("SELECT i FROM nc ORDER BY i")
+            assert [column.name for column in a.description] == ["i", "s"]
+            assert a.fetchone() == (491, "row 491")
+            assert [row[0] for row in b.fetchmany(3)] == [1, 2, 3]
+            assert [row[0] for row in a] == list(range(492, 501))
+            b.scroll(-2)
+            assert b.fetchone() == (2,)
+            b.scroll(499, mode="absolute")
+            assert b.fetchall() == [(500,)]
+    with connect() as connection:
+        held = connection.cursor(name="held", withhold=True)
+        held.execute("SELECT i FROM nc ORDER BY i")
+        connection.commit()
+        assert held.fetchone() == (1,)
+        held.close()
+    with connect(autocommit=True) as connection:
+        connection.execute("DROP TABLE nc")
+
+
+def binary_copy_goes_in_and_out():
+    rows = [
+        (1, "grüß", decimal.Decimal("12.50"), datetime.date(2024, 2, 29), b"\x00\xff", True),
+        (2, None, None, None, None, None),
+    ]
+    types = ["int4", "text", "numeric", "date", "bytea", "bool"]
+    with connect(autocommit=True) as connection:
+        connection.execute(
+            "CREATE TABLE bc (i integer PRIMARY KEY, s text, n numeric(8,2), d date, b bytea, f boolean)"
+        )
+        with connection.cursor().copy("COPY bc FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(types)
+            for row in rows:
+                copy.write_row(row)
+        assert connection.execute("SELECT * FROM bc ORDER BY i").fetchall() == rows
+        with connection.cursor().copy("COPY (SELECT * FROM bc ORDER BY i) TO STDOUT (FORMAT BINARY)") as copy:
+            copy.set_types(types)
+            assert list(copy.rows()) == rows
+        try:
+            with connection.cursor().copy("COPY bc FROM STDIN (FORMAT BINARY)") as copy:
+                copy.write(b"no such file")
+            raise AssertionError("should fail")
+        except psycopg.errors.BadCopyFileFormat:
+            pass
+        connection.execute("DROP TABLE bc")
+
+
 CHECKS = [
+    named_cursors_take_rows_as_they_are_wanted,
+    binary_copy_goes_in_and_out,
     types_round_trip_in_both_formats,
     transactions_end_as_they_should,
     pipelines_run_and_fail_as_one,
