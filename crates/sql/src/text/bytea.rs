@@ -12,7 +12,7 @@ pub(super) fn parse_bytea(text: &str) -> Result<Vec<u8>> {
 fn parse_hex(digits: &str) -> Result<Vec<u8>> {
     let digits: Vec<u8> = digits.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
     if !digits.len().is_multiple_of(2) {
-        return Err(refuse("invalid hexadecimal data: odd number of digits"));
+        return Err(refuse_hex("invalid hexadecimal data: odd number of digits"));
     }
     digits.chunks_exact(2).map(|pair| Ok(hex_digit(pair[0])? << 4 | hex_digit(pair[1])?)).collect()
 }
@@ -21,7 +21,7 @@ fn hex_digit(byte: u8) -> Result<u8> {
     let digit = (byte as char).to_digit(16);
     digit
         .map(|digit| digit as u8)
-        .ok_or_else(|| refuse(format!("invalid hexadecimal digit: \"{}\"", byte as char)))
+        .ok_or_else(|| refuse_hex(format!("invalid hexadecimal digit: \"{}\"", byte as char)))
 }
 
 fn parse_escape(text: &[u8]) -> Result<Vec<u8>> {
@@ -45,6 +45,10 @@ fn parse_escape(text: &[u8]) -> Result<Vec<u8>> {
         }
     }
     Ok(bytes)
+}
+
+fn refuse_hex(message: impl Into<String>) -> Error {
+    Error::new(SqlState::InvalidParameterValue, message)
 }
 
 fn refuse(message: impl Into<String>) -> Error {
