@@ -19,6 +19,9 @@ pub fn write_trailer(out: &mut Vec<u8>) {
     out.extend_from_slice(&TRAILER.to_be_bytes());
 }
 
+/// A row, or the trailer, and the bytes behind it.
+type Cut<'a> = (Option<Vec<Value>>, &'a [u8]);
+
 /// Cuts a client's bytes into rows. Message boundaries may split them anywhere.
 #[derive(Debug)]
 pub struct BinaryRows {
@@ -75,7 +78,7 @@ impl BinaryRows {
     }
 
     /// The next row and what follows it; no row at the trailer, nothing where bytes are missing.
-    fn row<'a>(&self, bytes: &'a [u8]) -> Result<Option<(Option<Vec<Value>>, &'a [u8])>> {
+    fn row<'a>(&self, bytes: &'a [u8]) -> Result<Option<Cut<'a>>> {
         let Some((count, mut rest)) = bytes.split_first_chunk() else { return Ok(None) };
         let count = i16::from_be_bytes(*count);
         if count == TRAILER {
