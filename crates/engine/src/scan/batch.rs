@@ -6,8 +6,9 @@ use super::access::{IndexPath, TableAccess, table_columns};
 use super::clock_scan::{Query, ScanBatch};
 use super::conjunction::{BoundParameters, Conjunction};
 use super::decision::{Decision, Undecided, decide, scan_cost};
+use super::filter::ColumnFilter;
 use super::probe::{Probe, probe_all};
-use super::selectivity::{filter_selectivity, pattern_selectivity};
+use super::selectivity::{filter_selectivity, pattern_selectivity, wants_points};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
 use crate::storage::{Chunk, Index, TableStatistics, TableView};
 use crate::transaction::Parameters;
@@ -227,6 +228,15 @@ impl TableBatch {
             let share = filter_selectivity(filter, of(*column));
             rows *= share;
             fetched *= if in_path(*column) { share } else { 1.0 };
+        }
+        // Rows that came after the statistics may all lie in a range: keys mostly grow, and what is asked for is mostly
+        // what came last.
+        let arrived = (self.view.table().live_rows() as f64 - statistics.rows as f64).max(0.0);
+        let is_range =
+            |(column, filter): &(usize, ColumnFilter)| in_path(*column) && !wants_points(filter);
+        if bound.conjunction.filters.iter().any(is_range) {
+            fetched += arrived;
+            rows += arrived;
         }
         for (column, pattern) in &bound.conjunction.patterns {
             rows *= pattern_selectivity(pattern, of(*column));

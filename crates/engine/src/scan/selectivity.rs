@@ -31,6 +31,22 @@ pub fn filter_selectivity(filter: &ColumnFilter, column: &ColumnStatistics) -> f
     share.clamp(0.0, 1.0)
 }
 
+/// Whether a filter wants single keys only, no range of them.
+pub fn wants_points(filter: &ColumnFilter) -> bool {
+    fn points<K: Key>(keys: &KeySet<K>) -> bool {
+        let is_point = |span: &[K]| match span {
+            [first, end] => first.successor().as_ref() == Some(end),
+            _ => false,
+        };
+        keys.cuts().chunks(2).all(is_point)
+    }
+    match filter {
+        ColumnFilter::Narrow(keys) => points(keys),
+        ColumnFilter::Wide(keys) => points(keys),
+        ColumnFilter::Bytes(keys) => points(keys),
+    }
+}
+
 /// The share of rows that match a pattern.
 pub fn pattern_selectivity(pattern: &Pattern, column: &ColumnStatistics) -> f64 {
     let matching = match pattern.shape() {
