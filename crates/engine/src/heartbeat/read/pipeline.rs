@@ -77,7 +77,7 @@ pub enum Part {
     /// A join's.
     Join(JoinBuild),
     /// A grouping's.
-    Group(GroupBuild),
+    Group(Box<GroupBuild>),
     /// A sort's.
     Sort(SortBuild),
 }
@@ -162,7 +162,7 @@ impl Pipeline {
         match self.sink {
             Sink::Collect => Part::Collect(Vec::new()),
             Sink::Join(_) => Part::Join(JoinBuild::default()),
-            Sink::Group(_) => Part::Group(GroupBuild::default()),
+            Sink::Group(_) => Part::Group(Box::default()),
             Sink::Sort(_) => Part::Sort(SortBuild::default()),
         }
     }

@@ -367,7 +367,7 @@ impl Run<'_> {
         let batch = shared.batch(&parameters);
         let input = self.input(n, 0)?;
         let builds = self.drain(input, Sink::Group(n)).into_iter().filter_map(|part| match part {
-            Part::Group(build) => Some(build),
+            Part::Group(build) => Some(*build),
             _ => None,
         });
         let builds = builds.collect();

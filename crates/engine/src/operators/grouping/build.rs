@@ -165,7 +165,7 @@ impl GroupBuild {
         pairs.len() * 4 <= rows
     }
 
-    /// Turns the rows held into partial aggregates. Without memory for these everybody fails.
+    /// Turns the rows held into partial aggregates. Without memory for these those who want them fail.
     pub(super) fn fold(&mut self, node: &GroupNode, batch: &Batch<'_>, faults: &mut Faults) {
         let before = self.folded.as_ref().map_or(0, Folded::memory);
         let Some(first) = self.chunks.first() else { return };
@@ -183,7 +183,7 @@ impl GroupBuild {
         batch.budget.release(self.held * Chunk::row_width(node));
         self.held = 0;
         if let Err(error) = batch.budget.reserve(folded.memory().saturating_sub(before)) {
-            batch.sets.for_each(batch.sets.all(), |slot| faults.add(slot, error.clone()));
+            folded.fail_all(batch, faults, &error);
         }
         self.folded = Some(folded);
     }

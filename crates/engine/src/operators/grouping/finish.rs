@@ -71,6 +71,9 @@ impl Groups {
         let count = all.groups();
         if let Err(error) = batch.budget.reserve(all.memory()) {
             fail_all(&mut all.chunks, batch, faults, &error);
+            if let Some(folded) = all.folded.take() {
+                folded.fail_all(batch, faults, &error);
+            }
         }
         let representatives = concat(all.representatives, batch.sets);
         let Input { groups, sets, arguments, folded } = match all.folded {

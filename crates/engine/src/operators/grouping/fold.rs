@@ -5,9 +5,10 @@ use super::GroupNode;
 use super::accumulator::Accumulator;
 use super::argument::Argument;
 use super::build::Chunk;
-use crate::operators::Batch;
 use crate::operators::kernel::DenseIds;
+use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, SetId};
+use crate::types::Error;
 
 /// Partial aggregates: row `i` is of group `groups[i]` and the slots of `sets[i]`.
 #[derive(Debug)]
@@ -49,6 +50,12 @@ impl Folded {
     /// Bytes held.
     pub fn memory(&self) -> usize {
         self.ids.memory() + self.groups.capacity() * (8 + 24 * self.accumulators.len())
+    }
+
+    /// There is no memory for the groups of anybody who has one here.
+    pub fn fail_all(&self, batch: &Batch<'_>, faults: &mut Faults, error: &Error) {
+        let all = self.sets.iter().fold(SetId::EMPTY, |all, &set| batch.sets.union(all, set));
+        batch.sets.for_each(all, |slot| faults.add(slot, error.clone()));
     }
 
     /// Takes in rows.
