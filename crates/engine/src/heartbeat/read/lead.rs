@@ -22,7 +22,7 @@ use crate::types::{Error, Result, Slot, SqlState, TemplateId, Value};
 /// A heavy batch that takes less than this is led by whoever submitted it. A hand-over costs two wake-ups and the
 /// worker's low priority, on a busy machine several times the query itself; the light statements of the submitter's
 /// thread wait this long at most.
-const HAND_OVER: Duration = Duration::from_micros(1000);
+const HAND_OVER: Duration = Duration::from_micros(500);
 
 /// Batches that a submitter runs for others before it hands the lane to a worker and goes on with its own work.
 const ROUNDS: usize = 32;
@@ -36,8 +36,8 @@ impl Reads {
         if !lane.take_lead() {
             return;
         }
-        for _ in 0..ROUNDS {
-            if self.belongs_to_worker(lane) {
+        for round in 0..ROUNDS {
+            if self.belongs_to_worker(lane, round) {
                 return self.pool.enqueue(lane.clone());
             }
             let Some(activations) = lane.next() else { return };
@@ -46,11 +46,14 @@ impl Reads {
         self.hand_over(lane);
     }
 
-    /// Whether what waits is worth a hand-over.
-    fn belongs_to_worker(&self, lane: &Lane) -> bool {
-        lane.weight == Weight::Heavy
-            && self.pool.workers() > 0
-            && lane.predict(&lane.templates()) > HAND_OVER
+    /// Whether what waits is worth a hand-over. Who submitted a heavy query runs one batch at most: the light statements
+    /// of its thread wait meanwhile.
+    fn belongs_to_worker(&self, lane: &Lane, round: usize) -> bool {
+        if lane.weight == Weight::Light || self.pool.workers() == 0 {
+            return false;
+        }
+        let waiting = lane.templates();
+        !waiting.is_empty() && (round > 0 || lane.predict(&waiting) > HAND_OVER)
     }
 
     /// Gives the lead to a worker, or back where nothing waits.
