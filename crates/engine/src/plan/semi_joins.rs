@@ -9,6 +9,9 @@ use super::push_filters::width;
 use super::{JoinKind, PlanNode};
 use crate::types::{DataType, Result, Scalar};
 
+/// Pairs of a left and a right column.
+type Keys = Vec<(usize, usize)>;
+
 /// The tree with its semi joins turned where that helps.
 pub fn turn_semi_joins(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
     let node = inputs(node, catalog)?;
@@ -32,11 +35,7 @@ pub fn turn_semi_joins(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
 }
 
 /// The distinct keys of a right side, and the keys as pairs with their columns.
-fn distinct_keys(
-    right: PlanNode,
-    keys: Vec<(usize, usize)>,
-    catalog: &Catalog,
-) -> Result<(Box<PlanNode>, Vec<(usize, usize)>)> {
+fn distinct_keys(right: PlanNode, keys: Keys, catalog: &Catalog) -> Result<(Box<PlanNode>, Keys)> {
     let types = types(&right, catalog)?;
     let columns: Vec<usize> = keys.iter().map(|key| key.1).collect();
     let distinct = PlanNode::Distinct { input: Box::new(pick(right, &columns, &types)) };
