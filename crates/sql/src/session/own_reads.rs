@@ -98,24 +98,30 @@ impl Reader<'_> {
         let Some(equal) = self.equalities(predicates, bound, &types)? else { return Ok(None) };
         let Some((index, key)) = best_index(&schema, &equal) else { return Ok(None) };
         let Some(found) = probe(&view, index, &key) else { return Ok(None) };
+        let equals = |row: &[Value], (column, value): &(usize, Value)| {
+            !row[*column].is_null()
+                && row[*column].borrow().compare(value.borrow()) == Ordering::Equal
+        };
+        let keeps = |row: &[Value]| -> Result<bool> {
+            let is_bound = bound.iter().all(|pair| equals(row, pair));
+            Ok(is_bound && self.evaluate(row, &types).all(predicates)?)
+        };
         let mut values = Vec::with_capacity(found.len());
         for location in found {
             if matches!(self.set.lookup(table, view.row_id(location)), Overlay::Untouched) {
-                values.push(view.row(location));
+                let row = view.row(location);
+                if keeps(&row)? {
+                    values.push(row);
+                }
             }
         }
-        values.extend(self.set.rows(table).map(|(_, row)| row.to_vec()));
-        let mut kept = Vec::with_capacity(values.len());
-        for row in values {
-            let equals = |(column, value): &(usize, Value)| {
-                !row[*column].is_null()
-                    && row[*column].borrow().compare(value.borrow()) == Ordering::Equal
-            };
-            if bound.iter().all(equals) && self.evaluate(&row, &types).all(predicates)? {
-                kept.push(row);
+        // Own rows are copied only where they are wanted: a join looks at all of them once per outer row.
+        for (_, row) in self.set.rows(table) {
+            if keeps(row)? {
+                values.push(row.to_vec());
             }
         }
-        Ok(Some(RowSet { types, values: kept }))
+        Ok(Some(RowSet { types, values }))
     }
 
     /// Columns with a known value; `None` where one can equal nothing that an index finds by its

@@ -52,8 +52,10 @@ impl Reads {
         if lane.weight == Weight::Light || self.pool.workers() == 0 {
             return false;
         }
-        let waiting = lane.templates();
-        !waiting.is_empty() && (round > 0 || lane.predict(&waiting) > HAND_OVER)
+        if round > 0 {
+            return lane.waiting() > 0;
+        }
+        lane.predict(&lane.templates()) > HAND_OVER
     }
 
     /// Gives the lead to a worker, or back where nothing waits.
