@@ -24,6 +24,7 @@ mod reference;
 mod restrict;
 mod route;
 mod sort;
+mod star;
 mod values;
 
 pub use batch::{Batch, Budget, Faults, Users};
@@ -38,4 +39,8 @@ pub use project::{ProjectNode, project};
 pub use restrict::restrict;
 pub use route::route;
 pub use sort::{SortBuild, SortNode, sort};
+pub use star::{
+    Child, Dimension, DimensionRows, FREE_SPAN, FactRows, Star, StarBuild, StarDimension, StarGrouping, StarGroups,
+    StarKey, StarNode,
+};
 pub use values::{ValuesNode, values};

@@ -163,7 +163,7 @@ impl Compiler<'_> {
         }
         let operation = Operation::Scan { table, predicates, access };
         let mut estimate = Estimate { rows, limit: limit.max(rows), cost: 0.0 };
-        estimate.cost = cost::operator(&operation, looked_at, rows);
+        estimate.cost = cost::operator(&operation, looked_at, rows, looked_at);
         let columns = (0..types.len()).collect();
         let node = NodeId::default();
         let operator = Operator { operation, inputs: vec![], types, estimate, looked_at, node };
@@ -284,7 +284,7 @@ impl Compiler<'_> {
         piece.operator.operation = Operation::Scan { table, predicates: Vec::new(), access };
         piece.operator.looked_at = rows as f64;
         let rows = rows as f64;
-        let cost = cost::operator(&piece.operator.operation, rows, rows);
+        let cost = cost::operator(&piece.operator.operation, rows, rows, rows);
         piece.operator.estimate = Estimate { rows, limit: rows, cost };
         Ok(piece)
     }
@@ -315,7 +315,7 @@ impl Compiler<'_> {
 impl Piece {
     /// Puts an operator that keeps the layout on top. `estimate.cost` is filled in.
     pub(super) fn under(mut self, operation: Operation, mut estimate: Estimate) -> Piece {
-        estimate.cost = cost::operator(&operation, self.operator.estimate.rows, estimate.rows);
+        estimate.cost = cost::operator(&operation, self.operator.estimate.rows, estimate.rows, 0.0);
         self.operator = Operator {
             operation,
             types: self.operator.types.clone(),

@@ -196,6 +196,7 @@ fn key_index(table: &PlannedTable, keys: &[(usize, usize)]) -> Option<IndexMatch
             edges,
             condition: None,
             fan_out: join_order::fan_out(table, &columns),
+            inner_rows: table.rows(),
         })
     });
     candidates.min_by(|a, b| a.fan_out.total_cmp(&b.fan_out))
@@ -222,7 +223,7 @@ fn hash_join(
     }
     let build = right.operator.estimate.rows * cost::HASH_BUILD;
     let operation = Operation::HashJoin { kind, keys, residual };
-    estimate.cost = build + cost::operator(&operation, left.operator.estimate.rows, estimate.rows);
+    estimate.cost = build + cost::operator(&operation, left.operator.estimate.rows, estimate.rows, 0.0);
     let inputs = vec![left.operator, right.operator];
     let node = Default::default();
     let operator = Operator { operation, inputs, types, estimate, looked_at: 0.0, node };
@@ -259,13 +260,15 @@ fn index_join(
         predicates,
         residual,
     };
-    estimate.cost = cost::operator(&operation, outer.operator.estimate.rows, fetched);
+    let looked_at = found.inner_rows;
+    let rows = outer.operator.estimate.rows;
+    estimate.cost = cost::operator(&operation, rows, fetched, looked_at);
     let operator = Operator {
         operation,
         inputs: vec![outer.operator],
         types,
         estimate,
-        looked_at: 0.0,
+        looked_at,
         node: Default::default(),
     };
     Piece { operator, columns: outer.columns, dependencies }

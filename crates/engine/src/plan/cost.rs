@@ -12,6 +12,10 @@ pub const SCAN_ROW: f64 = 1.0;
 pub const PROBE: f64 = 110.0;
 /// Reading a row that an index named: a random access.
 pub const FETCH: f64 = 40.0;
+/// Numbering an inner row of an index join for the batch.
+pub const REMEMBER: f64 = 10.0;
+/// Finding an inner row that the batch has numbered.
+pub const RECALL: f64 = 3.0;
 /// Putting a row into a hash table.
 pub const HASH_BUILD: f64 = 40.0;
 /// Looking a row up in a hash table.
@@ -51,8 +55,17 @@ pub struct Decision {
     pub alone: f64,
 }
 
-/// Nanoseconds of one operator over so many input rows.
-pub fn operator(operation: &Operation, input: f64, output: f64) -> f64 {
+/// Nanoseconds to find `fetched` partners of `outer` rows, each by so many keys, in an index: each by a probe of its own,
+/// or, where a key is unique, by numbering all `inner` rows first (a star's dimension).
+pub fn index_join(outer: f64, keys: usize, inner: Option<f64>, fetched: f64) -> f64 {
+    let probes = outer * keys as f64;
+    let probed = probes * PROBE + fetched * FETCH;
+    let recalled = |inner: f64| inner * REMEMBER + probes * RECALL + fetched * RECALL;
+    inner.map_or(probed, |inner| probed.min(recalled(inner)))
+}
+
+/// Nanoseconds of one operator over so many input rows. `looked_at` are the rows of an index join's inner table.
+pub fn operator(operation: &Operation, input: f64, output: f64, looked_at: f64) -> f64 {
     let work = match operation {
         Operation::Scan { access: super::Access::Scan, .. } => input * SCAN_ROW,
         Operation::Scan { .. } => PROBE + input * FETCH,
@@ -62,7 +75,9 @@ pub fn operator(operation: &Operation, input: f64, output: f64) -> f64 {
             let moved = |s: &&crate::types::Scalar| !matches!(s, crate::types::Scalar::Column(_));
             input * EVALUATE * expressions.iter().filter(moved).count() as f64
         }
-        Operation::IndexJoin { keys, .. } => input * PROBE * keys.len() as f64 + output * FETCH,
+        Operation::IndexJoin { keys, unique, .. } => {
+            index_join(input, keys.len(), unique.then_some(looked_at), output)
+        }
         Operation::HashJoin { .. } => input * HASH_PROBE + output * FETCH,
         Operation::Aggregate { aggregates, .. } => {
             input * (GROUP_ROW + EVALUATE * aggregates.len() as f64)
@@ -78,8 +93,8 @@ pub fn operator(operation: &Operation, input: f64, output: f64) -> f64 {
 pub fn decide(node: &Operator, activations: usize) -> Decision {
     let n = activations as f64;
     let input = node.input_estimate();
-    let one = operator(&node.operation, input.rows, node.estimate.rows);
-    let all = operator(&node.operation, input.union(n), node.estimate.union(n));
+    let one = operator(&node.operation, input.rows, node.estimate.rows, node.looked_at);
+    let all = operator(&node.operation, input.union(n), node.estimate.union(n), node.looked_at);
     let shared = if activations > 1 { all * SET_OVERHEAD } else { all };
     let alone = one * n;
     let choice = if activations > 1 && alone < shared { Choice::Alone } else { Choice::Shared };

@@ -64,6 +64,8 @@ pub struct IndexMatch {
     pub condition: Option<usize>,
     /// Rows that one outer row finds, before the inner predicates.
     pub fan_out: f64,
+    /// Rows of the table.
+    pub inner_rows: f64,
 }
 
 /// What is asked of an order.
@@ -198,7 +200,8 @@ impl Search<'_> {
         let rows = partial.rows * matches;
         let index = self.index(partial.mask, relation, &keys);
         let index_cost = index.as_ref().map(|found| {
-            partial.rows * (cost::PROBE * found.keys.len() as f64 + found.fan_out * cost::FETCH)
+            let fetched = partial.rows * found.fan_out;
+            cost::index_join(partial.rows, found.keys.len(), found.unique.then_some(found.inner_rows), fetched)
         });
         let hash_cost = match keys.is_empty() {
             true => joinable.cost + partial.rows * joinable.rows * cost::PAIR,
@@ -270,6 +273,7 @@ impl Search<'_> {
                 edges: found.iter().map(|key| key.0).collect(),
                 condition: None,
                 fan_out: if unique { 1.0 } else { fan_out(table, &columns) },
+                inner_rows: table.rows(),
             })
         });
         candidates.min_by(|a, b| a.fan_out.total_cmp(&b.fan_out))
@@ -294,6 +298,7 @@ impl Search<'_> {
                 keys: outer.into_iter().map(|c| vec![c]).collect(),
                 edges: Vec::new(),
                 condition: Some(condition),
+                inner_rows: table.rows(),
             })
         })
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::access::{IndexPath, TableAccess, table_columns};
-use super::clock_scan::{Query, ScanBatch};
+use super::clock_scan::{ChunkRows, Query, ScanBatch};
 use super::conjunction::{BoundParameters, Conjunction};
 use super::decision::{Decision, Undecided, decide, scan_cost};
 use super::filter::ColumnFilter;
@@ -51,6 +51,19 @@ struct Riders {
     slots: Vec<Slot>,
     /// `None` where the numbers are the batch's own.
     renumbering: Option<Renumbering>,
+}
+
+/// What all activations of a batch ask of one integer column, value by value.
+#[derive(Debug)]
+pub struct ValueFilter {
+    /// The column.
+    pub column: ColumnId,
+    /// The smallest value.
+    pub least: i64,
+    /// Who may want rows with the value `least + i`.
+    pub sets: Vec<SetId>,
+    /// Who may want rows where the column is NULL.
+    pub nulls: SetId,
 }
 
 /// Rows with their query sets, and who failed on the way.
@@ -320,7 +333,14 @@ impl TableBatch {
 
     /// The rows of one chunk for those who ride.
     pub fn scan(&self, chunk: ChunkId) -> ScanOutput {
-        let Some(riders) = &self.scan else { return self.nothing() };
+        let ChunkRows { rows, sets, errors } = self.scan_rows(chunk);
+        let locations = rows.into_iter().map(|offset| Location { chunk, offset }).collect();
+        ScanOutput { tuples: self.tuples(locations, sets), errors }
+    }
+
+    /// The same rows by their offsets.
+    pub fn scan_rows(&self, chunk: ChunkId) -> ChunkRows {
+        let Some(riders) = &self.scan else { return ChunkRows::none() };
         let found = riders.batch.scan(chunk);
         let rows = found.rows.len();
         let sets = match &riders.renumbering {
@@ -330,10 +350,9 @@ impl TableBatch {
                 .renumber(rows, riders.batch.sets(), &self.sets, renumbering)
                 .compact(rows, &self.sets),
         };
-        let locations = found.rows.into_iter().map(|offset| Location { chunk, offset }).collect();
         let errors = found.errors.into_iter();
         let errors = errors.map(|(number, error)| (riders.slots[number.index()], error)).collect();
-        ScanOutput { tuples: self.tuples(locations, sets), errors }
+        ChunkRows { rows: found.rows, sets, errors }
     }
 
     /// Everything, on this thread.
@@ -349,6 +368,29 @@ impl TableBatch {
         });
         let tuples = Tuples::concat(parts.collect(), &self.sets).expect("there is a chunk");
         ScanOutput { tuples, errors }
+    }
+
+    /// Takes the predicate indexes over integer columns of at most `widest` values out of the scan: its rows then still
+    /// have to meet these filters. `all` are the slots of the batch.
+    pub fn take_value_filters(&mut self, widest: u64, all: SetId) -> Vec<ValueFilter> {
+        let Some(riders) = &mut self.scan else { return Vec::new() };
+        let taken = riders.batch.take_value_sets(widest);
+        let riding = self.sets.intern_slots(riders.slots.iter().copied());
+        let probing = self.sets.difference(all, riding);
+        let filter = |(column, least, ids): (ColumnId, i64, Vec<SetId>)| {
+            let values = ids.len();
+            let sets = match &riders.renumbering {
+                None => ids,
+                Some(renumbering) => QuerySets::Interned(ids)
+                    .renumber(values, riders.batch.sets(), &self.sets, renumbering)
+                    .ids(values, &self.sets),
+            };
+            let mut sets: Vec<SetId> =
+                sets.into_iter().map(|set| self.sets.union(set, probing)).collect();
+            let nulls = sets.pop().unwrap_or(SetId::EMPTY);
+            ValueFilter { column, least, sets, nulls }
+        };
+        taken.into_iter().map(filter).collect()
     }
 
     fn nothing(&self) -> ScanOutput {

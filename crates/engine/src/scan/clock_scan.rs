@@ -9,7 +9,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::conjunction::{BoundParameters, Conjunction};
-use super::filter::{ColumnFilter, ColumnTest};
+use super::filter::{ColumnFilter, ColumnTest, narrow_key};
 use super::index::{ColumnIndex, PatternIndex};
 use super::optimizer::{self, Attribute, Pick};
 use super::residual::{self, Asked, Asking, Live, SharedTest};
@@ -95,7 +95,7 @@ impl Leftover {
 pub struct ChunkRows {
     /// Offsets, ascending.
     pub rows: Vec<u32>,
-    /// By position in `rows`, in the numbering of the scan's own sets.
+    /// By position in `rows`.
     pub sets: QuerySets,
     /// Slots whose expressions failed.
     pub errors: Vec<(Slot, Error)>,
@@ -185,6 +185,24 @@ impl ScanBatch {
     /// The indexes that were chosen, and what each is.
     pub fn picks(&self) -> impl Iterator<Item = (&Pick, &'static str)> {
         self.picks.iter().zip(self.indexes.iter().map(|(_, index)| index.kind()))
+    }
+
+    /// Takes out the indexes over integer columns of at most `widest` values: each with the smallest value, the set of
+    /// every value, and at the end that of NULL.
+    pub(super) fn take_value_sets(&mut self, widest: u64) -> Vec<(ColumnId, i64, Vec<SetId>)> {
+        let mut taken = Vec::new();
+        let (view, types) = (&self.view, &self.types);
+        self.indexes.retain(|(column, index)| {
+            let ColumnIndex::Narrow(index) = index else { return true };
+            let range = value_range(view, *column, types[column.index()]);
+            let Some((least, most)) = range.filter(|(l, m)| m.abs_diff(*l) < widest) else {
+                return true;
+            };
+            let sets = (least..=most).map(|value| index.find(value)).chain([index.nulls()]);
+            taken.push((*column, least, sets.collect()));
+            false
+        });
+        taken
     }
 
     /// Slots that have failed before any row was read.
@@ -342,9 +360,27 @@ impl ScanBatch {
 }
 
 impl ChunkRows {
-    fn none() -> ChunkRows {
+    pub(super) fn none() -> ChunkRows {
         ChunkRows { rows: Vec::new(), sets: QuerySets::none(), errors: Vec::new() }
     }
+}
+
+/// The smallest and the largest value of an integer column; `None` where there is none.
+fn value_range(view: &TableView, column: ColumnId, data_type: DataType) -> Option<(i64, i64)> {
+    use DataType::{BigInt, Date, Integer, SmallInt};
+    if !matches!(data_type, SmallInt | Integer | BigInt | Date) {
+        return None;
+    }
+    let key = |value: &Value| narrow_key(value.borrow());
+    let ranges = view.chunks().iter().filter_map(|(_, chunk)| match chunk.zone(column) {
+        Some(zone) => zone.min.as_ref().and_then(key).zip(zone.max.as_ref().and_then(key)),
+        None => {
+            let slice = chunk.column(column);
+            let values = || (0..slice.len()).filter_map(|row| narrow_key(slice.value(row, data_type)));
+            values().min().zip(values().max())
+        }
+    });
+    ranges.reduce(|(least, most), (l, m)| (least.min(l), most.max(m)))
 }
 
 fn build_index(

@@ -31,8 +31,10 @@ mod update_join;
 mod reference;
 
 pub use access::{Estimate, TableAccess};
-pub use batch::{Request, ScanOutput, TableBatch};
+pub use batch::{Request, ScanOutput, TableBatch, ValueFilter};
+pub use clock_scan::ChunkRows;
 pub use decision::Decision;
+pub use rows::Rows;
 pub use update_join::{
     Change, RowUpdates, Statement, UpdateJoinOutput, matching_rows, update_join,
 };

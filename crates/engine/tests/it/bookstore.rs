@@ -418,17 +418,24 @@ pub fn lone(
     receiver.recv().expect("it answers");
 }
 
-/// Runs a batch and waits for all answers, without looking at them.
+/// Runs a batch of one template and waits for all answers, without looking at them.
 #[allow(dead_code, reason = "the benchmark includes this file and calls it")]
 pub fn at_once(engine: &Engine, template: &Arc<Template>, requests: &[Vec<Value>]) {
+    let request = |parameters: &Vec<Value>| (template.clone(), parameters.clone());
+    together(engine, &requests.iter().map(request).collect::<Vec<_>>());
+}
+
+/// Runs a batch of one lane's templates and waits for all answers, without looking at them.
+#[allow(dead_code, reason = "the benchmarks include this file and call it")]
+pub fn together(engine: &Engine, requests: &[(Arc<Template>, Vec<Value>)]) {
     let (sender, receiver) = std::sync::mpsc::channel();
-    for parameters in requests {
+    for (template, parameters) in requests {
         let sender = sender.clone();
         submit(engine, template, parameters.clone(), move |answer| {
             sender.send(answer.expect("it succeeds").rows()).expect("it is awaited");
         });
     }
-    engine.lead(template.lane());
+    engine.lead(requests[0].0.lane());
     requests.iter().for_each(|_| {
         receiver.recv().expect("it answers");
     });

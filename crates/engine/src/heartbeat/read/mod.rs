@@ -18,6 +18,7 @@ mod prepared;
 mod probe_chain;
 mod program;
 mod run;
+mod star;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::probe_chain::ProbeChain;
+use super::star::{self, PreparedStar};
 use crate::operators::{
     FilterNode, GroupNode, HashJoinNode, IndexJoinNode, ProjectNode, SortNode, ValuesNode,
 };
 use crate::plan::{LaneNode, LanePlan, SharedOperation};
 use crate::scan::TableAccess;
 use crate::storage::Store;
-use crate::types::{DataType, Error, Result, Scalar, SqlState, TableId};
+use crate::types::{DataType, Error, Predicate, Result, Scalar, SqlState, TableId};
 
 /// A lane's plan, ready to run.
 #[derive(Debug, Default)]
@@ -18,6 +19,10 @@ pub struct PreparedLane {
     pub plan: Arc<LanePlan>,
     /// One per node of the plan.
     pub nodes: Vec<PreparedNode>,
+    /// Groupings over joins by unique keys that can run as one pass.
+    pub stars: Vec<PreparedStar>,
+    /// By node: (star, grouping).
+    pub star_places: Vec<Option<(usize, usize)>>,
 }
 
 /// OFFSET and LIMIT per variant.
@@ -55,7 +60,9 @@ impl PreparedLane {
     /// templates are made of.
     pub fn new(plan: Arc<LanePlan>, store: &Store, probes: bool) -> Result<PreparedLane> {
         let nodes = (0..plan.nodes.len()).map(|n| prepare(&plan, n, store, probes));
-        Ok(PreparedLane { nodes: nodes.collect::<Result<_>>()?, plan })
+        let nodes = nodes.collect::<Result<_>>()?;
+        let (stars, star_places) = star::find(&plan, store)?;
+        Ok(PreparedLane { nodes, plan, stars, star_places })
     }
 }
 
@@ -69,14 +76,7 @@ fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<Pre
     }
     Ok(match &node.operation {
         SharedOperation::Scan { table, variants } => {
-            let missing = || Error::new(SqlState::UndefinedTable, "relation does not exist");
-            let stored = store.table(*table).ok_or_else(missing)?;
-            let (schema, statistics) = (stored.schema(), stored.statistics());
-            let access = |(predicates, member): (&Vec<_>, &usize)| {
-                let types = plan.members[*member].compiled.parameter_types.as_slice().into();
-                TableAccess::new(&schema, &statistics, predicates.clone().into(), types)
-            };
-            let variants = variants.iter().zip(&node.members).map(access).collect();
+            let variants = access(plan, n, *table, variants, store)?;
             PreparedNode::Scan { table: *table, variants }
         }
         SharedOperation::Walk { .. } => {
@@ -128,6 +128,24 @@ fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<Pre
         SharedOperation::Distinct => PreparedNode::Group(GroupNode::distinct(node.types.len())),
         SharedOperation::Union => PreparedNode::Union,
     })
+}
+
+/// How the variants of a node reach their rows of a table.
+pub(super) fn access(
+    plan: &LanePlan,
+    node: usize,
+    table: TableId,
+    variants: &[Vec<Predicate>],
+    store: &Store,
+) -> Result<Vec<TableAccess>> {
+    let missing = || Error::new(SqlState::UndefinedTable, "relation does not exist");
+    let stored = store.table(table).ok_or_else(missing)?;
+    let (schema, statistics) = (stored.schema(), stored.statistics());
+    let access = |(predicates, member): (&Vec<_>, &usize)| {
+        let types = plan.members[*member].compiled.parameter_types.as_slice().into();
+        TableAccess::new(&schema, &statistics, predicates.clone().into(), types)
+    };
+    Ok(variants.iter().zip(&plan.nodes[node].members).map(access).collect())
 }
 
 /// The node's own part of its only template's tree as a probe chain, if it is one.

@@ -7,18 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, Step, Work};
+use super::pipeline::{
+    Part, Pipe, PipeSource, Pipeline, Sink, StarPass, StarPlace, Step, Work,
+};
 use super::pool::{Loop, Pool};
 use super::prepared::{Cuts, PreparedLane, PreparedNode};
 use super::probe_chain::Views;
+use super::star::PreparedDimension;
 use crate::heartbeat::AnswerPart;
 use crate::operators::{
-    self, Batch, Budget, Cut, Faults, Groups, IndexJoinState, JoinProbe, JoinTable, LimitState,
-    Users,
+    self, Batch, Budget, Child, Cut, Dimension, DimensionRows, FREE_SPAN, Faults, Groups, IndexJoinState,
+    JoinProbe, JoinTable, LimitState, Star, StarGrouping, StarGroups, Users,
 };
 use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
-use crate::scan::{Request, TableBatch};
+use crate::scan::{Request, TableAccess, TableBatch};
 use crate::storage::{Store, TableView};
 use crate::types::{DataType, Error, Result, Slot, SqlState, TableId, Value, Version};
 
@@ -166,12 +169,21 @@ pub fn run(
         pool,
         faults: Faults::default(),
         kept: vec![None; nodes],
+        stars: shared.lane.stars.iter().map(|_| StarRun::Untried).collect(),
         spent: vec![Spent::default(); nodes],
         shared,
     };
     let answers = run.answers();
     let sets = run.shared.sets.interned();
     Outcome { answers, spent: run.spent, sets }
+}
+
+/// What became of a star in this batch.
+enum StarRun {
+    Untried,
+    /// Its groupings run one by one.
+    Declined,
+    Done(Arc<StarGroups>),
 }
 
 struct Run<'a> {
@@ -181,6 +193,8 @@ struct Run<'a> {
     faults: Faults,
     /// Output of nodes that several consumers read.
     kept: Vec<Option<Vec<Tuples>>>,
+    /// By star of the lane.
+    stars: Vec<StarRun>,
     spent: Vec<Spent>,
 }
 
@@ -313,21 +327,9 @@ impl Run<'_> {
         table: TableId,
         variants: &[crate::scan::TableAccess],
     ) -> Result<Vec<Pipe>> {
-        let shared = self.shared.clone();
-        let view = self.views.view(table)?;
         let began = Instant::now();
-        let mut requests = Vec::with_capacity(shared.slots.len());
-        for users in &shared.users[n] {
-            for slot in shared.sets.members(users.set) {
-                let parameters = &shared.slots[slot.index()].parameters;
-                requests.push(Request { slot, access: &variants[users.variant], parameters });
-            }
-        }
-        requests.sort_by_key(|request| request.slot);
-        let batch = TableBatch::new(view, &shared.sets, &requests);
-        for (slot, error) in batch.errors() {
-            self.faults.add(*slot, error.clone());
-        }
+        let all = self.shared.wanted[n];
+        let batch = self.table_batch(table, &[(n, variants)], all)?;
         self.spent[n].access = Some(batch.decision().to_string().into());
         self.note(n, 0, began);
         Ok(vec![Pipe { source: PipeSource::Table(n, Arc::new(batch)), steps: Vec::new() }])
@@ -363,6 +365,14 @@ impl Run<'_> {
     fn group(&mut self, n: usize) -> Result<Vec<Pipe>> {
         let shared = self.shared.clone();
         let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
+        let parts = shared.sets.cardinality(shared.wanted[n]).div_ceil(PART_SLOTS).max(1);
+        if let Some((star, grouping)) = shared.lane.star_places[n]
+            && let Some(groups) = self.star(star)?
+        {
+            let place = StarPlace { node: n, star, grouping };
+            let source = PipeSource::StarGroups(place, groups, parts);
+            return Ok(vec![Pipe { source, steps: Vec::new() }]);
+        }
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let input = self.input(n, 0)?;
@@ -374,8 +384,120 @@ impl Run<'_> {
         let began = Instant::now();
         let groups = Arc::new(Groups::merge(node, &batch, builds, &mut self.faults));
         self.note(n, 0, began);
-        let parts = shared.sets.cardinality(shared.wanted[n]).div_ceil(PART_SLOTS).max(1);
         Ok(vec![Pipe { source: PipeSource::Groups(n, groups, parts), steps: Vec::new() }])
+    }
+
+    /// The groups of a star, run once for all its groupings in this batch; `None` where they are better run one by one.
+    fn star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
+        match &self.stars[number] {
+            StarRun::Done(groups) => return Ok(Some(groups.clone())),
+            StarRun::Declined => return Ok(None),
+            StarRun::Untried => {}
+        }
+        let groups = self.run_star(number)?;
+        self.stars[number] = match &groups {
+            Some(groups) => StarRun::Done(groups.clone()),
+            None => StarRun::Declined,
+        };
+        Ok(groups)
+    }
+
+    fn run_star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
+        let shared = self.shared.clone();
+        let star = &shared.lane.stars[number];
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let wanted: Vec<SetId> =
+            star.groupings.iter().map(|(node, _)| shared.wanted[*node]).collect();
+        let union = |all, set: &SetId| shared.sets.union(all, *set);
+        let all = wanted.iter().fold(SetId::EMPTY, union);
+        if !star.pays(&shared.lane.plan, shared.sets.cardinality(all), self.views.store) {
+            return Ok(None);
+        }
+        let mut dimensions: Vec<Dimension> = Vec::new();
+        for position in (0..star.dimensions.len()).rev() {
+            let joins = |grouping: &StarGrouping| grouping.dimensions.contains(&position);
+            let users = star.node.groupings.iter().zip(&wanted).filter(|(g, _)| joins(g));
+            let users = users.map(|(_, set)| set).fold(SetId::EMPTY, union);
+            let chunks = self.dimension_rows(&star.dimensions[position], users)?;
+            let rows = DimensionRows {
+                view: self.views.view(star.dimensions[position].table)?,
+                key: star.node.dimensions[position].key,
+                chunks: &chunks,
+                passing: shared.sets.difference(all, users),
+            };
+            // Those after it are there, the last one first.
+            let built = dimensions.iter().zip((0..star.dimensions.len()).rev());
+            let children = built.filter(|(_, n)| star.node.dimensions[*n].parent == Some(position));
+            let children: Vec<Child<'_>> = children
+                .map(|(dimension, number)| {
+                    let outer = star.node.dimensions[number].outer;
+                    Child { outer, dimension, number }
+                })
+                .collect();
+            let Some(dimension) = Dimension::new(&batch, &rows, &children) else { return Ok(None) };
+            dimensions.push(dimension);
+        }
+        dimensions.reverse();
+        let PreparedNode::Scan { table, variants } = &shared.lane.nodes[star.scan] else {
+            unreachable!("a star stands on a scan")
+        };
+        let view = self.views.view(*table)?;
+        let mut fact = self.table_batch(*table, &[(star.scan, variants)], all)?;
+        self.spent[star.scan].access =
+            Some(format!("{}; {}", fact.decision(), star.describe(&wanted)).into());
+        let filters = fact.take_value_filters(FREE_SPAN, all);
+        let Some(made) = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted) else {
+            return Ok(None);
+        };
+        let made = Arc::new(made);
+        let pass = Arc::new(StarPass { number, star: made.clone(), fact });
+        let pipe = Pipe { source: PipeSource::Fact(pass), steps: Vec::new() };
+        let builds = self.drain(vec![pipe], Sink::Star).into_iter().filter_map(|part| match part {
+            Part::Star(build) => Some(*build),
+            _ => None,
+        });
+        Ok(Some(Arc::new(StarGroups::new(made, builds.collect()))))
+    }
+
+    /// The rows of a dimension that `users` want.
+    fn dimension_rows(
+        &mut self,
+        dimension: &PreparedDimension,
+        users: SetId,
+    ) -> Result<Vec<Tuples>> {
+        let joins: Vec<(usize, &[TableAccess])> =
+            dimension.joins.iter().map(|(node, variants)| (*node, &variants[..])).collect();
+        let batch = self.table_batch(dimension.table, &joins, users)?;
+        let source = PipeSource::Table(joins[0].0, Arc::new(batch));
+        Ok(self.collect(vec![Pipe { source, steps: Vec::new() }]))
+    }
+
+    /// What `users` want of a table, each by its variant of one of the nodes.
+    fn table_batch(
+        &mut self,
+        table: TableId,
+        nodes: &[(usize, impl AsRef<[TableAccess]>)],
+        users: SetId,
+    ) -> Result<TableBatch> {
+        let shared = self.shared.clone();
+        let view = self.views.view(table)?;
+        let mut requests = Vec::with_capacity(shared.slots.len());
+        for (n, variants) in nodes {
+            for own in &shared.users[*n] {
+                for slot in shared.sets.members(shared.sets.intersect(own.set, users)) {
+                    let parameters = &shared.slots[slot.index()].parameters;
+                    let access = &variants.as_ref()[own.variant];
+                    requests.push(Request { slot, access, parameters });
+                }
+            }
+        }
+        requests.sort_by_key(|request| request.slot);
+        let batch = TableBatch::new(view, &shared.sets, &requests);
+        for (slot, error) in batch.errors() {
+            self.faults.add(*slot, error.clone());
+        }
+        Ok(batch)
     }
 
     fn sort(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {

@@ -51,7 +51,7 @@ pub enum Values {
 }
 
 /// From numbers in order to values.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Back {
     /// The number is the value of this type.
     Number(ArrowType),
@@ -86,6 +86,19 @@ impl Argument {
                 Argument { values, valid: None, distinct: Some(Distinct::new(array, valid)) }
             }
         }
+    }
+
+    /// The same argument of no row.
+    pub fn emptied(&self) -> Argument {
+        let values = match &self.values {
+            Values::None => Values::None,
+            Values::Narrow(_) => Values::Narrow(Vec::new()),
+            Values::Integers(_) => Values::Integers(Vec::new()),
+            Values::Decimals(_, scale) => Values::Decimals(Vec::new(), *scale),
+            Values::Floats(_) => Values::Floats(Vec::new()),
+            Values::Ordered(_, back) => Values::Ordered(Vec::new(), back.clone()),
+        };
+        Argument { values, valid: None, distinct: None }
     }
 
     /// Whether numbers of another run of the same argument mean the same values: ranks do not.

@@ -21,8 +21,11 @@ mod fold;
 mod output;
 mod result;
 
+pub(super) use accumulator::Accumulator;
+pub(super) use argument::Argument;
 pub use build::GroupBuild;
 pub use finish::Groups;
+pub(super) use result::results;
 
 use crate::plan::Aggregate;
 

@@ -111,7 +111,7 @@ fn sum(values: &[Value], data_type: DataType, divisor: i128) -> Result<Value> {
 }
 
 /// A random aggregate over a column of `types`.
-fn aggregate(random: &mut Random, types: &[DataType], parameters: &[DataType]) -> Aggregate {
+pub fn aggregate(random: &mut Random, types: &[DataType], parameters: &[DataType]) -> Aggregate {
     use AggregateFunction::*;
     let column = random.below(types.len());
     let function = [Count, Sum, Min, Max, Average][random.below(5)];

@@ -9,6 +9,7 @@ mod join;
 mod ordering;
 mod projection;
 mod random;
+mod star;
 mod stored;
 
 use std::collections::BTreeSet;

@@ -23,7 +23,7 @@ const KEY: IndexId = IndexId(1);
 const PAIR: IndexId = IndexId(2);
 
 /// A table of `id integer primary key` and further columns, with an ordered index on (third, second).
-fn table(store: &Arc<Store>, id: u32, types: &[DataType], rows: &[Row]) -> Arc<TableView> {
+pub fn table(store: &Arc<Store>, id: u32, types: &[DataType], rows: &[Row]) -> Arc<TableView> {
     let column = |(i, &data_type): (usize, &DataType)| ColumnSchema {
         name: format!("c{i}").into(),
         data_type,
@@ -57,7 +57,7 @@ fn table(store: &Arc<Store>, id: u32, types: &[DataType], rows: &[Row]) -> Arc<T
 }
 
 /// Where the rows of a table lie, in order of their first column.
-fn locations(view: &TableView) -> Vec<Location> {
+pub fn locations(view: &TableView) -> Vec<Location> {
     let mut locations = Vec::new();
     for (chunk, rows) in view.chunks() {
         let (mut offsets, end) = (Vec::new(), rows.rows() as u32);

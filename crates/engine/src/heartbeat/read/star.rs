@@ -1,0 +1,258 @@
+//! The stars of a lane: groupings over joins of one table with others by their unique keys.
+//!
+//! Found when the lane is prepared. All groupings of a batch over the same table run as one pass
+//! ([`crate::operators::Star`]), whatever order their joins have in the global plan and whichever dimensions each one
+//! joins. Called by `prepared` and `run`.
+
+use crate::operators::{StarDimension, StarGrouping, StarKey, StarNode};
+use crate::plan::{Aggregate, JoinKind, LanePlan, SharedOperation};
+use crate::query_set::SetId;
+use crate::scan::TableAccess;
+use crate::storage::Store;
+use crate::types::{ColumnId, DataType, IndexId, Predicate, Result, TableId};
+
+use super::prepared::access;
+
+/// One table's star queries, ready to run.
+#[derive(Debug)]
+pub struct PreparedStar {
+    /// What to do.
+    pub node: StarNode,
+    /// The scan of the fact table.
+    pub scan: usize,
+    /// By dimension.
+    pub dimensions: Vec<PreparedDimension>,
+    /// The nodes of the groupings, and of the joins below each.
+    pub groupings: Vec<(usize, Vec<usize>)>,
+}
+
+/// A dimension's table and who restricts it.
+#[derive(Debug)]
+pub struct PreparedDimension {
+    /// The table.
+    pub table: TableId,
+    /// The joins with it: nodes, and what each variant asks of its rows.
+    pub joins: Vec<(usize, Vec<TableAccess>)>,
+}
+
+/// A grouping's way down to its fact table.
+struct Way {
+    scan: usize,
+    /// From the fact table upwards.
+    joins: Vec<Join>,
+}
+
+struct Join {
+    node: usize,
+    table: TableId,
+    /// Among the way's tables: the fact table is 0, then the joins' own.
+    parent: usize,
+    outer: ColumnId,
+    key: ColumnId,
+}
+
+/// Rows of dimensions that may be read for each row of the fact table: reading and numbering one takes about 10 ns,
+/// looking a fact row up in an index about 100.
+const DIMENSION_ROWS: f64 = 10.0;
+
+impl PreparedStar {
+    /// Whether one pass costs less than joining by index what `activations` want of the fact table.
+    pub fn pays(&self, plan: &LanePlan, activations: usize, store: &Store) -> bool {
+        let rows = |table: TableId| store.table(table).map_or(0, |table| table.live_rows());
+        let dimensions: u64 = self.dimensions.iter().map(|own| rows(own.table)).sum();
+        let fact = plan.nodes[self.scan].estimates.iter().map(|e| e.estimate.union(activations as f64));
+        fact.fold(0.0, f64::max) * DIMENSION_ROWS > dimensions as f64
+    }
+
+    /// What runs as one pass, for EXPLAIN ANALYZE.
+    pub fn describe(&self, wanted: &[SetId]) -> String {
+        let groupings = wanted.iter().filter(|set| **set != SetId::EMPTY).count();
+        let dimensions = self.dimensions.len();
+        format!("one pass of {groupings} groupings over {dimensions} dimensions")
+    }
+}
+
+/// The stars of a lane, and the place of each node that is a star's grouping: (star, grouping).
+pub fn find(
+    plan: &LanePlan,
+    store: &Store,
+) -> Result<(Vec<PreparedStar>, Vec<Option<(usize, usize)>>)> {
+    let mut stars: Vec<PreparedStar> = Vec::new();
+    let mut places = vec![None; plan.nodes.len()];
+    for n in 0..plan.nodes.len() {
+        let SharedOperation::Aggregate { keys, aggregates, .. } = &plan.nodes[n].operation else {
+            continue;
+        };
+        if uses_twice(&plan.nodes[n].members) {
+            continue;
+        }
+        let Some(way) = way(plan, plan.nodes[n].inputs[0], store) else { continue };
+        let known = stars.iter().position(|star| star.scan == way.scan);
+        let number = known.unwrap_or(stars.len());
+        if known.is_none() {
+            let node = StarNode { dimensions: Vec::new(), groupings: Vec::new() };
+            let (dimensions, groupings) = (Vec::new(), Vec::new());
+            stars.push(PreparedStar { node, scan: way.scan, dimensions, groupings });
+        }
+        if add(&mut stars[number], plan, store, n, &way, (keys, aggregates))? {
+            places[n] = Some((number, stars[number].groupings.len() - 1));
+        }
+    }
+    Ok((stars, places))
+}
+
+/// Whether a template has the node twice, each time with other predicates.
+fn uses_twice(members: &[usize]) -> bool {
+    members.iter().enumerate().any(|(i, member)| members[..i].contains(member))
+}
+
+/// The joins from a grouping's input down to a scan; `None` where there is anything else, or no join.
+fn way(plan: &LanePlan, mut n: usize, store: &Store) -> Option<Way> {
+    let mut above = Vec::new();
+    while let SharedOperation::IndexJoin { .. } = &plan.nodes[n].operation {
+        above.push(n);
+        n = plan.nodes[n].inputs[0];
+    }
+    let SharedOperation::Scan { table, .. } = &plan.nodes[n].operation else { return None };
+    let mut way = Way { scan: n, joins: Vec::new() };
+    let mut tables = vec![*table];
+    for &node in above.iter().rev() {
+        let join = join(plan, node, &tables, store)?;
+        tables.push(join.table);
+        way.joins.push(join);
+    }
+    (!way.joins.is_empty()).then_some(way)
+}
+
+/// An inner join by one unique key of integers or dates, without further conditions.
+fn join(plan: &LanePlan, node: usize, tables: &[TableId], store: &Store) -> Option<Join> {
+    let SharedOperation::IndexJoin { kind: JoinKind::Inner, table, index, keys, inner, residuals } =
+        &plan.nodes[node].operation
+    else {
+        return None;
+    };
+    let [key] = &keys[..] else { return None };
+    let [outer] = key[..] else { return None };
+    let may_fail = inner.iter().flatten().any(may_fail);
+    if may_fail || residuals.iter().any(|residual| !residual.is_empty()) {
+        return None;
+    }
+    let (own, own_type) = unique_key(store, *table, *index)?;
+    let (parent, column, outer_type) = origin(store, tables, outer)?;
+    comparable(own_type, outer_type).then_some(Join {
+        node,
+        table: *table,
+        parent,
+        outer: column,
+        key: own,
+    })
+}
+
+/// A dimension is asked about all its rows, those that no fact row refers to included: nothing may fail there.
+fn may_fail(predicate: &Predicate) -> bool {
+    match predicate {
+        Predicate::Expression(_) | Predicate::Like { .. } => true,
+        Predicate::Or(arms) => arms.iter().flatten().any(may_fail),
+        Predicate::Compare { .. } | Predicate::In { .. } | Predicate::IsNull { .. } => false,
+    }
+}
+
+fn unique_key(store: &Store, table: TableId, index: IndexId) -> Option<(ColumnId, DataType)> {
+    let schema = store.table(table)?.schema();
+    let index = schema.indexes.iter().find(|own| own.id == index).filter(|own| own.unique)?;
+    let [column] = index.columns[..] else { return None };
+    Some((column, schema.columns[column.index()].data_type))
+}
+
+/// Which of the tables joined so far an output column comes from.
+fn origin(store: &Store, tables: &[TableId], column: usize) -> Option<(usize, ColumnId, DataType)> {
+    let mut rest = column;
+    for (position, table) in tables.iter().enumerate() {
+        let schema = store.table(*table)?.schema();
+        if let Some(found) = schema.columns.get(rest) {
+            return Some((position, ColumnId(rest as u32), found.data_type));
+        }
+        rest -= schema.columns.len();
+    }
+    None
+}
+
+fn comparable(a: DataType, b: DataType) -> bool {
+    let integer = |t| matches!(t, DataType::SmallInt | DataType::Integer | DataType::BigInt);
+    (integer(a) && integer(b)) || (a == DataType::Date && b == DataType::Date)
+}
+
+/// Adds a grouping; `false` where its keys or aggregates are not a star's.
+fn add(
+    star: &mut PreparedStar,
+    plan: &LanePlan,
+    store: &Store,
+    n: usize,
+    way: &Way,
+    (keys, aggregates): (&[usize], &[Aggregate]),
+) -> Result<bool> {
+    let SharedOperation::Scan { table: fact, .. } = &plan.nodes[way.scan].operation else {
+        return Ok(false);
+    };
+    let tables: Vec<TableId> =
+        std::iter::once(*fact).chain(way.joins.iter().map(|join| join.table)).collect();
+    let fact_columns = store.table(*fact).map_or(0, |table| table.schema().columns.len());
+    let origins: Option<Vec<_>> = keys.iter().map(|&key| origin(store, &tables, key)).collect();
+    let Some(origins) = origins.filter(|o| o.iter().all(|origin| origin.0 > 0)) else {
+        return Ok(false);
+    };
+    if !StarGrouping::is_fit(aggregates, fact_columns) || joins_twice(way) {
+        return Ok(false);
+    }
+    // Positions of the way's tables among the star's dimensions; the fact table has none.
+    let mut dimensions: Vec<usize> = Vec::new();
+    for join in &way.joins {
+        let parent = join.parent.checked_sub(1).map(|parent| dimensions[parent]);
+        let dimension = StarDimension { parent, outer: join.outer, key: join.key };
+        dimensions.push(place(star, plan, store, join, dimension)?);
+    }
+    let key = |(table, column, _): (usize, ColumnId, DataType)| StarKey {
+        dimension: dimensions[table - 1],
+        column,
+    };
+    star.node.groupings.push(StarGrouping {
+        keys: origins.into_iter().map(key).collect(),
+        aggregates: aggregates.to_vec(),
+        dimensions,
+    });
+    star.groupings.push((n, way.joins.iter().map(|join| join.node).collect()));
+    Ok(true)
+}
+
+/// Whether one reference is joined twice: each may ask something else of the rows.
+fn joins_twice(way: &Way) -> bool {
+    let same = |a: &Join, b: &Join| {
+        (a.table, a.parent, a.outer, a.key) == (b.table, b.parent, b.outer, b.key)
+    };
+    way.joins.iter().enumerate().any(|(i, a)| way.joins[..i].iter().any(|b| same(a, b)))
+}
+
+/// The position of a join's dimension in the star.
+fn place(
+    star: &mut PreparedStar,
+    plan: &LanePlan,
+    store: &Store,
+    join: &Join,
+    dimension: StarDimension,
+) -> Result<usize> {
+    let mut known = star.node.dimensions.iter().zip(&star.dimensions);
+    let place = known
+        .position(|(known, prepared)| *known == dimension && prepared.table == join.table)
+        .unwrap_or(star.dimensions.len());
+    if place == star.dimensions.len() {
+        star.node.dimensions.push(dimension);
+        star.dimensions.push(PreparedDimension { table: join.table, joins: Vec::new() });
+    }
+    let joins = &mut star.dimensions[place].joins;
+    if joins.iter().all(|(node, _)| *node != join.node)
+        && let SharedOperation::IndexJoin { inner, .. } = &plan.nodes[join.node].operation
+    {
+        joins.push((join.node, access(plan, join.node, join.table, inner, store)?));
+    }
+    Ok(place)
+}

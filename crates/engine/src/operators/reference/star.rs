@@ -1,0 +1,224 @@
+//! The twin of a star: joins by nested loops, then the twin of grouping.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::aggregate::{aggregate, grouped};
+use super::random::Random;
+use super::stored::{locations, table};
+use super::{Activations, Row, check};
+use crate::operators::{
+    Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, Star, StarBuild, StarDimension,
+    StarGrouping, StarGroups, StarKey, StarNode,
+};
+use crate::plan::{Aggregate, AggregateFunction};
+use crate::query_set::{QuerySets, SetId, Tuples};
+use crate::storage::{Store, TableView};
+use crate::types::{ColumnId, DataType, Location, Scalar, Slot, Value};
+
+/// The fact table refers to dimensions 0 and 1 by its columns 1 and 2, dimension 0 to dimension 2 by its column 1.
+const REFERENCES: [(Option<usize>, u32); 3] = [(None, 1), (None, 2), (Some(0), 1)];
+
+type Wanted = Vec<(Row, BTreeSet<Slot>)>;
+
+/// A table of random rows with ascending keys, a third of them missing.
+fn rows(random: &mut Random, types: &[DataType], most: usize) -> Vec<Row> {
+    let keys: Vec<i32> = (-2..most as i32).filter(|_| random.chance(66)).collect();
+    let row = |key: &i32| {
+        let rest = types[1..].iter().map(|&data_type| random.value(data_type));
+        std::iter::once(Value::Integer(*key)).chain(rest).collect()
+    };
+    keys.iter().map(row).collect()
+}
+
+struct Case {
+    node: StarNode,
+    /// By slot.
+    groupings: Vec<usize>,
+    dimensions: Vec<Wanted>,
+    fact: Wanted,
+    fact_types: Vec<DataType>,
+    dimension_types: Vec<DataType>,
+}
+
+impl Case {
+    fn new(random: &mut Random, slots: usize) -> Case {
+        let third = random.data_type();
+        let dimension_types = vec![DataType::Integer, DataType::Integer, third, DataType::Text];
+        let fact_types =
+            vec![DataType::Integer, DataType::Integer, DataType::Integer, random.data_type()];
+        let dimension = |(parent, outer)| StarDimension {
+            parent,
+            outer: ColumnId(outer),
+            key: ColumnId(0),
+        };
+        let groupings: Vec<StarGrouping> =
+            (0..1 + random.below(3)).map(|_| grouping(random, &fact_types)).collect();
+        let node = StarNode { dimensions: REFERENCES.map(dimension).to_vec(), groupings };
+        let own: Vec<usize> = (0..slots).map(|_| random.below(node.groupings.len())).collect();
+        let joins = |slot: usize, d: usize| node.groupings[own[slot]].dimensions.contains(&d);
+        let dimensions = (0..3).map(|d| {
+            let users: Vec<Slot> =
+                (0..slots).filter(|&s| joins(s, d)).map(|s| Slot(s as u32)).collect();
+            let rows = rows(random, &dimension_types, 8);
+            wanted(random, rows, &users)
+        });
+        let dimensions = dimensions.collect();
+        let all: Vec<Slot> = (0..slots as u32).map(Slot).collect();
+        let facts = rows(random, &fact_types, 60);
+        // A scan leaves no row that nobody wants.
+        let mut fact = wanted(random, facts, &all);
+        fact.retain(|(_, set)| !set.is_empty());
+        Case { node, groupings: own, dimensions, fact, fact_types, dimension_types }
+    }
+
+    /// The rows of one slot's joins, fact columns first.
+    fn joined(&self, slot: Slot) -> Vec<Row> {
+        let own = |rows: &Wanted| -> Vec<Row> {
+            rows.iter().filter(|(_, set)| set.contains(&slot)).map(|(row, _)| row.clone()).collect()
+        };
+        let joins = &self.node.groupings[self.groupings[slot.index()]].dimensions;
+        let mut rows = own(&self.fact);
+        for &dimension in joins {
+            let (parent, outer) = REFERENCES[dimension];
+            let before = parent.and_then(|parent| joins.iter().position(|d| *d == parent));
+            let column = match before {
+                Some(position) => self.fact_types.len() + position * self.dimension_types.len(),
+                None => 0,
+            } + outer as usize;
+            let partners = own(&self.dimensions[dimension]);
+            let equal = |row: &&Row, partner: &&Row| !row[column].is_null() && row[column] == partner[0];
+            let pairs = rows.iter().flat_map(|row| {
+                let found = partners.iter().filter(move |partner| equal(&row, partner));
+                found.map(move |partner| [row.clone(), partner.clone()].concat())
+            });
+            rows = pairs.collect();
+        }
+        rows
+    }
+
+    /// A slot's grouping over the columns of its joins.
+    fn group_node(&self, slot: Slot) -> (GroupNode, Vec<DataType>) {
+        let grouping = &self.node.groupings[self.groupings[slot.index()]];
+        let column = |key: &StarKey| {
+            let position = grouping.dimensions.iter().position(|d| *d == key.dimension);
+            let position = position.expect("keys are of joined dimensions");
+            self.fact_types.len() + position * self.dimension_types.len() + key.column.index()
+        };
+        let keys = grouping.keys.iter().map(column).collect();
+        let mut types = self.fact_types.clone();
+        grouping.dimensions.iter().for_each(|_| types.extend(&self.dimension_types));
+        (GroupNode { keys, determinants: Vec::new(), aggregates: grouping.aggregates.clone() }, types)
+    }
+}
+
+/// A random set of dimensions, children with their parents, and keys and aggregates over them.
+fn grouping(random: &mut Random, fact: &[DataType]) -> StarGrouping {
+    let choices: [&[usize]; 6] = [&[0], &[1], &[0, 1], &[1, 0], &[0, 2], &[0, 1, 2]];
+    let dimensions = choices[random.below(choices.len())].to_vec();
+    let key = |random: &mut Random| StarKey {
+        dimension: dimensions[random.below(dimensions.len())],
+        column: ColumnId(random.below(4) as u32),
+    };
+    let keys = (0..random.below(4)).map(|_| key(random)).collect();
+    let mut aggregates: Vec<Aggregate> =
+        (0..4).map(|_| aggregate(random, fact, &[])).collect();
+    if random.chance(30) {
+        aggregates.push(Aggregate {
+            function: AggregateFunction::Sum,
+            argument: Some(Scalar::Expression(random.quotient(fact, &[], DataType::Integer))),
+            distinct: false,
+            filter: None,
+            data_type: DataType::BigInt,
+        });
+    }
+    aggregates.retain(|one| StarGrouping::is_fit(std::slice::from_ref(one), fact.len()));
+    StarGrouping { dimensions, keys, aggregates }
+}
+
+fn wanted(random: &mut Random, rows: Vec<Row>, users: &[Slot]) -> Wanted {
+    let density = [5, 40, 100][random.below(3)];
+    let mut set = || users.iter().copied().filter(|_| random.chance(density)).collect();
+    rows.into_iter().map(|row| (row, set())).collect()
+}
+
+fn sets(rows: &Wanted, activations: &Activations) -> QuerySets {
+    let id = |set: &BTreeSet<Slot>| activations.sets.intern_slots(set.iter().copied());
+    QuerySets::Interned(rows.iter().map(|(_, set)| id(set)).collect())
+}
+
+fn view(store: &Arc<Store>, id: u32, types: &[DataType], rows: &Wanted) -> Arc<TableView> {
+    let rows: Vec<Row> = rows.iter().map(|(row, _)| row.clone()).collect();
+    table(store, id, types, &rows)
+}
+
+#[test]
+fn a_star_equals_joins_and_groupings_alone() {
+    for seed in 0..600 {
+        let mut random = Random::new(seed);
+        let slots = random.slots();
+        let case = Case::new(&mut random, slots);
+        let activations = random.activations(slots, &[]);
+        let store = Store::new(2);
+        let fact = view(&store, 1, &case.fact_types, &case.fact);
+        activations.with(|batch| {
+            let mut faults = Faults::default();
+            let of = |grouping| {
+                let own = (0..slots).filter(|s| case.groupings[*s] == grouping);
+                batch.sets.intern_slots(own.map(|s| Slot(s as u32)))
+            };
+            let wanted: Vec<SetId> = (0..case.node.groupings.len()).map(of).collect();
+            let mut dimensions: Vec<Dimension> = Vec::new();
+            for d in (0..3).rev() {
+                let joins = |g: &usize| case.node.groupings[*g].dimensions.contains(&d);
+                let users = (0..wanted.len()).filter(joins);
+                let users = users.fold(SetId::EMPTY, |all, g| batch.sets.union(all, wanted[g]));
+                let view = view(&store, 2 + d as u32, &case.dimension_types, &case.dimensions[d]);
+                let sets = sets(&case.dimensions[d], &activations);
+                let chunk = Tuples::of_table(view.clone(), locations(&view), sets);
+                let passing = batch.sets.difference(batch.sets.all(), users);
+                let rows = DimensionRows { view, key: ColumnId(0), chunks: &[chunk], passing };
+                // Built from the last to the first: dimension 2 is there when its parent comes.
+                let child = |dimension| Child { outer: ColumnId(1), dimension, number: 2 };
+                let children: Vec<Child<'_>> = match d {
+                    0 => dimensions.first().map(child).into_iter().collect(),
+                    _ => Vec::new(),
+                };
+                dimensions.push(Dimension::new(batch, &rows, &children).expect("dense keys"));
+            }
+            dimensions.reverse();
+            let star = Star::new(&case.node, batch, fact.clone(), dimensions, &[], &wanted);
+            let star = Arc::new(star.expect("few groups"));
+            let mut builds = vec![StarBuild::default(), StarBuild::default()];
+            for (i, rows) in fact_rows(&case, &activations, &fact).into_iter().enumerate() {
+                builds[i % 2].add(&case.node, &star, batch, rows, &mut faults);
+            }
+            let groups = StarGroups::new(star, builds);
+            let mut output = Vec::new();
+            for (grouping, _) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY) {
+                for part in 0..2 {
+                    output.push(groups.finish(&case.node, grouping, batch, (part, 2), &mut faults));
+                }
+            }
+            check(seed, batch, &output, &faults, false, |slot| {
+                let (node, types) = case.group_node(slot);
+                grouped(&case.joined(slot), &types, &node, &activations, slot)
+            });
+        });
+    }
+}
+
+/// The fact table's rows in runs of one chunk.
+fn fact_rows(case: &Case, activations: &Activations, view: &TableView) -> Vec<FactRows> {
+    let sets = sets(&case.fact, activations);
+    let locations = locations(view);
+    let mut start = 0;
+    let runs = locations.chunk_by(|a, b| a.chunk == b.chunk && a.offset < b.offset).map(|run| {
+        let end = start + run.len();
+        let sets = sets.slice(start..end);
+        start = end;
+        let rows = run.iter().map(|location: &Location| location.offset).collect();
+        FactRows { chunk: run[0].chunk, rows, sets }
+    });
+    runs.collect()
+}

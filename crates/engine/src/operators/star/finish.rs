@@ -1,0 +1,159 @@
+//! All workers' parts of a star to one output row per slot and group.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+
+use super::slot_groups::GroupPlaces;
+use super::{ActiveGrouping, Star, StarBuild, StarNode};
+use crate::operators::grouping::{Accumulator, Argument, results};
+use crate::operators::{Batch, Faults};
+use crate::plan::Aggregate;
+use crate::query_set::{ColumnOrigin, QuerySets, Source, Tuples};
+use crate::types::{DataType, Scalar, Slot};
+
+/// A star's groups, ready to be put out slot by slot.
+#[derive(Debug)]
+pub struct StarGroups {
+    star: Arc<Star>,
+    builds: Vec<StarBuild>,
+}
+
+/// Output rows under construction.
+struct Output {
+    accumulators: Vec<Accumulator>,
+    arguments: Vec<Argument>,
+    /// The group number of each output row.
+    numbers: Vec<u64>,
+    owners: Vec<Slot>,
+    places: GroupPlaces,
+}
+
+impl StarGroups {
+    /// Takes the workers' parts.
+    pub fn new(star: Arc<Star>, builds: Vec<StarBuild>) -> StarGroups {
+        StarGroups { star, builds }
+    }
+
+    /// The groups of part `part` of `parts` of a grouping's slots; parts may run on different workers.
+    pub fn finish(
+        &self,
+        node: &StarNode,
+        grouping: usize,
+        batch: &Batch<'_>,
+        (part, parts): (usize, usize),
+        faults: &mut Faults,
+    ) -> Tuples {
+        let aggregates = &node.groupings[grouping].aggregates;
+        let active = self.star.groupings.iter().position(|active| active.number == grouping);
+        let position = active.expect("only groupings that somebody uses are finished");
+        let active = &self.star.groupings[position];
+        let arguments = self.arguments(position, aggregates);
+        let pairs = aggregates.iter().zip(&arguments);
+        let accumulators = pairs.map(|(a, argument)| Accumulator::new(a.function, argument));
+        let mut output = Output {
+            accumulators: accumulators.collect(),
+            arguments,
+            numbers: Vec::new(),
+            owners: Vec::new(),
+            places: GroupPlaces::default(),
+        };
+        for &slot in &active.slots[share(active.slots.len(), part, parts)] {
+            self.slot(slot, active.keys.is_empty(), &mut output);
+        }
+        self.tuples(active, aggregates, output, batch, faults)
+    }
+
+    /// One slot's groups of all workers; without keys it has its one group also where it has no row.
+    fn slot(&self, slot: Slot, one_group: bool, output: &mut Output) {
+        let first = output.numbers.len();
+        output.places.clear();
+        if one_group {
+            output.places.place(0);
+        }
+        let mut places = Vec::new();
+        for build in &self.builds {
+            let Some(groups) = build.slots.get(slot.index()) else { continue };
+            let numbers = &groups.places.numbers;
+            places.clear();
+            places.extend(numbers.iter().map(|&n| first as u32 + output.places.place(n)));
+            for (accumulator, own) in output.accumulators.iter_mut().zip(&groups.accumulators) {
+                accumulator.grow(first + output.places.numbers.len());
+                accumulator.merge(own, &places, 0..numbers.len());
+            }
+        }
+        output.numbers.extend_from_slice(&output.places.numbers);
+        output.owners.resize(output.numbers.len(), slot);
+    }
+
+    /// What the accumulators' numbers mean.
+    fn arguments(&self, position: usize, aggregates: &[Aggregate]) -> Vec<Argument> {
+        let known = self.builds.iter().find_map(|build| build.arguments.get(position)?.as_ref());
+        match known {
+            Some(arguments) => arguments.iter().map(Argument::emptied).collect(),
+            // Without any row the argument's type does not matter, and the result's will do.
+            None => aggregates.iter().map(nothing).collect(),
+        }
+    }
+
+    fn tuples(
+        &self,
+        active: &ActiveGrouping,
+        aggregates: &[Aggregate],
+        mut output: Output,
+        batch: &Batch<'_>,
+        faults: &mut Faults,
+    ) -> Tuples {
+        let rows = output.numbers.len();
+        let width = 8 * (aggregates.len() + active.keys.len());
+        if let Err(error) = batch.budget.reserve(rows * width) {
+            output.owners.iter().for_each(|slot| faults.add(*slot, error.clone()));
+        }
+        output.accumulators.iter_mut().for_each(|accumulator| accumulator.grow(rows));
+        let parts = aggregates.iter().zip(&output.arguments).zip(&output.accumulators);
+        let computed = parts.map(|((aggregate, argument), accumulator)| {
+            results(aggregate, argument, accumulator, &mut |row, error| {
+                faults.add(output.owners[row], error);
+            })
+        });
+        let computed: Vec<ArrayRef> = computed.collect();
+        let sources = self.keys(active, &output.numbers);
+        let key = |source: usize| {
+            let column = self.star.columns[active.keys[source].0].key.column;
+            ColumnOrigin::Source { source, column }
+        };
+        let results = (0..computed.len()).map(ColumnOrigin::Computed);
+        let columns = (0..sources.len()).map(key).chain(results).collect();
+        Tuples { rows, sources, computed, columns, sets: QuerySets::Single(output.owners) }
+    }
+
+    /// Per key column, a row of its dimension that has each output row's value.
+    fn keys(&self, active: &ActiveGrouping, numbers: &[u64]) -> Vec<Source> {
+        let source = |&(column, stride): &(usize, u64)| {
+            let column = &self.star.columns[column];
+            let count = column.representatives.len().max(1) as u64;
+            let location = |number: &u64| column.representatives[(number / stride % count) as usize];
+            Source {
+                view: column.view.clone(),
+                locations: numbers.iter().map(location).collect(),
+            }
+        };
+        active.keys.iter().map(source).collect()
+    }
+}
+
+fn nothing(aggregate: &Aggregate) -> Argument {
+    let data_type = match &aggregate.argument {
+        Some(Scalar::Expression(expression)) => expression.data_type(),
+        _ => aggregate.data_type,
+    };
+    let values = arrow_array::new_empty_array(&DataType::arrow(data_type));
+    let values = aggregate.argument.is_some().then_some(&values);
+    Argument::new(aggregate.function, false, values, None)
+}
+
+/// Part `part` of `parts` about equal parts of `0..count`.
+fn share(count: usize, part: usize, parts: usize) -> Range<usize> {
+    count * part / parts..count * (part + 1) / parts
+}

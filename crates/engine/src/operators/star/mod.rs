@@ -1,0 +1,195 @@
+//! Star queries of a batch as one pass over their fact table: scan, joins with all dimensions and groupings at once.
+//!
+//! In come the fact rows that the batch's scan leaves and, per dimension, the rows that somebody wants with their query
+//! sets; out go one row per slot and group. CJOIN's filter ("Sharing Data and Work Across Concurrent Analytical
+//! Queries", section 3.3) with permanent keys in place of hash tables: a dimension becomes an array from key to the number
+//! of an interned set ([`Dimension`]), a fact row meets each dimension by one look-up and one intersection
+//! ([`narrow`]), and what is left is bucketed by slot and aggregated one query's table at a time ([`StarBuild`]), which
+//! keeps that table in the cache. A batch of one carries no sets at all.
+//!
+//! Cost: dimension rows + fact rows × dimensions × words of a set, plus the (row, slot) pairs that are left.
+//! Called by `heartbeat`, which finds the stars of a lane and reads the tables. The twin is the same plan as index
+//! joins below groupings.
+
+mod build;
+mod coded_column;
+mod dimension;
+mod finish;
+mod key_offsets;
+mod narrow;
+mod slot_groups;
+
+use std::sync::Arc;
+
+pub use build::{FactRows, StarBuild};
+pub use dimension::{Child, Dimension, DimensionRows, FREE_SPAN};
+pub use finish::StarGroups;
+
+use self::coded_column::CodedColumn;
+use super::Batch;
+use crate::plan::{Aggregate, AggregateFunction};
+use crate::query_set::{SetId, words};
+use crate::scan::ValueFilter;
+use crate::storage::TableView;
+use crate::types::{ColumnId, DataType, Scalar, Slot};
+
+/// The star queries over one fact table, merged.
+#[derive(Clone, Debug)]
+pub struct StarNode {
+    /// Tables reached by a unique key; a parent comes before its children.
+    pub dimensions: Vec<StarDimension>,
+    /// Groupings of what the joins leave.
+    pub groupings: Vec<StarGrouping>,
+}
+
+/// A table that is reached by its unique key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StarDimension {
+    /// The dimension whose rows hold the reference; `None`: the fact table's do.
+    pub parent: Option<usize>,
+    /// The referring column.
+    pub outer: ColumnId,
+    /// The key.
+    pub key: ColumnId,
+}
+
+/// One grouping over the star.
+#[derive(Clone, Debug)]
+pub struct StarGrouping {
+    /// The dimensions that it joins: positions in [`StarNode::dimensions`].
+    pub dimensions: Vec<usize>,
+    /// The first output columns.
+    pub keys: Vec<StarKey>,
+    /// The output columns after the keys; they read columns of the fact table only, by [`ColumnId`].
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// A column of a dimension by which rows are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StarKey {
+    /// Position in [`StarNode::dimensions`].
+    pub dimension: usize,
+    /// The dimension's column.
+    pub column: ColumnId,
+}
+
+/// Distinct keys of a grouping, multiplied over its columns, that a slot's group number may run to.
+const MOST_GROUPS: u64 = 1 << 62;
+
+/// One batch's star: what its workers share.
+#[derive(Debug)]
+pub struct Star {
+    fact: Arc<TableView>,
+    /// Words of a set, a power of two: kernels are made for these.
+    width: usize,
+    /// The only slot, where there is one.
+    only: Option<Slot>,
+    dimensions: Vec<Dimension>,
+    /// The dimensions that the fact table refers to, and the referring columns.
+    roots: Vec<(ColumnId, usize)>,
+    columns: Vec<CodedColumn>,
+    groupings: Vec<ActiveGrouping>,
+}
+
+/// A grouping that some slot of the batch uses.
+#[derive(Debug)]
+struct ActiveGrouping {
+    /// Position in [`StarNode::groupings`].
+    number: usize,
+    set: SetId,
+    slots: Vec<Slot>,
+    /// Positions in [`Star::columns`] and what a code counts in a group's number.
+    keys: Vec<(usize, u64)>,
+}
+
+/// Words of a batch's sets as the kernels take them.
+pub fn padded_width(slots: usize) -> usize {
+    words::word_count(slots).max(1).next_power_of_two()
+}
+
+impl Star {
+    /// Puts the dimensions together. `wanted` are the slots of each grouping, `filters` what the fact table's scan leaves
+    /// to the star. `None` where group numbers would not fit.
+    pub fn new(
+        node: &StarNode,
+        batch: &Batch<'_>,
+        fact: Arc<TableView>,
+        dimensions: Vec<Dimension>,
+        filters: &[ValueFilter],
+        wanted: &[SetId],
+    ) -> Option<Star> {
+        let all = wanted.iter().fold(SetId::EMPTY, |all, &set| batch.sets.union(all, set));
+        let active = node.groupings.iter().zip(wanted).filter(|(_, set)| **set != SetId::EMPTY);
+        let joined: Vec<usize> = active.flat_map(|(g, _)| &g.dimensions).copied().collect();
+        let is_root = |(number, dimension): &(usize, &StarDimension)| {
+            dimension.parent.is_none() && joined.contains(number)
+        };
+        let roots = node.dimensions.iter().enumerate().filter(is_root);
+        let mut star = Star {
+            fact,
+            width: padded_width(batch.sets.slots()),
+            only: batch.sets.single(all),
+            roots: roots.map(|(number, dimension)| (dimension.outer, number)).collect(),
+            dimensions,
+            columns: Vec::new(),
+            groupings: Vec::new(),
+        };
+        for filter in filters {
+            star.roots.push((filter.column, star.dimensions.len()));
+            star.dimensions.push(Dimension::of_values(batch, &star.fact, filter)?);
+        }
+        for (number, &set) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY) {
+            let keys = star.code_keys(node, &node.groupings[number])?;
+            let slots = batch.sets.members(set).collect();
+            star.groupings.push(ActiveGrouping { number, set, slots, keys });
+        }
+        Some(star)
+    }
+
+    fn code_keys(
+        &mut self,
+        node: &StarNode,
+        grouping: &StarGrouping,
+    ) -> Option<Vec<(usize, u64)>> {
+        let mut stride = 1u64;
+        let mut keys = Vec::with_capacity(grouping.keys.len());
+        for key in &grouping.keys {
+            let known = self.columns.iter().position(|column| column.key == *key);
+            let column = known.unwrap_or_else(|| {
+                self.columns.push(CodedColumn::new(node, &self.dimensions, *key));
+                self.columns.len() - 1
+            });
+            keys.push((column, stride));
+            let count = self.columns[column].representatives.len().max(1) as u64;
+            stride = stride.checked_mul(count).filter(|&groups| groups < MOST_GROUPS)?;
+        }
+        Some(keys)
+    }
+}
+
+impl StarGrouping {
+    /// Whether aggregates can be computed from the fact table's columns alone, chunk by chunk, for all slots at once.
+    pub fn is_fit(aggregates: &[Aggregate], fact_columns: usize) -> bool {
+        aggregates.iter().all(|aggregate| {
+            let reads_fact = match &aggregate.argument {
+                None | Some(Scalar::Literal(_)) => true,
+                Some(Scalar::Column(column)) => *column < fact_columns,
+                Some(Scalar::Parameter(_)) => false,
+                Some(Scalar::Expression(expression)) => {
+                    expression.parameters().is_empty()
+                        && expression.columns().iter().all(|&column| column < fact_columns)
+                }
+            };
+            reads_fact
+                && !aggregate.distinct
+                && aggregate.filter.is_none()
+                && !has_ranks(aggregate)
+        })
+    }
+}
+
+/// Extremes of strings are kept as ranks among the strings of one chunk, which cannot be put together.
+fn has_ranks(aggregate: &Aggregate) -> bool {
+    matches!(aggregate.function, AggregateFunction::Min | AggregateFunction::Max)
+        && (aggregate.data_type.is_string() || aggregate.data_type == DataType::Bytea)
+}
