@@ -215,6 +215,7 @@ impl Loop for Pipeline {
             }
             worker.morsel(morsel);
         }
+        worker.end();
         self.done.lock().push(worker.work);
     }
 }
@@ -315,6 +316,20 @@ impl<'a> Worker<'a> {
         }
         let survivors = build.survivors() - before;
         self.spent(star.scan, survivors, began);
+    }
+
+    /// What a part has put off.
+    fn end(&mut self) {
+        let lane = &self.pipeline.shared.lane;
+        let Part::Star(build) = &mut self.work.part else { return };
+        for pipe in &self.pipeline.pipes {
+            let PipeSource::Fact(pass) = &pipe.source else { continue };
+            let began = Instant::now();
+            let star = &lane.stars[pass.number];
+            build.group(&star.node, &pass.star, &self.batch, &mut self.work.faults);
+            let took = (star.scan, 0, began.elapsed());
+            self.work.spent.push(took);
+        }
     }
 
     fn source(&mut self, source: &PipeSource, within: usize) -> Option<Tuples> {

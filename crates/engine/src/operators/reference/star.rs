@@ -193,6 +193,9 @@ fn a_star_equals_joins_and_groupings_alone() {
             for (i, rows) in fact_rows(&case, &activations, &fact).into_iter().enumerate() {
                 builds[i % 2].add(&case.node, &star, batch, rows, &mut faults);
             }
+            for build in &mut builds {
+                build.group(&case.node, &star, batch, &mut faults);
+            }
             let groups = StarGroups::new(star, builds);
             let mut output = Vec::new();
             for (grouping, _) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY) {

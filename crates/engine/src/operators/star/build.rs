@@ -1,18 +1,20 @@
-//! One worker's part of a star: chunk by chunk, the rows that are left go into the groups of each slot.
+//! One worker's part of a star: the rows that are left of some chunks go into the groups of each slot, one slot after
+//! the other.
 
 use arrow_array::ArrayRef;
 
-use super::key_offsets::for_each_place;
+use super::key_places::places;
 use super::narrow::{Order, Survivors, narrow};
+use super::pairs::{Buckets, flatten};
 use super::slot_groups::SlotGroups;
 use super::{ActiveGrouping, Star, StarNode};
 use crate::operators::grouping::{Accumulator, Argument};
 use crate::operators::kernel::{constant_array, evaluate_expression, try_evaluate_expression};
 use crate::operators::{Batch, Faults};
 use crate::plan::Aggregate;
-use crate::query_set::{QuerySets, Tuples, words};
-use crate::scan::Rows;
-use crate::types::{ChunkId, ColumnId, DataType, Location, Scalar, Slot};
+use crate::query_set::{QuerySets, Tuples};
+use crate::storage::{CHUNK_ROWS, Chunk};
+use crate::types::{ChunkId, ColumnId, DataType, Location, Scalar};
 
 /// Rows of one chunk of the fact table that the scan has left.
 #[derive(Debug)]
@@ -25,29 +27,40 @@ pub struct FactRows {
     pub sets: QuerySets,
 }
 
+/// Rows that are collected before slots are visited: so many that several rows of a slot share a cache miss in its groups,
+/// so few that what is read of them stays in the second cache.
+const ROWS: usize = 4 * CHUNK_ROWS;
+/// Pairs beyond which fewer rows do: 8 MiB of them.
+const PAIRS: usize = 1 << 20;
+
 /// One worker's part.
 #[derive(Debug, Default)]
 pub struct StarBuild {
     order: Option<Order>,
     /// By slot.
     pub(super) slots: Vec<SlotGroups>,
-    /// By active grouping, once a chunk has come: what the accumulators' numbers mean.
+    /// By active grouping, once rows have come: what the accumulators' numbers mean.
     pub(super) arguments: Vec<Option<Vec<Argument>>>,
-    /// Positions among the survivors, by slot.
-    buckets: Vec<Vec<u32>>,
+    block: Block,
     /// Rows that somebody wanted.
     survivors: usize,
 }
 
-/// The rows of a chunk that are left, with what all groupings read of them.
-struct Left {
-    chunk: ChunkId,
-    survivors: Survivors,
-    /// By coded column.
-    codes: Vec<Vec<u32>>,
-    /// Arguments that are plain columns.
-    columns: Vec<(Aggregate, Argument)>,
+/// Rows that are left of some chunks, not yet in groups.
+#[derive(Debug, Default)]
+struct Block {
+    locations: Vec<Location>,
+    /// By row, one per coded column and a 0.
+    codes: Vec<u32>,
+    /// The slots of row after row, and where each row's end.
+    members: Vec<u16>,
+    ends: Vec<u32>,
+    buckets: Buckets,
+    places: Vec<u32>,
 }
+
+/// A block's arguments that are plain columns.
+type Columns = Vec<(Aggregate, Argument)>;
 
 impl StarBuild {
     /// Rows left so far.
@@ -55,7 +68,7 @@ impl StarBuild {
         self.survivors
     }
 
-    /// Takes in a chunk.
+    /// Takes in rows of a chunk.
     pub fn add(
         &mut self,
         node: &StarNode,
@@ -67,125 +80,83 @@ impl StarBuild {
         let order = self.order.get_or_insert_with(|| Order::new(star));
         let chunk = star.fact.chunk(rows.chunk);
         let survivors = narrow(star, batch, order, chunk, rows.rows, &rows.sets);
-        if survivors.rows.is_empty() {
-            return;
-        }
         self.survivors += survivors.rows.len();
-        self.slots.resize_with(batch.sets.slots(), SlotGroups::default);
-        self.arguments.resize_with(star.groupings.len(), || None);
-        self.bucket(star, &survivors, batch.sets.slots());
-        let codes = star.columns.iter().map(|column| {
-            let mut codes = vec![0; survivors.rows.len()];
-            let range = star.dimensions[column.root].range;
-            let rows = Rows::Some(&survivors.rows);
-            for_each_place(&chunk.column(column.outer), rows, range, |row, place| {
-                codes[row] = column.codes[place];
-            });
-            codes
-        });
-        let codes = codes.collect();
-        let mut left = Left { chunk: rows.chunk, survivors, codes, columns: Vec::new() };
-        for (position, grouping) in star.groupings.iter().enumerate() {
-            let aggregates = &node.groupings[grouping.number].aggregates;
-            self.group(star, batch, position, grouping, aggregates, &mut left, faults);
+        self.block.add(star, rows.chunk, chunk, &survivors);
+        if self.block.locations.len() >= ROWS || self.block.members.len() >= PAIRS {
+            self.group(node, star, batch, faults);
         }
     }
 
-    /// The positions of the survivors by slot.
-    fn bucket(&mut self, star: &Star, survivors: &Survivors, slots: usize) {
-        self.buckets.resize_with(slots, Vec::new);
-        self.buckets.iter_mut().for_each(Vec::clear);
-        let rows = survivors.rows.len() as u32;
-        if let Some(only) = star.only {
-            return self.buckets[only.index()].extend(0..rows);
+    /// Puts the rows that are left into their groups. To be called once more at the end.
+    pub fn group(
+        &mut self,
+        node: &StarNode,
+        star: &Star,
+        batch: &Batch<'_>,
+        faults: &mut Faults,
+    ) {
+        if self.block.members.is_empty() {
+            return;
         }
-        for (row, set) in (0..rows).zip(survivors.words.chunks_exact(star.width)) {
-            words::for_each(set, |slot| self.buckets[slot.index()].push(row));
+        self.block.bucket(star, batch.sets.slots());
+        self.slots.resize_with(batch.sets.slots(), SlotGroups::default);
+        self.arguments.resize_with(star.groupings.len(), || None);
+        let mut columns = Columns::new();
+        for (position, grouping) in star.groupings.iter().enumerate() {
+            if grouping.slots.iter().all(|slot| self.block.buckets.of(slot.index()).is_empty()) {
+                continue;
+            }
+            let aggregates = &node.groupings[grouping.number].aggregates;
+            self.block.read(star, aggregates, &mut columns);
+            let own = self.block.computed(star, batch, grouping, aggregates, faults);
+            let arguments = own.arguments(aggregates, &columns);
+            self.arguments[position]
+                .get_or_insert_with(|| arguments.iter().map(|a| a.emptied()).collect());
+            self.aggregate(batch, grouping, aggregates, &arguments, &own, faults);
         }
+        self.block.clear();
     }
 
     /// Aggregates one grouping's slots, one after the other.
-    #[expect(clippy::too_many_arguments, reason = "a chunk's parts, taken apart once")]
-    fn group(
+    fn aggregate(
         &mut self,
-        star: &Star,
         batch: &Batch<'_>,
-        position: usize,
         grouping: &ActiveGrouping,
         aggregates: &[Aggregate],
-        left: &mut Left,
+        arguments: &[&Argument],
+        own: &Computed,
         faults: &mut Faults,
     ) {
-        let wants = |slot: &&Slot| !self.buckets[slot.index()].is_empty();
-        if !grouping.slots.iter().any(|slot| wants(&slot)) {
-            return;
-        }
-        let own = left.computed(star, batch, grouping, aggregates, &self.buckets, faults);
-        let arguments: Vec<&Argument> = own.arguments(aggregates, &left.columns);
-        if self.arguments[position].is_none() {
-            self.arguments[position] = Some(arguments.iter().map(|a| a.emptied()).collect());
-        }
-        let (mut places, mut moved) = (Vec::new(), Vec::new());
+        let (mut places, mut rows, mut moved) = (Vec::new(), Vec::new(), Vec::new());
         for slot in &grouping.slots {
-            let rows = &self.buckets[slot.index()][..];
-            if rows.is_empty() {
+            let pairs = self.block.buckets.of(slot.index());
+            if pairs.is_empty() {
                 continue;
             }
             let groups = &mut self.slots[slot.index()];
             if groups.accumulators.is_empty() {
-                let pairs = aggregates.iter().zip(&arguments);
+                let pairs = aggregates.iter().zip(arguments);
                 groups.accumulators =
                     pairs.map(|(a, argument)| Accumulator::new(a.function, argument)).collect();
             }
             let before = groups.places.numbers.len();
-            number(grouping, &left.codes, rows, groups, &mut places);
+            places.clear();
+            places.extend(pairs.iter().map(|pair| groups.places.place(pair.number)));
+            rows.clear();
+            rows.extend(pairs.iter().map(|pair| pair.row));
             let count = groups.places.numbers.len();
             let width = SlotGroups::width(aggregates.len());
             if let Err(error) = batch.budget.reserve((count - before) * width) {
                 faults.add(*slot, error);
                 continue;
             }
-            own.positions(rows, &mut moved);
+            own.positions(&rows, &mut moved);
             for (number, accumulator) in groups.accumulators.iter_mut().enumerate() {
                 accumulator.grow(count);
-                let rows = if own.is_computed(number) { &moved[..] } else { rows };
+                let rows = if own.is_computed(number) { &moved } else { &rows };
                 accumulator.fold(arguments[number], &places, rows);
             }
         }
-    }
-}
-
-/// The places of the groups of one slot's rows.
-fn number(
-    grouping: &ActiveGrouping,
-    codes: &[Vec<u32>],
-    rows: &[u32],
-    groups: &mut SlotGroups,
-    places: &mut Vec<u32>,
-) {
-    places.clear();
-    let code = |key: usize| (&codes[grouping.keys[key].0][..], grouping.keys[key].1);
-    let found = &mut groups.places;
-    match grouping.keys.len() {
-        0 => {
-            found.place(0);
-            places.resize(rows.len(), 0);
-        }
-        1 => {
-            let (a, _) = code(0);
-            places.extend(rows.iter().map(|&row| found.place(u64::from(a[row as usize]))));
-        }
-        2 => {
-            let ((a, _), (b, second)) = (code(0), code(1));
-            places.extend(rows.iter().map(|&row| {
-                let row = row as usize;
-                found.place(u64::from(a[row]) + u64::from(b[row]) * second)
-            }));
-        }
-        _ => places.extend(rows.iter().map(|&row| {
-            let part = |&(column, stride): &(usize, u64)| u64::from(codes[column][row as usize]) * stride;
-            found.place(grouping.keys.iter().map(part).sum())
-        })),
     }
 }
 
@@ -212,35 +183,89 @@ struct Computed {
     positions: Vec<u32>,
 }
 
-impl Left {
+impl Block {
+    fn add(&mut self, star: &Star, id: ChunkId, chunk: &Chunk, survivors: &Survivors) {
+        if survivors.rows.is_empty() {
+            return;
+        }
+        let location = |&offset: &u32| Location { chunk: id, offset };
+        self.locations.extend(survivors.rows.iter().map(location));
+        let width = star.columns.len() + 1;
+        let first = self.codes.len();
+        self.codes.resize(self.locations.len() * width, 0);
+        for (number, column) in star.columns.iter().enumerate() {
+            let range = star.dimensions[column.root].range;
+            places(&chunk.column(column.outer), &survivors.rows, range, &mut self.places);
+            let codes = self.codes[first + number..].iter_mut().step_by(width);
+            for (code, &place) in codes.zip(&self.places) {
+                *code = column.codes[place as usize];
+            }
+        }
+        match star.only {
+            None => flatten(&survivors.words, star.width, &mut self.members, &mut self.ends),
+            Some(only) => {
+                self.members.resize(self.locations.len(), only.0 as u16);
+                self.ends.extend(self.ends.len() as u32 + 1..=self.locations.len() as u32);
+            }
+        }
+    }
+
+    fn bucket(&mut self, star: &Star, slots: usize) {
+        let codes = (&self.codes[..], star.columns.len() + 1);
+        self.buckets.fill(slots, &self.members, &self.ends, codes, &star.numbering);
+    }
+
+    fn clear(&mut self) {
+        self.locations.clear();
+        self.codes.clear();
+        self.members.clear();
+        self.ends.clear();
+    }
+
+    /// Reads the plain columns that aggregates take, each once for all groupings.
+    fn read(&self, star: &Star, aggregates: &[Aggregate], columns: &mut Columns) {
+        for aggregate in aggregates.iter().filter(|aggregate| is_plain(aggregate)) {
+            if !columns.iter().any(|(known, _)| same_argument(known, aggregate)) {
+                columns.push((aggregate.clone(), self.plain(star, aggregate)));
+            }
+        }
+    }
+
+    /// An argument that is a column, a literal, or none.
+    fn plain(&self, star: &Star, aggregate: &Aggregate) -> Argument {
+        let values: Option<ArrayRef> = match &aggregate.argument {
+            Some(Scalar::Column(column)) => {
+                Some(star.fact.gather(ColumnId(*column as u32), &self.locations))
+            }
+            Some(Scalar::Literal(value)) => {
+                let data_type = value.borrow().data_type().unwrap_or(DataType::BigInt);
+                Some(constant_array(data_type, value, self.locations.len()))
+            }
+            _ => None,
+        };
+        Argument::new(aggregate.function, false, values.as_ref(), None)
+    }
+
     fn computed(
-        &mut self,
+        &self,
         star: &Star,
         batch: &Batch<'_>,
         grouping: &ActiveGrouping,
         aggregates: &[Aggregate],
-        buckets: &[Vec<u32>],
         faults: &mut Faults,
     ) -> Computed {
-        let is_plain = |aggregate: &&Aggregate| !matches!(aggregate.argument, Some(Scalar::Expression(_)));
-        for aggregate in aggregates.iter().filter(is_plain) {
-            if !self.columns.iter().any(|(known, _)| same_argument(known, aggregate)) {
-                let argument = self.plain(star, aggregate);
-                self.columns.push((aggregate.clone(), argument));
-            }
-        }
-        let mut computed =
-            Computed { arguments: aggregates.iter().map(|_| None).collect(), positions: Vec::new() };
-        if aggregates.iter().all(|aggregate| is_plain(&aggregate)) {
+        let arguments = aggregates.iter().map(|_| None).collect();
+        let mut computed = Computed { arguments, positions: Vec::new() };
+        if aggregates.iter().all(is_plain) {
             return computed;
         }
-        let rows = self.wanted(grouping, buckets, star.groupings.len() > 1, &mut computed.positions);
+        let rows = self.wanted(grouping, star.groupings.len() > 1, &mut computed.positions);
         let sets = QuerySets::Uniform(grouping.set);
         let tuples = Tuples::of_table(star.fact.clone(), rows, sets);
         for (argument, aggregate) in computed.arguments.iter_mut().zip(aggregates) {
             let Some(Scalar::Expression(expression)) = &aggregate.argument else { continue };
             let values = try_evaluate_expression(&**expression, &tuples, batch).unwrap_or_else(|_| {
-                let sets = owners(grouping, buckets, &computed.positions, tuples.rows);
+                let sets = owners(grouping, &self.buckets, &computed.positions, tuples.rows);
                 let tuples = Tuples { sets, ..tuples.clone() };
                 evaluate_expression(&**expression, &tuples, batch, faults)
             });
@@ -249,63 +274,47 @@ impl Left {
         computed
     }
 
-    /// An argument that is a column, or none.
-    fn plain(&self, star: &Star, aggregate: &Aggregate) -> Argument {
-        let rows = &self.survivors.rows;
-        let values: Option<ArrayRef> = match &aggregate.argument {
-            Some(Scalar::Column(column)) => {
-                let column = ColumnId(*column as u32);
-                Some(star.fact.select(column, self.chunk, rows))
-            }
-            Some(Scalar::Literal(value)) => {
-                let data_type = value.borrow().data_type().unwrap_or(DataType::BigInt);
-                Some(constant_array(data_type, value, rows.len()))
-            }
-            _ => None,
-        };
-        Argument::new(aggregate.function, false, values.as_ref(), None)
-    }
-
-    /// The rows that a grouping's slots want; `positions` says which these are where others' rows are among the
-    /// survivors.
+    /// The rows that a grouping's slots want; `positions` says which these are where others' rows are among the block's.
     fn wanted(
         &self,
         grouping: &ActiveGrouping,
-        buckets: &[Vec<u32>],
         others: bool,
         positions: &mut Vec<u32>,
     ) -> Vec<Location> {
-        let rows = &self.survivors.rows;
-        let location = |&offset: &u32| Location { chunk: self.chunk, offset };
         if !others {
-            return rows.iter().map(location).collect();
+            return self.locations.clone();
         }
-        positions.resize(rows.len(), NOT_WANTED);
+        positions.resize(self.locations.len(), NOT_WANTED);
         for slot in &grouping.slots {
-            buckets[slot.index()].iter().for_each(|&row| positions[row as usize] = 0);
+            let pairs = self.buckets.of(slot.index()).iter();
+            pairs.for_each(|pair| positions[pair.row as usize] = 0);
         }
         let mut locations = Vec::new();
-        for (position, offset) in positions.iter_mut().zip(rows) {
+        for (position, &location) in positions.iter_mut().zip(&self.locations) {
             if *position != NOT_WANTED {
                 *position = locations.len() as u32;
-                locations.push(location(offset));
+                locations.push(location);
             }
         }
         locations
     }
 }
 
+fn is_plain(aggregate: &Aggregate) -> bool {
+    !matches!(aggregate.argument, Some(Scalar::Expression(_)))
+}
+
 /// Who wants which of the rows computed.
 fn owners(
     grouping: &ActiveGrouping,
-    buckets: &[Vec<u32>],
+    buckets: &Buckets,
     positions: &[u32],
     rows: usize,
 ) -> QuerySets {
     let mut by_row = vec![Vec::new(); rows];
     for &slot in &grouping.slots {
-        for &row in &buckets[slot.index()] {
-            let place = positions.get(row as usize).copied().unwrap_or(row);
+        for pair in buckets.of(slot.index()) {
+            let place = positions.get(pair.row as usize).copied().unwrap_or(pair.row);
             by_row[place as usize].push(slot);
         }
     }

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use hashbrown::HashMap;
 
-use super::key_offsets::KeyRange;
+use super::key_places::KeyRange;
 use super::padded_width;
 use crate::operators::Batch;
 use crate::query_set::{SetId, Tuples, words};
@@ -140,8 +140,8 @@ impl Dimension {
                 continue;
             }
             let place = self.range.place(key);
-            self.numbers[place] = number;
-            self.places.push(place as u32);
+            self.numbers[place as usize] = number;
+            self.places.push(place);
             self.locations.push(chunk.sources[0].locations[row]);
             for ((_, own), places) in self.children.iter_mut().zip(&references) {
                 own.push(places[row]);
@@ -166,7 +166,7 @@ impl Child<'_> {
     fn places(&self, chunk: &Tuples) -> Vec<u32> {
         let range = self.dimension.range;
         let keys = integers(&chunk.column(self.outer.index()));
-        keys.into_iter().map(|key| key.map_or(0, |key| range.place(key) as u32)).collect()
+        keys.into_iter().map(|key| key.map_or(0, |key| range.place(key))).collect()
     }
 }
 

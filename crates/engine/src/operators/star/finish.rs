@@ -25,7 +25,7 @@ struct Output {
     accumulators: Vec<Accumulator>,
     arguments: Vec<Argument>,
     /// The group number of each output row.
-    numbers: Vec<u64>,
+    numbers: Vec<u32>,
     owners: Vec<Slot>,
     places: GroupPlaces,
 }
@@ -129,11 +129,11 @@ impl StarGroups {
     }
 
     /// Per key column, a row of its dimension that has each output row's value.
-    fn keys(&self, active: &ActiveGrouping, numbers: &[u64]) -> Vec<Source> {
-        let source = |&(column, stride): &(usize, u64)| {
+    fn keys(&self, active: &ActiveGrouping, numbers: &[u32]) -> Vec<Source> {
+        let source = |&(column, stride): &(usize, u32)| {
             let column = &self.star.columns[column];
-            let count = column.representatives.len().max(1) as u64;
-            let location = |number: &u64| column.representatives[(number / stride % count) as usize];
+            let count = column.representatives.len().max(1) as u32;
+            let location = |number: &u32| column.representatives[(number / stride % count) as usize];
             Source {
                 view: column.view.clone(),
                 locations: numbers.iter().map(location).collect(),

@@ -15,8 +15,9 @@ mod build;
 mod coded_column;
 mod dimension;
 mod finish;
-mod key_offsets;
+mod key_places;
 mod narrow;
+mod pairs;
 mod slot_groups;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use dimension::{Child, Dimension, DimensionRows, FREE_SPAN};
 pub use finish::StarGroups;
 
 use self::coded_column::CodedColumn;
+use self::pairs::Numbering;
 use super::Batch;
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{SetId, words};
@@ -73,8 +75,6 @@ pub struct StarKey {
     pub column: ColumnId,
 }
 
-/// Distinct keys of a grouping, multiplied over its columns, that a slot's group number may run to.
-const MOST_GROUPS: u64 = 1 << 62;
 
 /// One batch's star: what its workers share.
 #[derive(Debug)]
@@ -89,6 +89,7 @@ pub struct Star {
     roots: Vec<(ColumnId, usize)>,
     columns: Vec<CodedColumn>,
     groupings: Vec<ActiveGrouping>,
+    numbering: Numbering,
 }
 
 /// A grouping that some slot of the batch uses.
@@ -99,7 +100,7 @@ struct ActiveGrouping {
     set: SetId,
     slots: Vec<Slot>,
     /// Positions in [`Star::columns`] and what a code counts in a group's number.
-    keys: Vec<(usize, u64)>,
+    keys: Vec<(usize, u32)>,
 }
 
 /// Words of a batch's sets as the kernels take them.
@@ -133,6 +134,7 @@ impl Star {
             dimensions,
             columns: Vec::new(),
             groupings: Vec::new(),
+            numbering: Numbering::default(),
         };
         for filter in filters {
             star.roots.push((filter.column, star.dimensions.len()));
@@ -143,15 +145,17 @@ impl Star {
             let slots = batch.sets.members(set).collect();
             star.groupings.push(ActiveGrouping { number, set, slots, keys });
         }
-        Some(star)
+        let slots = batch.sets.slots();
+        star.numbering = Numbering::new(&star.groupings, star.columns.len(), slots);
+        pairs::fits(batch.sets).then_some(star)
     }
 
     fn code_keys(
         &mut self,
         node: &StarNode,
         grouping: &StarGrouping,
-    ) -> Option<Vec<(usize, u64)>> {
-        let mut stride = 1u64;
+    ) -> Option<Vec<(usize, u32)>> {
+        let mut stride = 1u32;
         let mut keys = Vec::with_capacity(grouping.keys.len());
         for key in &grouping.keys {
             let known = self.columns.iter().position(|column| column.key == *key);
@@ -160,8 +164,8 @@ impl Star {
                 self.columns.len() - 1
             });
             keys.push((column, stride));
-            let count = self.columns[column].representatives.len().max(1) as u64;
-            stride = stride.checked_mul(count).filter(|&groups| groups < MOST_GROUPS)?;
+            let count = self.columns[column].representatives.len().max(1) as u32;
+            stride = stride.checked_mul(count)?;
         }
         Some(keys)
     }

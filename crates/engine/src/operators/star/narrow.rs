@@ -3,11 +3,10 @@
 //! One slot: rows are kept or dropped dimension by dimension. Up to 64 slots: a word per row, dropped when it gets
 //! empty. More: all dimensions at once, row by row, so that a row's words stay in registers.
 
-use super::key_offsets::for_each_place;
+use super::key_places::places;
 use super::{Dimension, Star};
 use crate::operators::Batch;
 use crate::query_set::{QuerySets, RowSet, SetId, words};
-use crate::scan::Rows;
 use crate::storage::Chunk;
 use crate::types::ColumnId;
 
@@ -84,9 +83,10 @@ fn roots<'a>(star: &'a Star, order: &Order) -> Vec<(ColumnId, &'a Dimension)> {
 }
 
 fn narrow_one(star: &Star, order: &mut Order, chunk: &Chunk, mut rows: Vec<u32>) -> Survivors {
+    let mut at = Vec::with_capacity(rows.len());
     for (position, (outer, dimension)) in roots(star, order).into_iter().enumerate() {
         let came = rows.len();
-        keep_wanted(star.width, chunk, outer, dimension, &mut rows);
+        keep_wanted(star.width, chunk, outer, dimension, &mut rows, &mut at);
         order.saw(position, came, rows.len());
     }
     order.sort();
@@ -101,20 +101,19 @@ fn keep_wanted(
     outer: ColumnId,
     dimension: &Dimension,
     rows: &mut Vec<u32>,
+    at: &mut Vec<u32>,
 ) {
-    let passes = !words::is_empty(dimension.set_number(width, 0));
-    if passes || rows.is_empty() {
+    if !words::is_empty(dimension.set_number(width, 0)) || rows.is_empty() {
         return;
     }
-    let mut kept = vec![0; rows.len()];
+    places(&chunk.column(outer), rows, dimension.range, at);
     let mut count = 0;
-    let numbers = &dimension.numbers[..];
-    for_each_place(&chunk.column(outer), Rows::Some(rows), dimension.range, |position, place| {
-        kept[count] = rows[position];
-        count += usize::from(numbers[place] != 0);
-    });
-    kept.truncate(count);
-    *rows = kept;
+    for (position, &place) in at.iter().enumerate() {
+        // `count` never passes `position`: what is overwritten has been read.
+        rows[count] = rows[position];
+        count += usize::from(dimension.numbers[place as usize] != 0);
+    }
+    rows.truncate(count);
 }
 
 fn narrow_word(
@@ -125,25 +124,45 @@ fn narrow_word(
     mut rows: Vec<u32>,
     sets: &QuerySets,
 ) -> Survivors {
-    let mut words = sets.bitmaps(rows.len(), batch.sets);
+    let mut words = row_words(sets, rows.len(), batch);
+    let mut at = Vec::with_capacity(rows.len());
     for (position, (outer, dimension)) in roots(star, order).into_iter().enumerate() {
         let came = rows.len();
-        let (numbers, of) = (&dimension.numbers[..], &dimension.sets[..]);
-        let (mut kept_rows, mut kept_words) = (vec![0; came], vec![0; came]);
-        let mut count = 0;
-        for_each_place(&chunk.column(outer), Rows::Some(&rows), dimension.range, |row, place| {
-            let word = words[row] & of[usize::from(numbers[place])];
-            kept_rows[count] = rows[row];
-            kept_words[count] = word;
-            count += usize::from(word != 0);
-        });
-        kept_rows.truncate(count);
-        kept_words.truncate(count);
-        (rows, words) = (kept_rows, kept_words);
+        places(&chunk.column(outer), &rows, dimension.range, &mut at);
+        let count = intersect_word(&dimension.numbers, &dimension.sets, &at, &mut rows, &mut words);
+        rows.truncate(count);
+        words.truncate(count);
         order.saw(position, came, count);
     }
     order.sort();
     Survivors { rows, words }
+}
+
+/// Each row's set as one word.
+fn row_words(sets: &QuerySets, rows: usize, batch: &Batch<'_>) -> Vec<u64> {
+    match sets {
+        QuerySets::Uniform(id) => vec![batch.sets.words(*id)[0]; rows],
+        sets => sets.bitmaps(rows, batch.sets),
+    }
+}
+
+/// Intersects each row's word with that of its place, and moves the rows that are left to the front: their number.
+fn intersect_word(
+    numbers: &[u16],
+    sets: &[u64],
+    at: &[u32],
+    rows: &mut [u32],
+    words: &mut [u64],
+) -> usize {
+    let mut count = 0;
+    for (position, &place) in at.iter().enumerate() {
+        let word = words[position] & sets[usize::from(numbers[place as usize])];
+        // `count` never passes `position`: what is overwritten has been read.
+        rows[count] = rows[position];
+        words[count] = word;
+        count += usize::from(word != 0);
+    }
+    count
 }
 
 /// The number of each row's set in each dimension, dimension after dimension.
@@ -155,14 +174,12 @@ fn numbers(
 ) -> Vec<(Vec<u16>, usize)> {
     let in_order = |order: &Order| order.seen.iter().map(|seen| seen.0).collect::<Vec<_>>();
     let order = order.map_or_else(|| (0..star.roots.len()).collect(), in_order);
+    let mut at = Vec::with_capacity(rows.len());
     let number = |root: usize| {
         let (outer, dimension) = star.roots[root];
         let of = &star.dimensions[dimension];
-        let mut numbers = vec![0; rows.len()];
-        for_each_place(&chunk.column(outer), Rows::Some(rows), of.range, |row, place| {
-            numbers[row] = of.numbers[place];
-        });
-        (numbers, dimension)
+        places(&chunk.column(outer), rows, of.range, &mut at);
+        (at.iter().map(|&place| of.numbers[place as usize]).collect(), dimension)
     };
     order.into_iter().map(number).collect()
 }
@@ -183,21 +200,59 @@ fn narrow_words<const WIDTH: usize>(
         })
         .collect();
     let mut own = OwnWords::<WIDTH>::new(sets, batch);
-    let mut survivors = Survivors::default();
-    survivors.words.reserve(rows.len() * WIDTH);
-    survivors.rows.reserve(rows.len());
-    for (position, &row) in rows.iter().enumerate() {
-        let mut words = *own.row(position, sets, batch);
-        for (numbers, sets) in &dimensions {
-            let other = &sets[usize::from(numbers[position])];
-            (0..WIDTH).for_each(|word| words[word] &= other[word]);
-        }
-        if words.iter().fold(0, |any, word| any | word) != 0 {
-            survivors.rows.push(row);
-            survivors.words.extend_from_slice(&words);
-        }
+    let mut words = Vec::with_capacity(rows.len());
+    words.extend((0..rows.len()).map(|row| *own.row(row, sets, batch)));
+    let mut rows = rows;
+    for (numbers, sets) in &dimensions {
+        intersect_words(numbers, sets, &mut words);
     }
-    survivors
+    let mut count = 0;
+    for position in 0..rows.len() {
+        // `count` never passes `position`: what is overwritten has been read.
+        rows[count] = rows[position];
+        words[count] = words[position];
+        count += usize::from(words[position].iter().fold(0, |any, word| any | word) != 0);
+    }
+    rows.truncate(count);
+    words.truncate(count);
+    Survivors { rows, words: words.into_flattened() }
+}
+
+/// Intersects each row's words with those of its set's number.
+fn intersect_words<const WIDTH: usize>(
+    numbers: &[u16],
+    sets: &[[u64; WIDTH]],
+    words: &mut [[u64; WIDTH]],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { intersect_words_by_vectors(numbers, sets, words) };
+    }
+    intersect_words_anywhere(numbers, sets, words);
+}
+
+/// Four words an instruction instead of two.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn intersect_words_by_vectors<const WIDTH: usize>(
+    numbers: &[u16],
+    sets: &[[u64; WIDTH]],
+    words: &mut [[u64; WIDTH]],
+) {
+    intersect_words_anywhere(numbers, sets, words);
+}
+
+#[inline(always)]
+fn intersect_words_anywhere<const WIDTH: usize>(
+    numbers: &[u16],
+    sets: &[[u64; WIDTH]],
+    words: &mut [[u64; WIDTH]],
+) {
+    for (words, &number) in words.iter_mut().zip(numbers) {
+        let other = &sets[usize::from(number)];
+        (0..WIDTH).for_each(|word| words[word] &= other[word]);
+    }
 }
 
 /// The words of a scan's sets; equal neighbours are looked up once.

@@ -1,4 +1,4 @@
-//! One query's groups: numbers of any size to places counted from 0, and what each aggregate knows of them.
+//! One query's groups: numbers of 32 bits to places counted from 0, and what each aggregate knows of them.
 
 use crate::operators::grouping::Accumulator;
 
@@ -13,10 +13,10 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// first cache.
 #[derive(Clone, Debug)]
 pub(super) struct GroupPlaces {
-    entries: Vec<(u64, u32)>,
+    entries: Vec<(u32, u32)>,
     shift: u32,
     /// By place.
-    pub numbers: Vec<u64>,
+    pub numbers: Vec<u32>,
 }
 
 impl Default for GroupPlaces {
@@ -28,12 +28,12 @@ impl Default for GroupPlaces {
 impl GroupPlaces {
     /// The place of a group, a new one where it has none.
     #[inline]
-    pub fn place(&mut self, number: u64) -> u32 {
+    pub fn place(&mut self, number: u32) -> u32 {
         if self.numbers.len() * 2 >= self.entries.len() {
             self.grow();
         }
         let mask = self.entries.len() - 1;
-        let mut at = (number.wrapping_mul(SPREAD) >> self.shift) as usize;
+        let mut at = (u64::from(number).wrapping_mul(SPREAD) >> self.shift) as usize;
         loop {
             let entry = &mut self.entries[at & mask];
             if entry.1 == FREE {
@@ -60,7 +60,7 @@ impl GroupPlaces {
         self.entries = vec![(0, FREE); entries];
         self.shift = 64 - entries.trailing_zeros();
         for (place, &number) in self.numbers.iter().enumerate() {
-            let mut at = (number.wrapping_mul(SPREAD) >> self.shift) as usize;
+            let mut at = (u64::from(number).wrapping_mul(SPREAD) >> self.shift) as usize;
             while self.entries[at & (entries - 1)].1 != FREE {
                 at += 1;
             }
@@ -79,6 +79,6 @@ pub(super) struct SlotGroups {
 impl SlotGroups {
     /// Bytes that a group takes.
     pub fn width(aggregates: usize) -> usize {
-        4 * size_of::<(u64, u32)>() + 8 + 24 * aggregates
+        4 * size_of::<(u32, u32)>() + 8 + 24 * aggregates
     }
 }
