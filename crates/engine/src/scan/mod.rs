@@ -34,7 +34,6 @@ pub use access::{Estimate, TableAccess};
 pub use batch::{Request, ScanOutput, TableBatch, ValueFilter};
 pub use clock_scan::ChunkRows;
 pub use decision::Decision;
-pub use rows::Rows;
 pub use update_join::{
     Change, RowUpdates, Statement, UpdateJoinOutput, matching_rows, update_join,
 };

@@ -7,3 +7,5 @@ mod imports;
 mod plans;
 mod reference;
 mod shared_equals_alone;
+mod star;
+mod star_schema;

@@ -298,7 +298,7 @@ impl<'a> Worker<'a> {
     /// Rows of a star's fact table go straight into the star's groups.
     fn fact(&mut self, pass: &StarPass, within: usize) {
         let lane = &self.pipeline.shared.lane;
-        let star = &lane.stars[pass.number];
+        let star = &lane.stars.stars[pass.number];
         let Part::Star(build) = &mut self.work.part else { unreachable!("a part belongs to its sink") };
         let began = Instant::now();
         let before = build.survivors();
@@ -325,7 +325,7 @@ impl<'a> Worker<'a> {
         for pipe in &self.pipeline.pipes {
             let PipeSource::Fact(pass) = &pipe.source else { continue };
             let began = Instant::now();
-            let star = &lane.stars[pass.number];
+            let star = &lane.stars.stars[pass.number];
             build.group(&star.node, &pass.star, &self.batch, &mut self.work.faults);
             let took = (star.scan, 0, began.elapsed());
             self.work.spent.push(took);
@@ -337,7 +337,7 @@ impl<'a> Worker<'a> {
             PipeSource::Fact(_) => unreachable!("a fact table's rows go into their star"),
             PipeSource::StarGroups(place, groups, parts) => {
                 let shared = &self.pipeline.shared;
-                let node = &shared.lane.stars[place.star].node;
+                let node = &shared.lane.stars.stars[place.star].node;
                 let (grouping, faults) = (place.grouping, &mut self.work.faults);
                 let began = Instant::now();
                 let tuples = groups.finish(node, grouping, &self.batch, (within, *parts), faults);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::probe_chain::ProbeChain;
-use super::star::{self, PreparedStar};
+use super::star::{self, Stars};
 use crate::operators::{
     FilterNode, GroupNode, HashJoinNode, IndexJoinNode, ProjectNode, SortNode, ValuesNode,
 };
@@ -20,9 +20,7 @@ pub struct PreparedLane {
     /// One per node of the plan.
     pub nodes: Vec<PreparedNode>,
     /// Groupings over joins by unique keys that can run as one pass.
-    pub stars: Vec<PreparedStar>,
-    /// By node: (star, grouping).
-    pub star_places: Vec<Option<(usize, usize)>>,
+    pub stars: Stars,
 }
 
 /// OFFSET and LIMIT per variant.
@@ -61,8 +59,8 @@ impl PreparedLane {
     pub fn new(plan: Arc<LanePlan>, store: &Store, probes: bool) -> Result<PreparedLane> {
         let nodes = (0..plan.nodes.len()).map(|n| prepare(&plan, n, store, probes));
         let nodes = nodes.collect::<Result<_>>()?;
-        let (stars, star_places) = star::find(&plan, store)?;
-        Ok(PreparedLane { nodes, plan, stars, star_places })
+        let stars = star::find(&plan, store)?;
+        Ok(PreparedLane { nodes, plan, stars })
     }
 }
 

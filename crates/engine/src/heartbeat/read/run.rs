@@ -169,7 +169,7 @@ pub fn run(
         pool,
         faults: Faults::default(),
         kept: vec![None; nodes],
-        stars: shared.lane.stars.iter().map(|_| StarRun::Untried).collect(),
+        stars: shared.lane.stars.stars.iter().map(|_| StarRun::Untried).collect(),
         spent: vec![Spent::default(); nodes],
         shared,
     };
@@ -366,7 +366,7 @@ impl Run<'_> {
         let shared = self.shared.clone();
         let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
         let parts = shared.sets.cardinality(shared.wanted[n]).div_ceil(PART_SLOTS).max(1);
-        if let Some((star, grouping)) = shared.lane.star_places[n]
+        if let Some((star, grouping)) = shared.lane.stars.places[n]
             && let Some(groups) = self.star(star)?
         {
             let place = StarPlace { node: n, star, grouping };
@@ -404,7 +404,7 @@ impl Run<'_> {
 
     fn run_star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
         let shared = self.shared.clone();
-        let star = &shared.lane.stars[number];
+        let star = &shared.lane.stars.stars[number];
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let wanted: Vec<SetId> =

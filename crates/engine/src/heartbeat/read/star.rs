@@ -4,8 +4,8 @@
 //! ([`crate::operators::Star`]), whatever order their joins have in the global plan and whichever dimensions each one
 //! joins. Called by `prepared` and `run`.
 
-use crate::operators::{StarDimension, StarGrouping, StarKey, StarNode};
-use crate::plan::{Aggregate, JoinKind, LanePlan, SharedOperation};
+use crate::operators::{GroupingKey, StarDimension, StarGrouping, StarKey, StarNode};
+use crate::plan::{JoinKind, LanePlan, SharedOperation};
 use crate::query_set::SetId;
 use crate::scan::TableAccess;
 use crate::storage::Store;
@@ -72,21 +72,25 @@ impl PreparedStar {
     }
 }
 
-/// The stars of a lane, and the place of each node that is a star's grouping: (star, grouping).
-pub fn find(
-    plan: &LanePlan,
-    store: &Store,
-) -> Result<(Vec<PreparedStar>, Vec<Option<(usize, usize)>>)> {
+/// The stars of a lane, and by node the place of each that is a star's grouping: (star, grouping).
+#[derive(Debug, Default)]
+pub struct Stars {
+    /// By number.
+    pub stars: Vec<PreparedStar>,
+    /// By node.
+    pub places: Vec<Option<(usize, usize)>>,
+}
+
+/// Finds a lane's stars.
+pub fn find(plan: &LanePlan, store: &Store) -> Result<Stars> {
     let mut stars: Vec<PreparedStar> = Vec::new();
     let mut places = vec![None; plan.nodes.len()];
-    for n in 0..plan.nodes.len() {
-        let SharedOperation::Aggregate { keys, aggregates, .. } = &plan.nodes[n].operation else {
-            continue;
-        };
-        if uses_twice(&plan.nodes[n].members) {
+    for (n, node) in plan.nodes.iter().enumerate() {
+        let SharedOperation::Aggregate { .. } = &node.operation else { continue };
+        if uses_twice(&node.members) {
             continue;
         }
-        let Some(way) = way(plan, plan.nodes[n].inputs[0], store) else { continue };
+        let Some(way) = way(plan, node.inputs[0], store) else { continue };
         let known = stars.iter().position(|star| star.scan == way.scan);
         let number = known.unwrap_or(stars.len());
         if known.is_none() {
@@ -94,11 +98,11 @@ pub fn find(
             let (dimensions, groupings) = (Vec::new(), Vec::new());
             stars.push(PreparedStar { node, scan: way.scan, dimensions, groupings });
         }
-        if add(&mut stars[number], plan, store, n, &way, (keys, aggregates))? {
+        if add(&mut stars[number], plan, store, n, &way)? {
             places[n] = Some((number, stars[number].groupings.len() - 1));
         }
     }
-    Ok((stars, places))
+    Ok(Stars { stars, places })
 }
 
 /// Whether a template has the node twice, each time with other predicates.
@@ -189,8 +193,11 @@ fn add(
     store: &Store,
     n: usize,
     way: &Way,
-    (keys, aggregates): (&[usize], &[Aggregate]),
 ) -> Result<bool> {
+    let SharedOperation::Aggregate { keys, determinants, aggregates } = &plan.nodes[n].operation
+    else {
+        return Ok(false);
+    };
     let SharedOperation::Scan { table: fact, .. } = &plan.nodes[way.scan].operation else {
         return Ok(false);
     };
@@ -215,13 +222,45 @@ fn add(
         dimension: dimensions[table - 1],
         column,
     };
+    let star_keys: Vec<StarKey> = origins.into_iter().map(key).collect();
+    let tell = |position: usize| {
+        determinants.is_empty() || determinants.contains(&keys[position])
+    };
     star.node.groupings.push(StarGrouping {
-        keys: origins.into_iter().map(key).collect(),
-        aggregates: aggregates.to_vec(),
+        keys: grouping_keys(&star.node, &star_keys, tell),
+        aggregates: aggregates.clone(),
         dimensions,
     });
     star.groupings.push((n, way.joins.iter().map(|join| join.node).collect()));
     Ok(true)
+}
+
+/// Which keys are read from the row of another one. `tell` are the keys that tell groups apart.
+fn grouping_keys(
+    node: &StarNode,
+    keys: &[StarKey],
+    tell: impl Fn(usize) -> bool,
+) -> Vec<GroupingKey> {
+    let leads_to = |from: usize, mut to: usize| {
+        while to != from {
+            let Some(parent) = node.dimensions[to].parent else { return false };
+            to = parent;
+        }
+        true
+    };
+    let grouping_key = |position: usize| {
+        let key = keys[position];
+        let determines = |by: &usize| {
+            let own = keys[*by];
+            let unique = own.column == node.dimensions[own.dimension].key;
+            *by != position && tell(*by) && unique && leads_to(own.dimension, key.dimension)
+        };
+        match (0..keys.len()).find(determines).filter(|_| !tell(position)) {
+            Some(by) => GroupingKey::Determined { by, key },
+            None => GroupingKey::Own(key),
+        }
+    };
+    (0..keys.len()).map(grouping_key).collect()
 }
 
 /// Whether one reference is joined twice: each may ask something else of the rows.

@@ -8,7 +8,7 @@ use super::random::Random;
 use super::stored::{locations, table};
 use super::{Activations, Row, check};
 use crate::operators::{
-    Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, Star, StarBuild, StarDimension,
+    Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey, Star, StarBuild, StarDimension,
     StarGrouping, StarGroups, StarKey, StarNode,
 };
 use crate::plan::{Aggregate, AggregateFunction};
@@ -100,7 +100,8 @@ impl Case {
     /// A slot's grouping over the columns of its joins.
     fn group_node(&self, slot: Slot) -> (GroupNode, Vec<DataType>) {
         let grouping = &self.node.groupings[self.groupings[slot.index()]];
-        let column = |key: &StarKey| {
+        let column = |key: &GroupingKey| {
+            let (GroupingKey::Own(key) | GroupingKey::Determined { key, .. }) = key;
             let position = grouping.dimensions.iter().position(|d| *d == key.dimension);
             let position = position.expect("keys are of joined dimensions");
             self.fact_types.len() + position * self.dimension_types.len() + key.column.index()
@@ -120,7 +121,9 @@ fn grouping(random: &mut Random, fact: &[DataType]) -> StarGrouping {
         dimension: dimensions[random.below(dimensions.len())],
         column: ColumnId(random.below(4) as u32),
     };
-    let keys = (0..random.below(4)).map(|_| key(random)).collect();
+    let mut keys: Vec<GroupingKey> =
+        (0..random.below(5)).map(|_| GroupingKey::Own(key(random))).collect();
+    determine(random, &mut keys);
     let mut aggregates: Vec<Aggregate> =
         (0..4).map(|_| aggregate(random, fact, &[])).collect();
     if random.chance(30) {
@@ -134,6 +137,22 @@ fn grouping(random: &mut Random, fact: &[DataType]) -> StarGrouping {
     }
     aggregates.retain(|one| StarGrouping::is_fit(std::slice::from_ref(one), fact.len()));
     StarGrouping { dimensions, keys, aggregates }
+}
+
+/// Keys of rows that a unique key among them determines need not tell groups apart.
+fn determine(random: &mut Random, keys: &mut [GroupingKey]) {
+    let dimension = |key: &GroupingKey| match key {
+        GroupingKey::Own(key) | GroupingKey::Determined { key, .. } => key.dimension,
+    };
+    let is_unique = |key: &GroupingKey| matches!(key, GroupingKey::Own(k) if k.column == ColumnId(0));
+    let Some(by) = keys.iter().position(is_unique) else { return };
+    let root = dimension(&keys[by]);
+    for (position, own) in keys.iter_mut().enumerate() {
+        let below = dimension(own) == root || (root == 0 && dimension(own) == 2);
+        if let (GroupingKey::Own(key), true) = (*own, position != by && below && random.chance(70)) {
+            *own = GroupingKey::Determined { by, key };
+        }
+    }
 }
 
 fn wanted(random: &mut Random, rows: Vec<Row>, users: &[Slot]) -> Wanted {

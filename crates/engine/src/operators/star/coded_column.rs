@@ -1,12 +1,9 @@
 //! A grouping column of a dimension as small numbers, by the place of the fact row's reference.
 
-use std::sync::Arc;
-
 use arrow_schema::DataType as ArrowType;
 
 use super::{Dimension, StarKey, StarNode};
 use crate::operators::kernel::KeyTable;
-use crate::storage::TableView;
 use crate::types::{ColumnId, Location};
 
 /// Numbers in place of values.
@@ -18,9 +15,8 @@ pub(super) struct CodedColumn {
     pub root: usize,
     /// By place in the root dimension.
     pub codes: Vec<u32>,
-    /// By code, a row of the column's dimension that has the value.
-    pub representatives: Vec<Location>,
-    pub view: Arc<TableView>,
+    /// By code, the place of a row of the column's dimension that has the value.
+    pub representatives: Vec<u32>,
 }
 
 impl CodedColumn {
@@ -35,10 +31,10 @@ impl CodedColumn {
         let numbers = KeyTable::new([scale]).insert(&[array]);
         let mut codes = vec![0; own.numbers.len()];
         let mut representatives = Vec::new();
-        for ((&place, &location), &number) in own.places.iter().zip(&own.locations).zip(&numbers) {
+        for (&place, &number) in own.places.iter().zip(&numbers) {
             codes[place as usize] = number;
             if number as usize == representatives.len() {
-                representatives.push(location);
+                representatives.push(place);
             }
         }
         let (mut root, mut outer) = (key.dimension, node.dimensions[key.dimension].outer);
@@ -46,17 +42,33 @@ impl CodedColumn {
             codes = raise(&codes, &dimensions[parent], root);
             (root, outer) = (parent, node.dimensions[parent].outer);
         }
-        CodedColumn { key, outer, root, codes, representatives, view: own.view.clone() }
+        CodedColumn { key, outer, root, codes, representatives }
+    }
+
+    /// By code, the row of a dimension that the representative is or leads to.
+    pub fn locations(
+        &self,
+        node: &StarNode,
+        dimensions: &[Dimension],
+        dimension: usize,
+    ) -> Vec<Location> {
+        let mut way = vec![dimension];
+        while let Some(&last) = way.last().filter(|last| **last != self.key.dimension) {
+            let parent = node.dimensions[last].parent;
+            way.push(parent.expect("a key determines columns of its own row and of what that leads to"));
+        }
+        let mut places = self.representatives.clone();
+        for pair in way.windows(2).rev() {
+            let references = dimensions[pair[1]].references(pair[0]);
+            places.iter_mut().for_each(|place| *place = references[*place as usize]);
+        }
+        let by_place = dimensions[dimension].locations_by_place();
+        places.iter().map(|&place| by_place[place as usize]).collect()
     }
 }
 
 /// From places in a child to places in its parent.
 fn raise(codes: &[u32], parent: &Dimension, child: usize) -> Vec<u32> {
-    let mut raised = vec![0; parent.numbers.len()];
-    let references = parent.children.iter().find(|(number, _)| *number == child);
-    let references = &references.expect("a parent knows its children").1;
-    for (&place, &reference) in parent.places.iter().zip(references) {
-        raised[place as usize] = codes[reference as usize];
-    }
-    raised
+    let references = parent.references(child);
+    references.into_iter().map(|reference| codes[reference as usize]).collect()
 }

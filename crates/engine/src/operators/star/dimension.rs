@@ -150,6 +150,26 @@ impl Dimension {
         Some(())
     }
 
+    /// By place, the child's place that the row refers to; 0 where nobody wants the row.
+    pub(super) fn references(&self, child: usize) -> Vec<u32> {
+        let known = self.children.iter().find(|(number, _)| *number == child);
+        let own = &known.expect("a parent knows its children").1;
+        let mut references = vec![0; self.numbers.len()];
+        for (&place, &reference) in self.places.iter().zip(own) {
+            references[place as usize] = reference;
+        }
+        references
+    }
+
+    /// By place, where the row lies; nowhere where nobody wants it.
+    pub(super) fn locations_by_place(&self) -> Vec<Location> {
+        let mut locations = vec![Location::NONE; self.numbers.len()];
+        for (&place, &location) in self.places.iter().zip(&self.locations) {
+            locations[place as usize] = location;
+        }
+        locations
+    }
+
     /// The set of a place, as words.
     pub(super) fn set(&self, width: usize, place: usize) -> &[u64] {
         self.set_number(width, usize::from(self.numbers[place]))

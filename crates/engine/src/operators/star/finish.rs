@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 
 use super::slot_groups::GroupPlaces;
-use super::{ActiveGrouping, Star, StarBuild, StarNode};
+use super::{ActiveGrouping, OutputKey, Star, StarBuild, StarNode};
 use crate::operators::grouping::{Accumulator, Argument, results};
 use crate::operators::{Batch, Faults};
 use crate::plan::Aggregate;
@@ -106,7 +106,7 @@ impl StarGroups {
         faults: &mut Faults,
     ) -> Tuples {
         let rows = output.numbers.len();
-        let width = 8 * (aggregates.len() + active.keys.len());
+        let width = 8 * (aggregates.len() + active.output.len());
         if let Err(error) = batch.budget.reserve(rows * width) {
             output.owners.iter().for_each(|slot| faults.add(*slot, error.clone()));
         }
@@ -118,28 +118,22 @@ impl StarGroups {
             })
         });
         let computed: Vec<ArrayRef> = computed.collect();
-        let sources = self.keys(active, &output.numbers);
-        let key = |source: usize| {
-            let column = self.star.columns[active.keys[source].0].key.column;
-            ColumnOrigin::Source { source, column }
+        let sources = active.output.iter().map(|key| key.rows(&output.numbers)).collect::<Vec<_>>();
+        let key = |(source, key): (usize, &OutputKey)| {
+            ColumnOrigin::Source { source, column: key.column }
         };
         let results = (0..computed.len()).map(ColumnOrigin::Computed);
-        let columns = (0..sources.len()).map(key).chain(results).collect();
+        let columns = active.output.iter().enumerate().map(key).chain(results).collect();
         Tuples { rows, sources, computed, columns, sets: QuerySets::Single(output.owners) }
     }
+}
 
-    /// Per key column, a row of its dimension that has each output row's value.
-    fn keys(&self, active: &ActiveGrouping, numbers: &[u32]) -> Vec<Source> {
-        let source = |&(column, stride): &(usize, u32)| {
-            let column = &self.star.columns[column];
-            let count = column.representatives.len().max(1) as u32;
-            let location = |number: &u32| column.representatives[(number / stride % count) as usize];
-            Source {
-                view: column.view.clone(),
-                locations: numbers.iter().map(location).collect(),
-            }
-        };
-        active.keys.iter().map(source).collect()
+impl OutputKey {
+    /// The rows that have the values of groups.
+    fn rows(&self, numbers: &[u32]) -> Source {
+        let (stride, count) = self.place;
+        let location = |number: &u32| self.locations[(number / stride % count) as usize];
+        Source { view: self.view.clone(), locations: numbers.iter().map(location).collect() }
     }
 }
 

@@ -33,7 +33,7 @@ use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{SetId, words};
 use crate::scan::ValueFilter;
 use crate::storage::TableView;
-use crate::types::{ColumnId, DataType, Scalar, Slot};
+use crate::types::{ColumnId, DataType, Location, Scalar, Slot};
 
 /// The star queries over one fact table, merged.
 #[derive(Clone, Debug)]
@@ -61,9 +61,23 @@ pub struct StarGrouping {
     /// The dimensions that it joins: positions in [`StarNode::dimensions`].
     pub dimensions: Vec<usize>,
     /// The first output columns.
-    pub keys: Vec<StarKey>,
+    pub keys: Vec<GroupingKey>,
     /// The output columns after the keys; they read columns of the fact table only, by [`ColumnId`].
     pub aggregates: Vec<Aggregate>,
+}
+
+/// An output column that tells groups apart, or that such a one determines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupingKey {
+    /// Groups differ in it.
+    Own(StarKey),
+    /// Read from the row whose unique key is the output column `by`, or from a row that it leads to.
+    Determined {
+        /// Position of the other key.
+        by: usize,
+        /// What is read.
+        key: StarKey,
+    },
 }
 
 /// A column of a dimension by which rows are grouped.
@@ -101,6 +115,18 @@ struct ActiveGrouping {
     slots: Vec<Slot>,
     /// Positions in [`Star::columns`] and what a code counts in a group's number.
     keys: Vec<(usize, u32)>,
+    output: Vec<OutputKey>,
+}
+
+/// Where an output column of a grouping is read.
+#[derive(Clone, Debug)]
+struct OutputKey {
+    /// From a group's number to its code: divided by the first, modulo the second.
+    place: (u32, u32),
+    view: Arc<TableView>,
+    column: ColumnId,
+    /// By code.
+    locations: Arc<[Location]>,
 }
 
 /// Words of a batch's sets as the kernels take them.
@@ -141,33 +167,56 @@ impl Star {
             star.dimensions.push(Dimension::of_values(batch, &star.fact, filter)?);
         }
         for (number, &set) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY) {
-            let keys = star.code_keys(node, &node.groupings[number])?;
+            let grouping = &node.groupings[number];
             let slots = batch.sets.members(set).collect();
-            star.groupings.push(ActiveGrouping { number, set, slots, keys });
+            let (keys, output) = (Vec::new(), Vec::new());
+            let mut active = ActiveGrouping { number, set, slots, keys, output };
+            star.code_keys(node, grouping, &mut active)?;
+            star.groupings.push(active);
         }
         let slots = batch.sets.slots();
         star.numbering = Numbering::new(&star.groupings, star.columns.len(), slots);
         pairs::fits(batch.sets).then_some(star)
     }
 
+    /// Codes the columns that tell groups apart, and says where all of them are read.
     fn code_keys(
         &mut self,
         node: &StarNode,
         grouping: &StarGrouping,
-    ) -> Option<Vec<(usize, u32)>> {
+        active: &mut ActiveGrouping,
+    ) -> Option<()> {
         let mut stride = 1u32;
-        let mut keys = Vec::with_capacity(grouping.keys.len());
-        for key in &grouping.keys {
-            let known = self.columns.iter().position(|column| column.key == *key);
-            let column = known.unwrap_or_else(|| {
-                self.columns.push(CodedColumn::new(node, &self.dimensions, *key));
-                self.columns.len() - 1
-            });
-            keys.push((column, stride));
+        let mut coded = vec![None; grouping.keys.len()];
+        for (position, key) in grouping.keys.iter().enumerate() {
+            let GroupingKey::Own(key) = key else { continue };
+            let column = self.code(node, *key);
             let count = self.columns[column].representatives.len().max(1) as u32;
+            active.keys.push((column, stride));
+            coded[position] = Some((column, (stride, count)));
             stride = stride.checked_mul(count)?;
         }
-        Some(keys)
+        let output = (0..grouping.keys.len()).map(|position| {
+            let (by, key) = match grouping.keys[position] {
+                GroupingKey::Own(key) => (position, key),
+                GroupingKey::Determined { by, key } => (by, key),
+            };
+            let (column, place) = coded[by].expect("what determines others tells groups apart");
+            let locations = self.columns[column].locations(node, &self.dimensions, key.dimension);
+            let view = self.dimensions[key.dimension].view.clone();
+            OutputKey { place, view, column: key.column, locations: locations.into() }
+        });
+        active.output = output.collect();
+        Some(())
+    }
+
+    /// The position of a coded column.
+    fn code(&mut self, node: &StarNode, key: StarKey) -> usize {
+        let known = self.columns.iter().position(|column| column.key == key);
+        known.unwrap_or_else(|| {
+            self.columns.push(CodedColumn::new(node, &self.dimensions, key));
+            self.columns.len() - 1
+        })
     }
 }
 
