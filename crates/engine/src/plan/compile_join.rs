@@ -223,7 +223,8 @@ fn hash_join(
     }
     let build = right.operator.estimate.rows * cost::HASH_BUILD;
     let operation = Operation::HashJoin { kind, keys, residual };
-    estimate.cost = build + cost::operator(&operation, left.operator.estimate.rows, estimate.rows, 0.0);
+    estimate.cost =
+        build + cost::operator(&operation, left.operator.estimate.rows, estimate.rows, 0.0);
     let inputs = vec![left.operator, right.operator];
     let node = Default::default();
     let operator = Operator { operation, inputs, types, estimate, looked_at: 0.0, node };

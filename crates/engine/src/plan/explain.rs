@@ -34,8 +34,8 @@ pub struct Explained<'a> {
 }
 
 impl Explained<'_> {
-    /// The text; `figures` gives what is known of a node from a heartbeat.
-    pub fn text(&self, figures: &dyn Fn(&LaneNode) -> Option<String>) -> String {
+    /// The text; `notes` gives what else is known of a node, line by line.
+    pub fn text(&self, notes: &dyn Fn(&LaneNode) -> Vec<String>) -> String {
         let weight = weight_name(self.compiled.weight);
         let templates = self.lane_plan.members.len();
         let mut text = format!("Lane {} ({weight}, {})\n", self.lane, counted(templates));
@@ -49,7 +49,7 @@ impl Explained<'_> {
             uses = self.lane_plan.members[member].uses.iter().map(|used| used.node).collect();
         }
         let mut uses = uses.into_iter().rev();
-        self.shared(&self.compiled.root, 0, &mut uses, figures, &mut text);
+        self.shared(&self.compiled.root, 0, &mut uses, notes, &mut text);
         text
     }
 
@@ -59,14 +59,14 @@ impl Explained<'_> {
         operator: &Operator,
         depth: usize,
         nodes: &mut dyn Iterator<Item = usize>,
-        figures: &dyn Fn(&LaneNode) -> Option<String>,
+        notes: &dyn Fn(&LaneNode) -> Vec<String>,
         text: &mut String,
     ) {
         let node = nodes.next().map(|n| &self.lane_plan.nodes[n]);
         let mut inputs = String::new();
         for input in operator.inputs.iter().rev() {
             let mut below = String::new();
-            self.shared(input, depth + 1, nodes, figures, &mut below);
+            self.shared(input, depth + 1, nodes, notes, &mut below);
             inputs.insert_str(0, &below);
         }
         let indent = "  ".repeat(depth);
@@ -82,7 +82,7 @@ impl Explained<'_> {
             if self.compiled.weight == Weight::Heavy {
                 let _ = writeln!(text, "{indent}    {}", sharing(operator));
             }
-            if let Some(line) = figures(node) {
+            for line in notes(node) {
                 let _ = writeln!(text, "{indent}    {line}");
             }
         }

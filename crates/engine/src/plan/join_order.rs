@@ -201,7 +201,12 @@ impl Search<'_> {
         let index = self.index(partial.mask, relation, &keys);
         let index_cost = index.as_ref().map(|found| {
             let fetched = partial.rows * found.fan_out;
-            cost::index_join(partial.rows, found.keys.len(), found.unique.then_some(found.inner_rows), fetched)
+            cost::index_join(
+                partial.rows,
+                found.keys.len(),
+                found.unique.then_some(found.inner_rows),
+                fetched,
+            )
         });
         let hash_cost = match keys.is_empty() {
             true => joinable.cost + partial.rows * joinable.rows * cost::PAIR,

@@ -376,7 +376,8 @@ fn value_range(view: &TableView, column: ColumnId, data_type: DataType) -> Optio
         Some(zone) => zone.min.as_ref().and_then(key).zip(zone.max.as_ref().and_then(key)),
         None => {
             let slice = chunk.column(column);
-            let values = || (0..slice.len()).filter_map(|row| narrow_key(slice.value(row, data_type)));
+            let values =
+                || (0..slice.len()).filter_map(|row| narrow_key(slice.value(row, data_type)));
             values().min().zip(values().max())
         }
     });

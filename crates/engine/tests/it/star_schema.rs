@@ -7,9 +7,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array};
 use engine::plan::{Aggregate, AggregateFunction, PlanNode, TemplatePlan};
 use engine::storage::Store;
-use engine::types::{
-    Comparison, DataType, Expression, Predicate, Result, Scalar, TableId, Value,
-};
+use engine::types::{Comparison, DataType, Expression, Predicate, Result, Scalar, TableId, Value};
 
 use crate::bookstore::{
     ascending, column, compare, descending, equals, index, join, scan, sort, table, template,
@@ -33,7 +31,8 @@ pub struct Numbers(pub u64);
 impl Numbers {
     /// A number below `end`.
     pub fn below(&mut self, end: i32) -> i32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % end as u64) as i32
     }
 }
@@ -84,7 +83,12 @@ pub fn fill(store: &Arc<Store>, facts: i32) {
     let date = create(
         DATE,
         "date",
-        &[("d_datekey", INTEGER), ("d_year", INTEGER), ("d_yearmonthnum", INTEGER), ("d_week", INTEGER)],
+        &[
+            ("d_datekey", INTEGER),
+            ("d_year", INTEGER),
+            ("d_yearmonthnum", INTEGER),
+            ("d_week", INTEGER),
+        ],
     );
     let days: Vec<_> = (0..YEARS * 360)
         .map(|day| {
@@ -106,12 +110,25 @@ pub fn fill(store: &Arc<Store>, facts: i32) {
     let part = create(PART, "part", &columns);
     let row = |key: i32| {
         let number = numbers.below(1000);
-        vec![int(key), text(format!("MFGR#{}", number / 200 + 1)), category(number / 40), brand(number)]
+        vec![
+            int(key),
+            text(format!("MFGR#{}", number / 200 + 1)),
+            category(number / 40),
+            brand(number),
+        ]
     };
     part.insert_rows(&(1..=parts).map(row).collect::<Vec<_>>(), version);
     let names = [
-        "orderkey", "custkey", "partkey", "suppkey", "orderdate", "quantity", "extendedprice",
-        "discount", "revenue", "supplycost",
+        "orderkey",
+        "custkey",
+        "partkey",
+        "suppkey",
+        "orderdate",
+        "quantity",
+        "extendedprice",
+        "discount",
+        "revenue",
+        "supplycost",
     ];
     let lineorder = create(LINEORDER, "lineorder", &names.map(|name| (name, INTEGER)));
     let mut fact = |key: i32| {
@@ -228,7 +245,8 @@ fn star(
         root = join(root, scan(table, predicates), &[(outer, 0)]);
     }
     let grouped = keys.iter().map(|(join, column)| FACT_COLUMNS + join * 4 + column).collect();
-    root = PlanNode::Aggregate { input: Box::new(root), keys: grouped, aggregates: vec![aggregate] };
+    root =
+        PlanNode::Aggregate { input: Box::new(root), keys: grouped, aggregates: vec![aggregate] };
     let key_type = |column: usize| if column == 1 { INTEGER } else { TEXT };
     let mut output: Vec<(&str, DataType)> = Vec::new();
     for (_, column) in keys {
@@ -262,14 +280,30 @@ pub fn queries() -> Vec<Query> {
     let less = |parameter| vec![compare(5, Comparison::Less, parameter)];
     vec![
         (
-            star("Q1.1", [discount(1), less(3)].concat(), one(date(vec![equals(1, 0)])), &[], discounted(), false, &int[..4]),
+            star(
+                "Q1.1",
+                [discount(1), less(3)].concat(),
+                one(date(vec![equals(1, 0)])),
+                &[],
+                discounted(),
+                false,
+                &int[..4],
+            ),
             |n| {
                 let d = n.below(9);
                 [1992 + n.below(YEARS), d, d + 2, 25].map(Value::Integer).to_vec()
             },
         ),
         (
-            star("Q1.2", [discount(1), between(5, 3)].concat(), one(date(vec![equals(2, 0)])), &[], discounted(), false, &int[..5]),
+            star(
+                "Q1.2",
+                [discount(1), between(5, 3)].concat(),
+                one(date(vec![equals(2, 0)])),
+                &[],
+                discounted(),
+                false,
+                &int[..5],
+            ),
             |n| {
                 let (d, q) = (n.below(9), n.below(40));
                 let month = (1992 + n.below(YEARS)) * 100 + 1 + n.below(12);
@@ -277,44 +311,132 @@ pub fn queries() -> Vec<Query> {
             },
         ),
         (
-            star("Q1.3", [discount(1), between(5, 3)].concat(), one(date(vec![equals(3, 0), equals(1, 5)])), &[], discounted(), false, &int[..6]),
+            star(
+                "Q1.3",
+                [discount(1), between(5, 3)].concat(),
+                one(date(vec![equals(3, 0), equals(1, 5)])),
+                &[],
+                discounted(),
+                false,
+                &int[..6],
+            ),
             |n| {
                 let (d, q) = (n.below(9), n.below(40));
-                [1 + n.below(51), d, d + 2, q, q + 9, 1992 + n.below(YEARS)].map(Value::Integer).to_vec()
+                [1 + n.below(51), d, d + 2, q, q + 9, 1992 + n.below(YEARS)]
+                    .map(Value::Integer)
+                    .to_vec()
             },
         ),
         (
-            star("Q2.1", vec![], vec![part(vec![equals(2, 0)]), supplier(vec![equals(3, 1)]), date(vec![])], &[(2, 1), (0, 3)], revenue(), false, &[TEXT, TEXT]),
+            star(
+                "Q2.1",
+                vec![],
+                vec![part(vec![equals(2, 0)]), supplier(vec![equals(3, 1)]), date(vec![])],
+                &[(2, 1), (0, 3)],
+                revenue(),
+                false,
+                &[TEXT, TEXT],
+            ),
             |n| vec![category(n.below(25)), region(n.below(5))],
         ),
         (
-            star("Q2.2", vec![], vec![part(between(3, 0)), supplier(vec![equals(3, 2)]), date(vec![])], &[(2, 1), (0, 3)], revenue(), false, &[TEXT, TEXT, TEXT]),
+            star(
+                "Q2.2",
+                vec![],
+                vec![part(between(3, 0)), supplier(vec![equals(3, 2)]), date(vec![])],
+                &[(2, 1), (0, 3)],
+                revenue(),
+                false,
+                &[TEXT, TEXT, TEXT],
+            ),
             |n| {
                 let b = n.below(25) * 40 + n.below(32);
                 vec![brand(b), brand(b + 7), region(n.below(5))]
             },
         ),
         (
-            star("Q2.3", vec![], vec![part(vec![equals(3, 0)]), supplier(vec![equals(3, 1)]), date(vec![])], &[(2, 1), (0, 3)], revenue(), false, &[TEXT, TEXT]),
+            star(
+                "Q2.3",
+                vec![],
+                vec![part(vec![equals(3, 0)]), supplier(vec![equals(3, 1)]), date(vec![])],
+                &[(2, 1), (0, 3)],
+                revenue(),
+                false,
+                &[TEXT, TEXT],
+            ),
             |n| vec![brand(n.below(1000)), region(n.below(5))],
         ),
         (
-            star("Q3.1", vec![], vec![customer(vec![equals(3, 0)]), supplier(vec![equals(3, 1)]), date(between(1, 2))], &[(0, 2), (1, 2), (2, 1)], revenue(), true, &[TEXT, TEXT, Integer, Integer]),
-            |n| vec![region(n.below(5)), region(n.below(5)), Value::Integer(1992), Value::Integer(1997)],
+            star(
+                "Q3.1",
+                vec![],
+                vec![
+                    customer(vec![equals(3, 0)]),
+                    supplier(vec![equals(3, 1)]),
+                    date(between(1, 2)),
+                ],
+                &[(0, 2), (1, 2), (2, 1)],
+                revenue(),
+                true,
+                &[TEXT, TEXT, Integer, Integer],
+            ),
+            |n| {
+                vec![
+                    region(n.below(5)),
+                    region(n.below(5)),
+                    Value::Integer(1992),
+                    Value::Integer(1997),
+                ]
+            },
         ),
         (
-            star("Q3.2", vec![], vec![customer(vec![equals(2, 0)]), supplier(vec![equals(2, 1)]), date(between(1, 2))], &[(0, 1), (1, 1), (2, 1)], revenue(), true, &[TEXT, TEXT, Integer, Integer]),
-            |n| vec![nation(n.below(25)), nation(n.below(25)), Value::Integer(1992), Value::Integer(1997)],
+            star(
+                "Q3.2",
+                vec![],
+                vec![
+                    customer(vec![equals(2, 0)]),
+                    supplier(vec![equals(2, 1)]),
+                    date(between(1, 2)),
+                ],
+                &[(0, 1), (1, 1), (2, 1)],
+                revenue(),
+                true,
+                &[TEXT, TEXT, Integer, Integer],
+            ),
+            |n| {
+                vec![
+                    nation(n.below(25)),
+                    nation(n.below(25)),
+                    Value::Integer(1992),
+                    Value::Integer(1997),
+                ]
+            },
         ),
         (
-            star("Q3.3", vec![], vec![customer(either(1, 0)), supplier(either(1, 2)), date(between(1, 4))], &[(0, 1), (1, 1), (2, 1)], revenue(), true, &[TEXT, TEXT, TEXT, TEXT, Integer, Integer]),
+            star(
+                "Q3.3",
+                vec![],
+                vec![customer(either(1, 0)), supplier(either(1, 2)), date(between(1, 4))],
+                &[(0, 1), (1, 1), (2, 1)],
+                revenue(),
+                true,
+                &[TEXT, TEXT, TEXT, TEXT, Integer, Integer],
+            ),
             |n| {
                 let cities = [(); 4].map(|()| city(n.below(250)));
                 cities.into_iter().chain([Value::Integer(1992), Value::Integer(1997)]).collect()
             },
         ),
         (
-            star("Q3.4", vec![], vec![customer(either(1, 0)), supplier(either(1, 2)), date(vec![equals(2, 4)])], &[(0, 1), (1, 1), (2, 1)], revenue(), true, &[TEXT, TEXT, TEXT, TEXT, Integer]),
+            star(
+                "Q3.4",
+                vec![],
+                vec![customer(either(1, 0)), supplier(either(1, 2)), date(vec![equals(2, 4)])],
+                &[(0, 1), (1, 1), (2, 1)],
+                revenue(),
+                true,
+                &[TEXT, TEXT, TEXT, TEXT, Integer],
+            ),
             |n| {
                 let cities = [(); 4].map(|()| city(n.below(250)));
                 let month = (1992 + n.below(YEARS)) * 100 + 1 + n.below(12);
@@ -322,19 +444,78 @@ pub fn queries() -> Vec<Query> {
             },
         ),
         (
-            star("Q4.1", vec![], vec![customer(vec![equals(3, 0)]), supplier(vec![equals(3, 1)]), part(either(1, 2)), date(vec![])], &[(3, 1), (0, 2)], profit(), false, &[TEXT; 4]),
-            |n| vec![region(n.below(5)), region(n.below(5)), text("MFGR#1".into()), text("MFGR#2".into())],
-        ),
-        (
-            star("Q4.2", vec![], vec![customer(vec![equals(3, 0)]), supplier(vec![equals(3, 1)]), part(either(1, 2)), date(either(1, 4))], &[(3, 1), (1, 2), (2, 2)], profit(), false, &[TEXT, TEXT, TEXT, TEXT, Integer, Integer]),
+            star(
+                "Q4.1",
+                vec![],
+                vec![
+                    customer(vec![equals(3, 0)]),
+                    supplier(vec![equals(3, 1)]),
+                    part(either(1, 2)),
+                    date(vec![]),
+                ],
+                &[(3, 1), (0, 2)],
+                profit(),
+                false,
+                &[TEXT; 4],
+            ),
             |n| {
-                vec![region(n.below(5)), region(n.below(5)), text("MFGR#1".into()), text("MFGR#2".into()), Value::Integer(1997), Value::Integer(1998)]
+                vec![
+                    region(n.below(5)),
+                    region(n.below(5)),
+                    text("MFGR#1".into()),
+                    text("MFGR#2".into()),
+                ]
             },
         ),
         (
-            star("Q4.3", vec![], vec![customer(vec![equals(3, 0)]), supplier(vec![equals(2, 1)]), part(vec![equals(2, 2)]), date(either(1, 3))], &[(3, 1), (1, 1), (2, 3)], profit(), false, &[TEXT, TEXT, TEXT, Integer, Integer]),
+            star(
+                "Q4.2",
+                vec![],
+                vec![
+                    customer(vec![equals(3, 0)]),
+                    supplier(vec![equals(3, 1)]),
+                    part(either(1, 2)),
+                    date(either(1, 4)),
+                ],
+                &[(3, 1), (1, 2), (2, 2)],
+                profit(),
+                false,
+                &[TEXT, TEXT, TEXT, TEXT, Integer, Integer],
+            ),
             |n| {
-                vec![region(n.below(5)), nation(n.below(25)), category(n.below(25)), Value::Integer(1997), Value::Integer(1998)]
+                vec![
+                    region(n.below(5)),
+                    region(n.below(5)),
+                    text("MFGR#1".into()),
+                    text("MFGR#2".into()),
+                    Value::Integer(1997),
+                    Value::Integer(1998),
+                ]
+            },
+        ),
+        (
+            star(
+                "Q4.3",
+                vec![],
+                vec![
+                    customer(vec![equals(3, 0)]),
+                    supplier(vec![equals(2, 1)]),
+                    part(vec![equals(2, 2)]),
+                    date(either(1, 3)),
+                ],
+                &[(3, 1), (1, 1), (2, 3)],
+                profit(),
+                false,
+                &[TEXT, TEXT, TEXT, Integer, Integer],
+            ),
+            |n| {
+                vec![
+                    region(n.below(5)),
+                    nation(n.below(25)),
+                    category(n.below(25)),
+                    Value::Integer(1997),
+                    Value::Integer(1998),
+                ]
             },
         ),
     ]

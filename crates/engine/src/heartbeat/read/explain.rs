@@ -22,7 +22,11 @@ impl Reads {
             lane_plan: &prepared.plan,
             catalog: &catalog,
         };
-        let mut text = explained.text(&|node| operator_line(figures?, node));
+        let notes = |node: &LaneNode| {
+            let star = prepared.stars.note(&prepared.plan, node);
+            star.into_iter().chain(figures.and_then(|f| operator_line(f, node))).collect()
+        };
+        let mut text = explained.text(&notes);
         if let Some(figures) = figures {
             text.push_str(&summary(figures));
         }
@@ -39,11 +43,12 @@ fn operator_line(figures: &Figures, node: &LaneNode) -> Option<String> {
         Choice::Alone => "alone",
     };
     let mut line = format!(
-        "actual: {} rows for {} activations in {} µs, {choice}, predicted {} µs",
+        "actual: {} rows for {} activations in {} µs, {choice}, predicted {} µs and {} µs if each ran alone",
         operator.rows,
         operator.activations,
         operator.took.as_micros(),
-        operator.predicted.as_micros()
+        operator.predicted.as_micros(),
+        operator.alone.as_micros()
     );
     if let Some(access) = &operator.access {
         let _ = write!(line, "; {access}");

@@ -54,6 +54,8 @@ pub struct OperatorFigures {
     pub choice: Choice,
     /// Prediction of the choice made.
     pub predicted: Duration,
+    /// Prediction of running once for each activation.
+    pub alone: Duration,
     /// How a table was read.
     pub access: Option<Arc<str>>,
 }

@@ -427,6 +427,7 @@ fn operators(plan: &PreparedLane, members: &[usize], outcome: &Outcome) -> Vec<O
             took: spent.took,
             choice: decision.choice,
             predicted: Duration::from_nanos(predicted as u64),
+            alone: Duration::from_nanos(decision.alone as u64),
             access: spent.access.clone(),
         })
     });

@@ -299,7 +299,9 @@ impl<'a> Worker<'a> {
     fn fact(&mut self, pass: &StarPass, within: usize) {
         let lane = &self.pipeline.shared.lane;
         let star = &lane.stars.stars[pass.number];
-        let Part::Star(build) = &mut self.work.part else { unreachable!("a part belongs to its sink") };
+        let Part::Star(build) = &mut self.work.part else {
+            unreachable!("a part belongs to its sink")
+        };
         let began = Instant::now();
         let before = build.survivors();
         let (runs, errors) = match within {

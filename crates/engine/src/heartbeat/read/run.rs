@@ -7,17 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::pipeline::{
-    Part, Pipe, PipeSource, Pipeline, Sink, StarPass, StarPlace, Step, Work,
-};
+use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, StarPass, StarPlace, Step, Work};
 use super::pool::{Loop, Pool};
 use super::prepared::{Cuts, PreparedLane, PreparedNode};
 use super::probe_chain::Views;
 use super::star::PreparedDimension;
 use crate::heartbeat::AnswerPart;
 use crate::operators::{
-    self, Batch, Budget, Child, Cut, Dimension, DimensionRows, FREE_SPAN, Faults, Groups, IndexJoinState,
-    JoinProbe, JoinTable, LimitState, Star, StarGrouping, StarGroups, Users,
+    self, Batch, Budget, Child, Cut, Dimension, DimensionRows, FREE_SPAN, Faults, Groups,
+    IndexJoinState, JoinProbe, JoinTable, LimitState, Star, StarGrouping, StarGroups, Users,
 };
 use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
@@ -446,6 +444,10 @@ impl Run<'_> {
         let mut fact = self.table_batch(*table, &[(star.scan, variants)], all)?;
         self.spent[star.scan].access =
             Some(format!("{}; {}", fact.decision(), star.describe(&wanted)).into());
+        let active = star.groupings.iter().zip(&wanted).filter(|(_, set)| **set != SetId::EMPTY);
+        for join in active.flat_map(|((_, joins), _)| joins) {
+            self.spent[*join].access = Some("inside the star's pass".into());
+        }
         let filters = fact.take_value_filters(FREE_SPAN, all);
         let Some(made) = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted) else {
             return Ok(None);

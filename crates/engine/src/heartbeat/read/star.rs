@@ -5,7 +5,7 @@
 //! joins. Called by `prepared` and `run`.
 
 use crate::operators::{GroupingKey, StarDimension, StarGrouping, StarKey, StarNode};
-use crate::plan::{JoinKind, LanePlan, SharedOperation};
+use crate::plan::{JoinKind, LaneNode, LanePlan, SharedOperation};
 use crate::query_set::SetId;
 use crate::scan::TableAccess;
 use crate::storage::Store;
@@ -60,7 +60,8 @@ impl PreparedStar {
     pub fn pays(&self, plan: &LanePlan, activations: usize, store: &Store) -> bool {
         let rows = |table: TableId| store.table(table).map_or(0, |table| table.live_rows());
         let dimensions: u64 = self.dimensions.iter().map(|own| rows(own.table)).sum();
-        let fact = plan.nodes[self.scan].estimates.iter().map(|e| e.estimate.union(activations as f64));
+        let fact =
+            plan.nodes[self.scan].estimates.iter().map(|e| e.estimate.union(activations as f64));
         fact.fold(0.0, f64::max) * DIMENSION_ROWS > dimensions as f64
     }
 
@@ -79,6 +80,20 @@ pub struct Stars {
     pub stars: Vec<PreparedStar>,
     /// By node.
     pub places: Vec<Option<(usize, usize)>>,
+}
+
+impl Stars {
+    /// What EXPLAIN says of a star's grouping.
+    pub fn note(&self, plan: &LanePlan, node: &LaneNode) -> Option<String> {
+        let n = plan.nodes.iter().position(|own| own.id == node.id)?;
+        let (star, _) = self.places[n]?;
+        let star = &self.stars[star];
+        let fact = &plan.nodes[star.scan].signature;
+        let groupings = star.groupings.len();
+        Some(format!(
+            "star: with its joins in one {fact}, for {groupings} groupings, where that costs less"
+        ))
+    }
 }
 
 /// Finds a lane's stars.
@@ -223,9 +238,7 @@ fn add(
         column,
     };
     let star_keys: Vec<StarKey> = origins.into_iter().map(key).collect();
-    let tell = |position: usize| {
-        determinants.is_empty() || determinants.contains(&keys[position])
-    };
+    let tell = |position: usize| determinants.is_empty() || determinants.contains(&keys[position]);
     star.node.groupings.push(StarGrouping {
         keys: grouping_keys(&star.node, &star_keys, tell),
         aggregates: aggregates.clone(),

@@ -8,8 +8,8 @@ use super::random::Random;
 use super::stored::{locations, table};
 use super::{Activations, Row, check};
 use crate::operators::{
-    Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey, Star, StarBuild, StarDimension,
-    StarGrouping, StarGroups, StarKey, StarNode,
+    Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey, Star, StarBuild,
+    StarDimension, StarGrouping, StarGroups, StarKey, StarNode,
 };
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{QuerySets, SetId, Tuples};
@@ -47,11 +47,8 @@ impl Case {
         let dimension_types = vec![DataType::Integer, DataType::Integer, third, DataType::Text];
         let fact_types =
             vec![DataType::Integer, DataType::Integer, DataType::Integer, random.data_type()];
-        let dimension = |(parent, outer)| StarDimension {
-            parent,
-            outer: ColumnId(outer),
-            key: ColumnId(0),
-        };
+        let dimension =
+            |(parent, outer)| StarDimension { parent, outer: ColumnId(outer), key: ColumnId(0) };
         let groupings: Vec<StarGrouping> =
             (0..1 + random.below(3)).map(|_| grouping(random, &fact_types)).collect();
         let node = StarNode { dimensions: REFERENCES.map(dimension).to_vec(), groupings };
@@ -87,7 +84,8 @@ impl Case {
                 None => 0,
             } + outer as usize;
             let partners = own(&self.dimensions[dimension]);
-            let equal = |row: &&Row, partner: &&Row| !row[column].is_null() && row[column] == partner[0];
+            let equal =
+                |row: &&Row, partner: &&Row| !row[column].is_null() && row[column] == partner[0];
             let pairs = rows.iter().flat_map(|row| {
                 let found = partners.iter().filter(move |partner| equal(&row, partner));
                 found.map(move |partner| [row.clone(), partner.clone()].concat())
@@ -109,7 +107,10 @@ impl Case {
         let keys = grouping.keys.iter().map(column).collect();
         let mut types = self.fact_types.clone();
         grouping.dimensions.iter().for_each(|_| types.extend(&self.dimension_types));
-        (GroupNode { keys, determinants: Vec::new(), aggregates: grouping.aggregates.clone() }, types)
+        (
+            GroupNode { keys, determinants: Vec::new(), aggregates: grouping.aggregates.clone() },
+            types,
+        )
     }
 }
 
@@ -124,8 +125,7 @@ fn grouping(random: &mut Random, fact: &[DataType]) -> StarGrouping {
     let mut keys: Vec<GroupingKey> =
         (0..random.below(5)).map(|_| GroupingKey::Own(key(random))).collect();
     determine(random, &mut keys);
-    let mut aggregates: Vec<Aggregate> =
-        (0..4).map(|_| aggregate(random, fact, &[])).collect();
+    let mut aggregates: Vec<Aggregate> = (0..4).map(|_| aggregate(random, fact, &[])).collect();
     if random.chance(30) {
         aggregates.push(Aggregate {
             function: AggregateFunction::Sum,
@@ -144,12 +144,14 @@ fn determine(random: &mut Random, keys: &mut [GroupingKey]) {
     let dimension = |key: &GroupingKey| match key {
         GroupingKey::Own(key) | GroupingKey::Determined { key, .. } => key.dimension,
     };
-    let is_unique = |key: &GroupingKey| matches!(key, GroupingKey::Own(k) if k.column == ColumnId(0));
+    let is_unique =
+        |key: &GroupingKey| matches!(key, GroupingKey::Own(k) if k.column == ColumnId(0));
     let Some(by) = keys.iter().position(is_unique) else { return };
     let root = dimension(&keys[by]);
     for (position, own) in keys.iter_mut().enumerate() {
         let below = dimension(own) == root || (root == 0 && dimension(own) == 2);
-        if let (GroupingKey::Own(key), true) = (*own, position != by && below && random.chance(70)) {
+        if let (GroupingKey::Own(key), true) = (*own, position != by && below && random.chance(70))
+        {
             *own = GroupingKey::Determined { by, key };
         }
     }
@@ -217,7 +219,8 @@ fn a_star_equals_joins_and_groupings_alone() {
             }
             let groups = StarGroups::new(star, builds);
             let mut output = Vec::new();
-            for (grouping, _) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY) {
+            for (grouping, _) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY)
+            {
                 for part in 0..2 {
                     output.push(groups.finish(&case.node, grouping, batch, (part, 2), &mut faults));
                 }

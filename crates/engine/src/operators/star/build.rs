@@ -88,13 +88,7 @@ impl StarBuild {
     }
 
     /// Puts the rows that are left into their groups. To be called once more at the end.
-    pub fn group(
-        &mut self,
-        node: &StarNode,
-        star: &Star,
-        batch: &Batch<'_>,
-        faults: &mut Faults,
-    ) {
+    pub fn group(&mut self, node: &StarNode, star: &Star, batch: &Batch<'_>, faults: &mut Faults) {
         if self.block.members.is_empty() {
             return;
         }
@@ -264,11 +258,12 @@ impl Block {
         let tuples = Tuples::of_table(star.fact.clone(), rows, sets);
         for (argument, aggregate) in computed.arguments.iter_mut().zip(aggregates) {
             let Some(Scalar::Expression(expression)) = &aggregate.argument else { continue };
-            let values = try_evaluate_expression(&**expression, &tuples, batch).unwrap_or_else(|_| {
-                let sets = owners(grouping, &self.buckets, &computed.positions, tuples.rows);
-                let tuples = Tuples { sets, ..tuples.clone() };
-                evaluate_expression(&**expression, &tuples, batch, faults)
-            });
+            let values =
+                try_evaluate_expression(&**expression, &tuples, batch).unwrap_or_else(|_| {
+                    let sets = owners(grouping, &self.buckets, &computed.positions, tuples.rows);
+                    let tuples = Tuples { sets, ..tuples.clone() };
+                    evaluate_expression(&**expression, &tuples, batch, faults)
+                });
             *argument = Some(Argument::new(aggregate.function, false, Some(&values), None));
         }
         computed

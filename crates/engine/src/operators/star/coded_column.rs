@@ -55,7 +55,9 @@ impl CodedColumn {
         let mut way = vec![dimension];
         while let Some(&last) = way.last().filter(|last| **last != self.key.dimension) {
             let parent = node.dimensions[last].parent;
-            way.push(parent.expect("a key determines columns of its own row and of what that leads to"));
+            way.push(
+                parent.expect("a key determines columns of its own row and of what that leads to"),
+            );
         }
         let mut places = self.representatives.clone();
         for pair in way.windows(2).rev() {

@@ -90,13 +90,18 @@ impl Dimension {
         }
         dimension.sets = sets.words;
         if rows.passing == SetId::EMPTY {
-            dimension.kept = dimension.places.len() as f64 / rows.view.table().live_rows().max(1) as f64;
+            dimension.kept =
+                dimension.places.len() as f64 / rows.view.table().live_rows().max(1) as f64;
         }
         Some(dimension)
     }
 
     /// What is asked of a column of the fact table itself, as if the column referred to a dimension of its values.
-    pub fn of_values(batch: &Batch<'_>, view: &Arc<TableView>, filter: &ValueFilter) -> Option<Dimension> {
+    pub fn of_values(
+        batch: &Batch<'_>,
+        view: &Arc<TableView>,
+        filter: &ValueFilter,
+    ) -> Option<Dimension> {
         let mut sets = NumberedSets::new(batch, filter.nulls);
         sets.passing.fill(0);
         let numbers = filter.sets.iter().map(|&set| sets.number(batch, set));
@@ -123,8 +128,7 @@ impl Dimension {
         sets: &mut NumberedSets,
     ) -> Option<()> {
         let ids = chunk.sets.ids(chunk.rows, batch.sets);
-        let references: Vec<Vec<u32>> =
-            children.iter().map(|child| child.places(chunk)).collect();
+        let references: Vec<Vec<u32>> = children.iter().map(|child| child.places(chunk)).collect();
         for (row, (&id, key)) in ids.iter().zip(keys).enumerate() {
             let Some(key) = key.filter(|_| id != SetId::EMPTY) else { continue };
             let number = match children {
@@ -132,7 +136,8 @@ impl Dimension {
                 _ => {
                     let width = sets.width;
                     let pairs = children.iter().zip(&references);
-                    let others = pairs.map(|(child, p)| child.dimension.set(width, p[row] as usize));
+                    let others =
+                        pairs.map(|(child, p)| child.dimension.set(width, p[row] as usize));
                     sets.number_met(batch, id, others)?
                 }
             };

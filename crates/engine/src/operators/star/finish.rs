@@ -119,8 +119,9 @@ impl StarGroups {
         });
         let computed: Vec<ArrayRef> = computed.collect();
         let sources = active.output.iter().map(|key| key.rows(&output.numbers)).collect::<Vec<_>>();
-        let key = |(source, key): (usize, &OutputKey)| {
-            ColumnOrigin::Source { source, column: key.column }
+        let key = |(source, key): (usize, &OutputKey)| ColumnOrigin::Source {
+            source,
+            column: key.column,
         };
         let results = (0..computed.len()).map(ColumnOrigin::Computed);
         let columns = active.output.iter().enumerate().map(key).chain(results).collect();

@@ -89,7 +89,6 @@ pub struct StarKey {
     pub column: ColumnId,
 }
 
-
 /// One batch's star: what its workers share.
 #[derive(Debug)]
 pub struct Star {
@@ -233,10 +232,7 @@ impl StarGrouping {
                         && expression.columns().iter().all(|&column| column < fact_columns)
                 }
             };
-            reads_fact
-                && !aggregate.distinct
-                && aggregate.filter.is_none()
-                && !has_ranks(aggregate)
+            reads_fact && !aggregate.distinct && aggregate.filter.is_none() && !has_ranks(aggregate)
         })
     }
 }
