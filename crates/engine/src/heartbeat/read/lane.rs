@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::prepared::PreparedLane;
 use crate::heartbeat::Activation;
@@ -20,17 +20,25 @@ pub struct Lane {
     /// Light lanes are led by whoever submits, heavy ones by workers.
     pub weight: Weight,
     queue: Mutex<Queue>,
+    /// Signalled when as many wait as the leader gathers.
+    gathered: Condvar,
     /// The operators that its templates share.
     pub plan: ArcSwap<PreparedLane>,
     /// What it did so far.
     pub totals: Totals,
 }
 
+/// How long a leader waits for the next one to come back, at least and at most: a client answers within about the first,
+/// and nobody waits longer than the second for clients that have gone.
+const PATIENCE: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(4));
+
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Activation>,
     /// Somebody runs this lane's batches, or it stands in line for a worker.
     led: bool,
+    /// The leader sleeps until so many wait; 0: it does not.
+    gathering: usize,
 }
 
 impl std::fmt::Debug for Queue {
@@ -58,7 +66,8 @@ impl Lane {
     /// An empty lane.
     pub fn new(id: LaneId, weight: Weight, plan: Arc<PreparedLane>) -> Lane {
         let totals = Totals { correction: AtomicU64::new(1000), ..Totals::default() };
-        Lane { id, weight, queue: Mutex::default(), plan: ArcSwap::new(plan), totals }
+        let (queue, gathered) = (Mutex::default(), Condvar::new());
+        Lane { id, weight, queue, gathered, plan: ArcSwap::new(plan), totals }
     }
 
     /// Activations that wait now.
@@ -70,7 +79,11 @@ impl Lane {
     pub fn submit(&self, activation: Activation, limit: usize) {
         let mut queue = self.queue.lock();
         if queue.waiting.len() < limit {
-            return queue.waiting.push(activation);
+            queue.waiting.push(activation);
+            if queue.gathering > 0 && queue.waiting.len() >= queue.gathering {
+                self.gathered.notify_one();
+            }
+            return;
         }
         drop(queue);
         self.totals.refused.fetch_add(1, Ordering::Relaxed);
@@ -78,6 +91,26 @@ impl Lane {
             .detail(format!("{limit} activations wait in lane {}.", self.id))
             .hint("Retry later, or raise the queue limit.");
         activation.receiver.receive(Err(error));
+    }
+
+    /// For the one who leads, after a heartbeat that has answered `answered` and took `took`: waits for those to come
+    /// back, as long as they do. Who is answered by one heartbeat and asks again would else always miss the next one, and
+    /// two halves of the clients would take turns, each pass serving half of them.
+    ///
+    /// Ends when all are back, when nobody came for a 64th of the heartbeat's time, or after a quarter of it.
+    pub fn gather(&self, answered: usize, took: Duration) {
+        let patience = (took / 64).clamp(PATIENCE.0, PATIENCE.1);
+        let began = Instant::now();
+        let mut queue = self.queue.lock();
+        queue.gathering = queue.waiting.len() + answered;
+        while queue.waiting.len() < queue.gathering && began.elapsed() < took / 4 {
+            let before = queue.waiting.len();
+            self.gathered.wait_for(&mut queue, patience);
+            if queue.waiting.len() == before {
+                break;
+            }
+        }
+        queue.gathering = 0;
     }
 
     /// Takes the lead if something waits and nobody has it.

@@ -30,6 +30,10 @@ const ROUNDS: usize = 32;
 /// A lane asks once in so many heartbeats whether its tables have grown.
 const REPLAN_EVERY: u64 = 256;
 
+/// After a heartbeat of several activations that took this long, those answered are waited for: shorter ones cost less
+/// than the wait.
+const GATHERED: Duration = Duration::from_millis(2);
+
 impl Reads {
     /// Leads the lane if nobody does. Heavy batches go to a worker.
     pub(super) fn lead_lane(&self, lane: &Arc<Lane>) {
@@ -79,8 +83,14 @@ impl Reads {
     /// A worker's turn: one batch, then the lane stands in line again.
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
         let Some(activations) = lane.next() else { return };
+        let (answered, began) = (activations.len(), self.environment.clock.now());
         self.heartbeat(lane, activations);
-        self.crew(lane).enqueue(lane.clone());
+        let took = self.environment.clock.now().saturating_sub(began);
+        let crew = self.crew(lane);
+        if answered > 1 && took >= GATHERED && crew.is_free() {
+            lane.gather(answered, took);
+        }
+        crew.enqueue(lane.clone());
     }
 
     /// One heartbeat: everything that waited.

@@ -116,6 +116,11 @@ impl Pool {
         self.workers.load(Ordering::Relaxed)
     }
 
+    /// Whether no lane stands in line.
+    pub fn is_free(&self) -> bool {
+        self.in_line.load(Ordering::Relaxed) == 0
+    }
+
     /// Puts a lane in line for a worker. The caller has its lead and hands it over.
     pub fn enqueue(&self, lane: Arc<Lane>) {
         let mut state = self.state.lock();
