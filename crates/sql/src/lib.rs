@@ -4,6 +4,7 @@
 //! query-at-a-time path. The only crate that names DataFusion. Called by `server` and by the program.
 
 pub mod alone;
+mod analysis;
 pub mod catalog;
 pub mod compile;
 mod dialect;

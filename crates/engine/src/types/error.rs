@@ -73,6 +73,12 @@ impl Error {
         self
     }
 
+    /// Takes the position away: it counts in another text than the client's.
+    pub fn unplaced(mut self) -> Error {
+        self.0.position = None;
+        self
+    }
+
     /// Adds the CONTEXT line.
     pub fn context(mut self, context: impl Into<String>) -> Error {
         self.0.context = Some(context.into());
@@ -119,9 +125,13 @@ states! {
     NumericOutOfRange "22003" "numeric_value_out_of_range";
     DatetimeFormat "22007" "invalid_datetime_format";
     DatetimeOverflow "22008" "datetime_field_overflow";
+    TimeZoneOutOfRange "22009" "invalid_time_zone_displacement_value";
+    NegativeSubstring "22011" "substring_error";
     DivisionByZero "22012" "division_by_zero";
     InvalidEscape "22025" "invalid_escape_sequence";
     InvalidRegularExpression "2201B" "invalid_regular_expression";
+    InvalidLogarithm "2201E" "invalid_argument_for_logarithm";
+    InvalidPower "2201F" "invalid_argument_for_power_function";
     InvalidLimit "2201W" "negative LIMIT";
     InvalidOffset "2201X" "negative OFFSET";
     InvalidTextRepresentation "22P02" "a text that is no value of its type";
@@ -158,6 +168,7 @@ states! {
     UndefinedTable "42P01" "undefined_table";
     UndefinedParameter "42P02" "undefined_parameter";
     DuplicateColumn "42701" "duplicate_column";
+    DuplicateAlias "42712" "duplicate_alias";
     DuplicateObject "42710" "duplicate_object";
     DuplicateTable "42P07" "duplicate_table";
     DuplicateCursor "42P03" "duplicate_cursor";
@@ -169,6 +180,8 @@ states! {
     WrongObjectType "42809" "wrong_object_type";
     GeneratedAlways "428C9" "generated_always";
     InvalidColumnReference "42P10" "invalid_column_reference";
+    InvalidRecursion "42P19" "invalid_recursion";
+    WindowingError "42P20" "windowing_error";
     InvalidTableDefinition "42P16" "invalid_table_definition";
     InvalidForeignKey "42830" "invalid_foreign_key";
     InsufficientPrivilege "42501" "insufficient_privilege";
@@ -177,6 +190,7 @@ states! {
     TooManyConnections "53300" "too_many_connections";
     ConfigurationLimit "53400" "configuration_limit_exceeded: a queue is full";
     StatementTooComplex "54001" "statement_too_complex";
+    ProgramLimit "54000" "program_limit_exceeded";
     TooManyColumns "54011" "too_many_columns";
     ObjectNotInState "55000" "object_not_in_prerequisite_state";
     ObjectInUse "55006" "object_in_use";

@@ -260,7 +260,7 @@ fn bind(
     let formats = read_formats(&mut fields)?;
     let count = fields.count()?;
     check_parameters(statement, statement_name, &formats, count)?;
-    let parameters = read_parameters(&mut fields, statement, &formats)?;
+    let parameters = read_parameters(&mut fields, portal_name, statement, &formats)?;
     let formats = read_formats(&mut fields)?;
     fields.end()?;
     check_columns(statement, &formats)?;
@@ -309,6 +309,7 @@ fn check_parameters(
 
 fn read_parameters(
     fields: &mut Fields<'_>,
+    portal: &str,
     statement: &Statement,
     formats: &Formats,
 ) -> Result<Vec<Value>> {
@@ -317,10 +318,26 @@ fn read_parameters(
     for (i, (wanted, type_id)) in types.iter().zip(&statement.parameters).enumerate() {
         parameters.push(match fields.value()? {
             None => Value::Null,
-            Some(bytes) => parameter::read(bytes, formats.get(i), *type_id, *wanted)?,
+            Some(bytes) => parameter::read(bytes, formats.get(i), *type_id, *wanted)
+                .map_err(|fault| in_parameter(fault, portal, i + 1, formats.get(i), bytes))?,
         });
     }
     Ok(parameters)
+}
+
+/// Says which parameter a fault lies in; values are not shown, as PostgreSQL does not by default.
+fn in_parameter(fault: Error, portal: &str, number: usize, format: Format, bytes: &[u8]) -> Error {
+    let portal = match portal {
+        "" => "unnamed portal".to_owned(),
+        name => format!("portal \"{name}\""),
+    };
+    let readable = format == Format::Text && fault.state != SqlState::InvalidByteSequence;
+    let value = match (readable, bytes) {
+        (false, _) => "",
+        (true, []) => " = ''",
+        (true, _) => " = '...'",
+    };
+    fault.context(format!("{portal} parameter ${number}{value}"))
 }
 
 fn check_columns(statement: &Statement, formats: &Formats) -> Result<()> {

@@ -7,7 +7,6 @@ use engine::types::{Error, Result, SqlState, Value};
 use sql::Statement;
 
 use super::rows::Cursor;
-use crate::message::frontend::violation;
 use crate::value::Format;
 
 /// Named statements or portals that one connection may have open.
@@ -194,6 +193,9 @@ pub fn format(code: usize) -> Result<Format> {
     match code {
         0 => Ok(Format::Text),
         1 => Ok(Format::Binary),
-        _ => Err(violation(format!("unsupported format code: {code}"))),
+        _ => {
+            let message = format!("unsupported format code: {code}");
+            Err(Error::new(SqlState::InvalidParameterValue, message))
+        }
     }
 }

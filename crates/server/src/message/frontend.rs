@@ -140,7 +140,7 @@ const SHORT_OF_DATA: &str = "insufficient data left in message";
 pub fn utf8(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|fault| {
         let broken = &bytes[fault.valid_up_to()..];
-        invalid_bytes(&broken[..fault.error_len().unwrap_or(broken.len()).min(4)])
+        invalid_bytes(&broken[..sql::text::sequence_length(broken[0]).min(broken.len())])
     })?;
     match memchr::memchr(0, bytes) {
         None => Ok(text),

@@ -145,9 +145,12 @@ fn integer(value: ValueRef<'_>) -> Option<i64> {
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
-    bytes.try_into().map_err(|_| {
-        let message = "incorrect binary data format in bind parameter";
-        Error::new(SqlState::InvalidBinaryRepresentation, message)
+    bytes.try_into().map_err(|_| match bytes.len() < N {
+        true => Error::new(SqlState::ProtocolViolation, "insufficient data left in message"),
+        false => {
+            let message = "incorrect binary data format in bind parameter";
+            Error::new(SqlState::InvalidBinaryRepresentation, message)
+        }
     })
 }
 
@@ -241,8 +244,9 @@ mod tests {
     #[test]
     fn wrong_lengths_and_broken_text_are_refused() {
         let state = |type_id, bytes| read(type_id, bytes).expect_err("refused").state;
-        assert_eq!(state(type_id::INT4, &[0, 0, 1]), SqlState::InvalidBinaryRepresentation);
-        assert_eq!(state(type_id::BOOL, &[]), SqlState::InvalidBinaryRepresentation);
+        assert_eq!(state(type_id::INT4, &[0, 0, 1]), SqlState::ProtocolViolation);
+        assert_eq!(state(type_id::INT2, &[0, 0, 1]), SqlState::InvalidBinaryRepresentation);
+        assert_eq!(state(type_id::BOOL, &[]), SqlState::ProtocolViolation);
         assert_eq!(state(type_id::TEXT, b"a\0"), SqlState::InvalidByteSequence);
         assert_eq!(state(type_id::DATE, &[0x7f, 255, 255, 0]), SqlState::DatetimeOverflow);
     }

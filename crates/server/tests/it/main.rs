@@ -4,6 +4,7 @@ mod authentication;
 mod cancel;
 mod copy;
 mod extended;
+mod faults;
 mod fixture;
 mod fuzz;
 mod limits;

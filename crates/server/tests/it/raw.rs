@@ -117,6 +117,11 @@ impl Raw {
         Raw { stream, key: (0, 0), pending: Vec::new() }
     }
 
+    /// Of the server.
+    pub fn address(&self) -> SocketAddr {
+        self.stream.peer_addr().expect("a socket")
+    }
+
     /// A connection that was let in.
     pub fn connect(address: SocketAddr) -> Raw {
         let mut raw = Raw::open(address);

@@ -161,7 +161,8 @@ fn broken_parameters_are_named() {
     };
     assert_eq!(state(&[], b"x", "i"), "22P02");
     assert_eq!(state(&[], b"99999999999", "i"), "22003");
-    assert_eq!(state(&[1], b"\0\0\0", "i"), "22P03");
+    assert_eq!(state(&[1], b"\0\0\0", "i"), "08P01");
+    assert_eq!(state(&[1], b"\0\0\0\0\0", "i"), "22P03");
     assert_eq!(state(&[1], b"a\0b", "s"), "22021");
     assert_eq!(state(&[0], b"\xc3\x28", "s"), "22021");
 }

@@ -44,7 +44,7 @@ pub type Answers = Pin<Box<dyn Stream<Item = Result<Answer>> + Send>>;
 
 /// Runs a query alone.
 pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) -> Result<Answers> {
-    let faulty = |error: DataFusionError| fault(&error, None);
+    let faulty = |error: DataFusionError| fault(&error);
     let plan = bind(template, values, reading).map_err(faulty)?;
     let state = template.planning.state();
     let physical = state.query_planner().create_physical_plan(&plan, state).await;
@@ -56,7 +56,7 @@ pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) 
             let message = "canceling statement due to user request";
             return Err(Error::new(SqlState::QueryCanceled, message));
         }
-        batch.and_then(|batch| answer(&batch, &output)).map_err(|error| fault(&error, None))
+        batch.and_then(|batch| answer(&batch, &output)).map_err(|error| fault(&error))
     });
     Ok(Box::pin(answers))
 }

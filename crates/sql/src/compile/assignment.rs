@@ -122,7 +122,7 @@ fn convert(array: &ArrayRef, target: DataType) -> Result<ArrayRef> {
     let converted = if *array.data_type() == wanted {
         array.clone()
     } else {
-        crate::dialect::cast_array(array, &wanted).map_err(|e| crate::template::fault(&e, None))?
+        crate::dialect::cast_array(array, &wanted).map_err(|e| crate::template::fault(&e))?
     };
     match target {
         DataType::Varchar(_) | DataType::Char(_) => fit(&converted, target),

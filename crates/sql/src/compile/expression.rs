@@ -78,8 +78,7 @@ impl Evaluated {
         let fields = fields.chain(inputs.parameters.iter().map(|(at, t)| (parameter_name(*at), t)));
         let fields: Vec<Field> = fields.map(|(n, t)| Field::new(n, t.clone(), true)).collect();
         let schema = Arc::new(Schema::new(fields));
-        let failed =
-            |error: datafusion::common::DataFusionError| fault(&error, None).message.clone();
+        let failed = |error: datafusion::common::DataFusionError| fault(&error).message.clone();
         let df_schema = DFSchema::try_from(schema.clone()).map_err(failed)?;
         let physical = create_physical_expr(
             &rewritten,
@@ -273,7 +272,7 @@ impl Expression for Evaluated {
         rows: usize,
     ) -> Result<ArrayRef, Error> {
         let arrays = columns.iter().chain(parameters).cloned().collect();
-        self.run(arrays, rows).map_err(|error| fault(&error, None))
+        self.run(arrays, rows).map_err(|error| fault(&error))
     }
 
     fn text(&self) -> &str {

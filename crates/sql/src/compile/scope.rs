@@ -52,7 +52,7 @@ impl<'a> Scope<'a> {
             offset += relation.table.columns.len();
         }
         let schema = DFSchema::new_with_metadata(fields, Default::default())
-            .map_err(|error| fault(&error, None))?;
+            .map_err(|error| fault(&error))?;
         Ok(Scope { planning, catalog, schema: Arc::new(schema), columns })
     }
 
@@ -66,7 +66,7 @@ impl<'a> Scope<'a> {
         let planned =
             self.planning.expression(self.catalog, sql, &self.schema, wanted.as_ref(), parameters);
         let analyzed = planned.and_then(|expr| self.planning.analyze(expr, &self.schema));
-        analyzed.map_err(|error| fault(&error, None))
+        analyzed.map_err(|error| fault(&error))
     }
 
     /// An expression as a scalar; with a target, brought into that type as INSERT and UPDATE do.
@@ -79,7 +79,7 @@ impl<'a> Scope<'a> {
         let expr = self.plan(sql, target, parameters)?;
         let scalar = predicate::scalar(&expr, &mut self.resolve()).map_err(refused)?;
         let Some(target) = target else { return Ok(scalar) };
-        let from = expr.get_type(&*self.schema).map_err(|error| fault(&error, None))?;
+        let from = expr.get_type(&*self.schema).map_err(|error| fault(&error))?;
         if let Scalar::Parameter(parameter) = scalar
             && parameters.bound_literal(parameter, target)
         {
@@ -91,7 +91,7 @@ impl<'a> Scope<'a> {
     /// The type of an expression.
     pub fn data_type(&self, sql: &SqlExpr, parameters: &mut Parameters) -> Result<DataType> {
         let expr = self.plan(sql, None, parameters)?;
-        let arrow = expr.get_type(&*self.schema).map_err(|error| fault(&error, None))?;
+        let arrow = expr.get_type(&*self.schema).map_err(|error| fault(&error))?;
         Ok(crate::catalog::types::from_arrow(&arrow))
     }
 
@@ -114,7 +114,7 @@ impl<'a> Scope<'a> {
 
     fn condition(&self, sql: &SqlExpr, parameters: &mut Parameters) -> Result<Expr> {
         let expr = self.plan(sql, Some(DataType::Boolean), parameters)?;
-        let arrow = expr.get_type(&*self.schema).map_err(|error| fault(&error, None))?;
+        let arrow = expr.get_type(&*self.schema).map_err(|error| fault(&error))?;
         if !matches!(arrow, ArrowType::Boolean | ArrowType::Null) {
             let own = crate::catalog::types::from_arrow(&arrow);
             let message = format!("argument of WHERE must be type boolean, not type {own}");

@@ -10,6 +10,7 @@ mod arithmetic;
 mod arrays;
 mod casts;
 mod catalog_functions;
+mod domains;
 mod functions;
 mod introspection;
 
@@ -54,6 +55,14 @@ pub fn session_state(
     let own = own.chain(arrays::functions()).chain([applied::collect_function()]);
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
+    }
+    for function in domains::functions(&state) {
+        state.register_udf(function).expect(registered);
+    }
+    for (known, alias) in [("ceil", "ceiling"), ("signum", "sign"), ("__modulo", "mod")] {
+        let function = state.scalar_functions().get(known).expect("it is there").clone();
+        let named = function.as_ref().clone().with_aliases([alias]);
+        state.register_udf(Arc::new(named)).expect(registered);
     }
     for function in aggregates::functions() {
         state.register_udaf(function).expect(registered);

@@ -34,7 +34,7 @@ impl Session {
         if outcome.is_err() {
             self.block.fail();
         }
-        outcome
+        outcome.map_err(|fault| crate::template::place(fault, &statement.text))
     }
 
     async fn run_limited(

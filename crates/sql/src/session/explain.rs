@@ -17,7 +17,7 @@ impl Session {
         analyze: bool,
     ) -> Result<Vec<String>> {
         let text = inner.to_string();
-        let statement = self.prepare(&text, &[])?;
+        let statement = self.prepare_part(&text, &[]).map_err(Error::unplaced)?;
         if !statement.parameters.is_empty() {
             let message = "there is no parameter $1";
             return Err(Error::new(SqlState::UndefinedParameter, message));

@@ -48,6 +48,11 @@ fn is_settings(factor: &TableFactor) -> bool {
     last.is_some_and(|name| name.value.eq_ignore_ascii_case(SETTINGS))
 }
 
+/// Whether a function is one of these.
+pub fn is_session_function(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
 /// Whether a query calls one, or reads the settings.
 pub fn names_functions(query: &Query) -> bool {
     struct Finder;

@@ -30,6 +30,7 @@ pub use conversation::Session;
 pub(crate) use database::Ids;
 pub use database::{Database, DatabaseOptions};
 use prepared::Prepared;
+pub(crate) use script::skip;
 pub(crate) use settings::is_utc;
 pub use settings::{SERVER_VERSION, Settings};
 pub(crate) use write::answer_of;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{self, SetExpr};
 use engine::types::{DataType, Error, Result, SqlState, Value};
 
-use super::functions::{Functions, names_functions};
+use super::functions::{Functions, is_session_function, names_functions};
 use super::{ColumnDescription, Database, Session, Statement};
+use crate::analysis;
 use crate::catalog::Catalog;
 use crate::statement::alter_sequence::{self, AlterSequence};
 use crate::statement::complex::ComplexWrite;
@@ -15,7 +16,9 @@ use crate::statement::cursor::{self, CursorStatement, Declare, Direction};
 use crate::statement::insert::InsertQuery;
 use crate::statement::write::Write;
 use crate::statement::{describe, insert, modify, rewrite};
-use crate::template::{Lifted, Parameters, QueryTemplate, characters, lift, parse};
+use crate::template::{
+    Lifted, Parameters, QueryTemplate, characters, check_parameters, lift, parse, place,
+};
 
 /// A statement as planned once for all sessions.
 #[derive(Debug)]
@@ -127,6 +130,12 @@ impl Session {
     /// Plans one statement (42601 for several). `types` are PostgreSQL type ids from Parse, 0 for
     /// unknown.
     pub fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
+        self.prepare_part(text, types).map_err(|fault| place(fault, text))
+    }
+
+    /// The same for a text that is part of another one, or not as the client wrote it: where a fault lies is said by
+    /// whoever holds the whole text.
+    pub(crate) fn prepare_part(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
         let database = self.database().clone();
         let catalog = database.planner.catalog();
         let (prepared, literals) = match database.cache.find(text, types, catalog.version) {
@@ -231,9 +240,11 @@ impl Session {
                 return Ok((Arc::new(Prepared::utility(catalog, plan, columns)), Vec::new()));
             }
         }
+        check_parameters(&statement)?;
+        analyze(self.database(), &statement, catalog, text)?;
         let database = self.database().clone();
         let lifted = lift(text, statement);
-        let (prepared, parameters) = plan_lifted(&database, catalog, lifted.clone(), types, text)?;
+        let (prepared, parameters) = plan_lifted(&database, catalog, lifted.clone(), types)?;
         let literals = parameters.literal_values()?;
         let prepared = Arc::new(prepared);
         let all = parameters.types();
@@ -272,9 +283,44 @@ impl Session {
         let mut parameters = Parameters::none();
         {
             let text = query.to_string();
-            database.planner.query(&catalog, &query, &mut parameters, &text, &text)
+            database.planner.query(&catalog, &query, &mut parameters, &text)
         }
     }
+}
+
+/// PostgreSQL's parse analysis; a text that was rewritten before it was parsed has no places to point at.
+fn analyze(
+    database: &Database,
+    statement: &ast::Statement,
+    catalog: &Catalog,
+    text: &str,
+) -> Result<()> {
+    let planning = database.planner.planning();
+    let known = |name: &str| planning.has_function(name) || is_known_function(name);
+    let checked = analysis::check(statement, catalog, text, &known);
+    match rewrite::rewrite(text) {
+        Some(_) => checked.map_err(Error::unplaced),
+        None => checked,
+    }
+}
+
+/// Functions that the planner or the session replaces by something else.
+fn is_known_function(name: &str) -> bool {
+    const REPLACED: [&str; 12] = [
+        "coalesce",
+        "nullif",
+        "greatest",
+        "least",
+        "now",
+        "generate_series",
+        "unnest",
+        "array",
+        "grouping",
+        "row",
+        "exists",
+        "extract",
+    ];
+    REPLACED.contains(&name) || name.starts_with("pg_") || is_session_function(name)
 }
 
 /// Whether a query is WITH ... INSERT, UPDATE or DELETE.
@@ -287,7 +333,6 @@ fn plan_lifted(
     catalog: &Arc<Catalog>,
     lifted: Lifted,
     types: &[u32],
-    text: &str,
 ) -> Result<(Prepared, Parameters)> {
     match lifted.statement.clone() {
         ast::Statement::Query(query) if is_write(&query) => match (*query.body, query.with) {
@@ -302,7 +347,7 @@ fn plan_lifted(
             }
             (other, _) => Err(unsupported(&format!("WITH before {other}"))),
         },
-        ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types, text),
+        ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types),
         ast::Statement::Insert(insert) => insert::plan(database, catalog, lifted, insert, types),
         ast::Statement::Update(update) => {
             modify::plan_update(database, catalog, lifted, update, None, types)
@@ -329,11 +374,10 @@ fn plan_query(
     lifted: &Lifted,
     mut query: ast::Query,
     types: &[u32],
-    text: &str,
 ) -> Result<(Prepared, Parameters)> {
     let mut parameters = Parameters::new(lifted, types);
     let locks = std::mem::take(&mut query.locks);
-    let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text, text)?;
+    let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text)?;
     let locking = match locks.is_empty() {
         true => None,
         false => {

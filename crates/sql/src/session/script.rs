@@ -80,7 +80,7 @@ fn is_blank(bytes: &[u8]) -> bool {
 }
 
 /// The byte after the token, quoted text or comment that starts at `at`.
-fn skip(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn skip(bytes: &[u8], at: usize) -> usize {
     match bytes[at] {
         b'\'' => {
             let escapes = at > 0

@@ -78,7 +78,7 @@ pub fn plan(
         unreachable!("the text is a query");
     };
     let planner = &database.planner;
-    let query = planner.query(catalog, &query, &mut parameters, &text, &text)?;
+    let query = planner.query(catalog, &query, &mut parameters, &text)?;
     let assigned: Option<Vec<ColumnId>> =
         change.pairs.map(|pairs| pairs.iter().map(|(column, _)| *column).collect());
     for (position, (column, expr)) in change.pairs.unwrap_or_default().iter().enumerate() {

@@ -310,13 +310,8 @@ impl Planning<'_> {
         query: &ast::Query,
     ) -> Result<(Prepared, Parameters)> {
         let planner = &self.database.planner;
-        let source = planner.query(
-            self.catalog,
-            query,
-            &mut self.parameters,
-            &query.to_string(),
-            &lifted.text,
-        )?;
+        let source =
+            planner.query(self.catalog, query, &mut self.parameters, &query.to_string())?;
         let width = source.output.len();
         check_width(targets.len(), &[], width, self.insert.columns.is_empty())?;
         let mut sources = Vec::with_capacity(self.table.columns.len());

@@ -52,7 +52,7 @@ pub fn plan(
     }
     let mut parameters = parameters.clone();
     let text = ids.to_string();
-    let query = database.planner.query(catalog, &ids, &mut parameters, &text, &text)?;
+    let query = database.planner.query(catalog, &ids, &mut parameters, &text)?;
     Ok(Some(Locking { query, tables: sources.into_iter().map(|(_, table)| table).collect() }))
 }
 

@@ -24,7 +24,7 @@ pub fn prepare(
     }
     let types =
         types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
-    let prepared = session.prepare(&statement.to_string(), &types)?;
+    let prepared = session.prepare_part(&statement.to_string(), &types).map_err(Error::unplaced)?;
     session.keep_statement(name, prepared);
     Ok("PREPARE".to_owned())
 }

@@ -53,13 +53,24 @@ fn null_value(table: &TableSchema, column: &str, row: &[Value]) -> Error {
         .column(&*table.name, column)
 }
 
+/// What a fault shows of a value at most, in bytes.
+const SHOWN_BYTES: usize = 64;
+
+fn display_cut(text: &str) -> String {
+    if text.len() <= SHOWN_BYTES {
+        return text.to_owned();
+    }
+    let end = (0..=SHOWN_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}...", &text[..end])
+}
+
 fn failing(table: &TableSchema, row: &[Value]) -> String {
     let shown = table.live_columns().map(|(id, _)| match &row[id.index()] {
         Value::Null => "null".to_owned(),
         value => {
             let mut bytes = Vec::new();
             crate::text::write_value(value.borrow(), &mut bytes);
-            String::from_utf8_lossy(&bytes).into_owned()
+            display_cut(&String::from_utf8_lossy(&bytes))
         }
     });
     format!("Failing row contains ({}).", shown.collect::<Vec<_>>().join(", "))

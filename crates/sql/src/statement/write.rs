@@ -86,8 +86,7 @@ impl<'a> Subqueries<'a> {
         crate::template::name_columns(&mut statement);
         let ast::Statement::Query(query) = statement else { unreachable!("made above") };
         let text = query.to_string();
-        let template =
-            self.database.planner.query(self.catalog, &query, parameters, &text, &text)?;
+        let template = self.database.planner.query(self.catalog, &query, parameters, &text)?;
         let [column] = &*template.output else {
             let message = "subquery must return only one column";
             return Err(Error::new(SqlState::SyntaxError, message));

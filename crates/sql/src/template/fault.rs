@@ -1,16 +1,12 @@
-//! DataFusion's errors as PostgreSQL says them: SQLSTATE, wording, position.
+//! DataFusion's errors as PostgreSQL says them: SQLSTATE and wording.
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 use engine::types::{Error, SqlState};
 
-/// The fault that the client sees; `text` is the statement, for the position.
-pub fn fault(error: &DataFusionError, text: Option<&str>) -> Error {
-    let fault = translate(error);
-    match text {
-        Some(text) if fault.position.is_none() => place(fault, text),
-        _ => fault,
-    }
+/// The fault that the client sees.
+pub fn fault(error: &DataFusionError) -> Error {
+    translate(error)
 }
 
 fn translate(error: &DataFusionError) -> Error {
@@ -26,9 +22,7 @@ fn translate(error: &DataFusionError) -> Error {
             errors.first().map_or_else(|| internal("no error"), translate)
         }
         DataFusionError::Plan(message) => plan(message),
-        DataFusionError::NotImplemented(message) => {
-            Error::new(SqlState::FeatureNotSupported, first_line(message))
-        }
+        DataFusionError::NotImplemented(message) => not_implemented(message),
         DataFusionError::SQL(inner, _) => Error::new(SqlState::SyntaxError, inner.to_string()),
         DataFusionError::Execution(message) => execution(message),
         DataFusionError::ResourcesExhausted(message) => {
@@ -38,7 +32,26 @@ fn translate(error: &DataFusionError) -> Error {
     }
 }
 
+/// What DataFusion has not got; where that is a fault in PostgreSQL too, that fault.
+fn not_implemented(message: &str) -> Error {
+    if let Some(name) = message.strip_prefix("Unsupported SQL type ") {
+        let message = format!("type \"{}\" does not exist", name.to_lowercase());
+        return Error::new(SqlState::UndefinedObject, message);
+    }
+    if message.contains("AggregateFunction(") && message.contains("does not support logical") {
+        let message = "aggregate functions are not allowed in this clause";
+        return Error::new(SqlState::GroupingError, message);
+    }
+    Error::new(SqlState::FeatureNotSupported, first_line(message))
+}
+
 fn internal(message: &str) -> Error {
+    if let Some(fault) = call(message) {
+        return fault;
+    }
+    if message.contains("regex parse error") {
+        return regular_expression(message);
+    }
     Error::new(SqlState::InternalError, first_line(message))
 }
 
@@ -74,7 +87,8 @@ fn arrow(error: &ArrowError) -> Error {
     }
 }
 
-/// Arrow's type names in PostgreSQL's words.
+/// Arrow's type names in PostgreSQL's words. A `Utf8` is a string whose type nobody has said yet: columns and what is
+/// computed of them are views.
 fn type_name(arrow: &str) -> &str {
     match arrow.trim_end_matches(" type").trim() {
         "Int8" | "Int16" => "smallint",
@@ -84,10 +98,26 @@ fn type_name(arrow: &str) -> &str {
         "Float64" => "double precision",
         "Boolean" => "boolean",
         "Date32" => "date",
-        "Utf8" | "Utf8View" | "LargeUtf8" => "text",
-        other if other.starts_with("Timestamp") => "timestamp",
+        "Utf8View" | "LargeUtf8" => "text",
+        "Utf8" | "Null" => "unknown",
+        "Binary" | "BinaryView" | "LargeBinary" => "bytea",
+        other if other.starts_with("Timestamp") && other.contains("00:00") => {
+            "timestamp with time zone"
+        }
+        other if other.starts_with("Timestamp") => "timestamp without time zone",
+        other if other.starts_with("Time") => "time without time zone",
         other if other.starts_with("Decimal") => "numeric",
         other if other.starts_with("Interval") => "interval",
+        other if other.starts_with("Struct") => "record",
+        other => other,
+    }
+}
+
+/// The name under which a type's input function complains.
+fn input_name(arrow: &str) -> &str {
+    match type_name(arrow) {
+        "unknown" => "text",
+        "timestamp without time zone" => "timestamp",
         other => other,
     }
 }
@@ -96,7 +126,7 @@ fn cast(message: &str) -> Error {
     if let Some(rest) = message.strip_prefix("Cannot cast string '")
         && let Some((value, rest)) = rest.rsplit_once("' to value of ")
     {
-        let name = type_name(rest);
+        let name = input_name(rest);
         let dated = matches!(name, "date" | "timestamp");
         let state = match dated {
             true => SqlState::DatetimeFormat,
@@ -108,7 +138,10 @@ fn cast(message: &str) -> Error {
         return Error::new(SqlState::DatetimeFormat, message.to_owned());
     }
     if message.contains("Can't cast value") || message.contains("out of range") {
-        let target = message.rsplit("to type ").next().map_or("value", type_name);
+        let target = match message.rsplit_once("out of range ") {
+            Some((_, target)) => type_name(target),
+            None => message.rsplit("to type ").next().map_or("value", type_name),
+        };
         return Error::new(SqlState::NumericOutOfRange, format!("{target} out of range"));
     }
     if message.contains("too large to store") || message.contains("Overflow") {
@@ -154,45 +187,36 @@ fn quoted(message: &str) -> &str {
     message.split('\'').nth(1).unwrap_or_default()
 }
 
+/// A fault that DataFusion's planner found.
 fn plan(message: &str) -> Error {
     let line = first_line(message);
-    if line.starts_with("Correlated scalar subquery") {
-        return Error::new(SqlState::FeatureNotSupported, line);
+    if let Some(fault) = call(message) {
+        return fault;
     }
-    if line.starts_with("Invalid function '") {
-        let message = format!("function {}() does not exist", quoted(&line));
-        return Error::new(SqlState::UndefinedFunction, message)
-            .hint("No function matches the given name and argument types.");
+    if let Some(fault) = operation(&line) {
+        return fault;
+    }
+    if let Some(fault) = misplaced(&line) {
+        return fault;
     }
     if line.contains("must be in GROUP BY or an aggregate function")
+        || line.contains("must appear in the GROUP BY clause")
         || line.contains("could not be resolved from available columns")
     {
         return grouping(message);
     }
-    if let Some((_, operation)) = line.split_once("Cannot infer common argument type for") {
-        return operator(operation);
+    if let Some(fault) = lists(&line) {
+        return fault;
     }
     if line.contains("Cannot infer common") || line.contains("coerce") || line.contains("signature")
     {
         return Error::new(SqlState::UndefinedFunction, line);
     }
-    if line.contains("different number of columns")
-        || line.contains("queries must have the same number of columns")
-    {
-        let message = "each UNION query must have the same number of columns";
-        return Error::new(SqlState::SyntaxError, message);
-    }
-    if line.contains("should return only one column") || line.contains("one column") {
-        return Error::new(SqlState::SyntaxError, "subquery must return only one column");
-    }
     if line.contains("specified more than once") || line.contains("unique expression names") {
         return Error::new(SqlState::DuplicateColumn, line);
     }
-    if line.contains("table name") && line.contains("more than once") {
-        return Error::new(SqlState::DuplicateObject, line);
-    }
     if line.contains("non-boolean") || line.contains("must be boolean") {
-        return Error::new(SqlState::DatatypeMismatch, line);
+        return not_boolean(&line);
     }
     if line.contains("not supported")
         || line.contains("Unsupported")
@@ -201,6 +225,182 @@ fn plan(message: &str) -> Error {
         return Error::new(SqlState::FeatureNotSupported, line);
     }
     Error::new(SqlState::SyntaxError, line)
+}
+
+const NO_FUNCTION: &str = "No function matches the given name and argument types. You might need \
+                           to add explicit type casts.";
+const NO_OPERATOR: &str = "No operator matches the given name and argument types. You might need \
+                           to add explicit type casts.";
+const NO_UNARY: &str = "No operator matches the given name and argument type. You might need to \
+                        add an explicit type cast.";
+
+/// `function x(...) does not exist`.
+fn undefined_function(name: &str, arguments: &str) -> Error {
+    let message = format!("function {name}({arguments}) does not exist");
+    Error::new(SqlState::UndefinedFunction, message).hint(NO_FUNCTION)
+}
+
+/// A function that is not there, or not with these arguments: `... argument types 'sum(Utf8View)'. ...`.
+fn call(message: &str) -> Option<Error> {
+    if message.starts_with("Invalid function '") {
+        return Some(undefined_function(quoted(message), ""));
+    }
+    if let Some(rest) = message.strip_prefix("table function '") {
+        return Some(undefined_function(rest.split('\'').next()?, ""));
+    }
+    let (_, rest) = message
+        .split_once("match the given name and argument types '")
+        .or_else(|| message.split_once("matches the given name and argument types '"))?;
+    let signature = rest.split("'.").next()?;
+    let (name, arguments) = signature.split_once('(')?;
+    let arguments = types_of(arguments.strip_suffix(')').unwrap_or(arguments));
+    let name = match name {
+        "date_part" => "pg_catalog.extract",
+        "character_length" => "length",
+        "array_has" => {
+            let message = "op ANY/ALL (array) requires array on right side";
+            return Some(Error::new(SqlState::WrongObjectType, message));
+        }
+        other => other,
+    };
+    Some(undefined_function(name, &arguments))
+}
+
+/// `Int32, Timestamp(µs, "+00:00")` in PostgreSQL's words.
+fn types_of(arguments: &str) -> String {
+    let mut types = Vec::new();
+    let (mut start, mut depth) = (0, 0);
+    for (at, c) in arguments.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                types.push(type_name(&arguments[start..at]));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !arguments.trim().is_empty() {
+        types.push(type_name(&arguments[start..]));
+    }
+    types.join(", ")
+}
+
+/// An operator over types that it does not take.
+fn operation(line: &str) -> Option<Error> {
+    let between = |start: &str, end: &str| {
+        let (_, rest) = line.split_once(start)?;
+        Some(if end.is_empty() { rest } else { rest.split(end).next()? })
+    };
+    if let Some(operation) = between("Cannot coerce arithmetic expression ", " to valid types") {
+        return Some(operator(operation));
+    }
+    if let Some(operation) = between("for temporal operation ", ":") {
+        return Some(operator(operation));
+    }
+    if let Some(operation) =
+        between("Cannot infer common string type for string concat operation ", "")
+    {
+        return Some(operator(operation));
+    }
+    if let Some(operation) = between("Cannot infer common argument type for ", "") {
+        let (kind, words) = operation.split_once(" operation ")?;
+        return Some(match kind {
+            "logical boolean" => logical(words),
+            _ => operator(words),
+        });
+    }
+    if let Some(types) = between("common type to coerce ", " in LIKE") {
+        let left = types.split(" and ").next()?;
+        return Some(no_operator(&format!("{} ~~ unknown", type_name(left))));
+    }
+    if line.contains("Unary operator '-'") {
+        let message = "operator does not exist: -";
+        return Some(Error::new(SqlState::UndefinedFunction, message).hint(NO_UNARY));
+    }
+    if let Some(found) = between("Unary operator 'NOT' requires a boolean expression, got ", "") {
+        let message =
+            format!("argument of NOT must be type boolean, not type {}", type_name(found));
+        return Some(Error::new(SqlState::DatatypeMismatch, message));
+    }
+    None
+}
+
+/// `Int32 AND Boolean`: the side that is not boolean.
+fn logical(words: &str) -> Error {
+    let parts: Vec<&str> = words.split(' ').collect();
+    let wrong = parts.iter().find(|part| !matches!(**part, "AND" | "OR" | "Boolean"));
+    let word = parts.iter().find(|part| matches!(**part, "AND" | "OR")).unwrap_or(&"AND");
+    let found = wrong.map_or("unknown", |part| type_name(part));
+    let message = format!("argument of {word} must be type boolean, not type {found}");
+    Error::new(SqlState::DatatypeMismatch, message)
+}
+
+/// `Cannot create filter with non-boolean predicate 't.a' returning Int32`
+fn not_boolean(line: &str) -> Error {
+    let found = line.rsplit("returning ").next().map_or("unknown", type_name);
+    let message = format!("argument of WHERE must be type boolean, not type {found}");
+    Error::new(SqlState::DatatypeMismatch, message)
+}
+
+/// Aggregates and windows where they may not be.
+fn misplaced(line: &str) -> Option<Error> {
+    let grouping = |message: &str| Some(Error::new(SqlState::GroupingError, message));
+    if line.starts_with("Aggregate functions are not allowed in the WHERE clause") {
+        return grouping("aggregate functions are not allowed in WHERE");
+    }
+    if line.starts_with("Aggregate function calls cannot be nested") {
+        return grouping("aggregate function calls cannot be nested");
+    }
+    let name = line.strip_prefix("The window ")?.strip_suffix(" is not defined!")?;
+    Some(Error::new(SqlState::UndefinedObject, format!("window \"{name}\" does not exist")))
+}
+
+/// Lists of columns, values and names that do not go together.
+fn lists(line: &str) -> Option<Error> {
+    if line.contains("different number of columns")
+        || line.contains("queries must have the same number of columns")
+    {
+        let kind = ["INTERSECT", "EXCEPT"].into_iter().find(|kind| line.contains(kind));
+        let message =
+            format!("each {} query must have the same number of columns", kind.unwrap_or("UNION"));
+        return Some(Error::new(SqlState::SyntaxError, message));
+    }
+    if line.contains("should return only one column") || line.contains("one column") {
+        return Some(Error::new(SqlState::SyntaxError, "subquery must return only one column"));
+    }
+    if line.starts_with("Inconsistent data length across values list") {
+        let message = "VALUES lists must all be the same length";
+        return Some(Error::new(SqlState::SyntaxError, message));
+    }
+    if let Some((_, rest)) = line.split_once(" column 0. Was ")
+        && line.starts_with("Inconsistent data type across values list")
+    {
+        let (first, second) = rest.split_once(" but found ")?;
+        return Some(unmatched("VALUES", first, second));
+    }
+    if let Some((_, rest)) =
+        line.split_once("Incompatible inputs for Union: Previous inputs were of type ")
+    {
+        let (first, rest) = rest.split_once(", but got incompatible type ")?;
+        return Some(unmatched("UNION", first, rest.split(" on column").next()?));
+    }
+    if line.starts_with("WITH query name") {
+        return Some(Error::new(SqlState::DuplicateAlias, line));
+    }
+    let rest = line.strip_prefix("Source table contains ")?;
+    let (available, rest) = rest.split_once(" columns but only ")?;
+    let specified = rest.split(' ').next()?;
+    let message =
+        format!("table has {available} columns available but {specified} columns specified");
+    Some(Error::new(SqlState::InvalidColumnReference, message))
+}
+
+fn unmatched(what: &str, first: &str, second: &str) -> Error {
+    let (first, second) = (type_name(first), type_name(second));
+    let message = format!("{what} types {first} and {second} cannot be matched");
+    Error::new(SqlState::DatatypeMismatch, message)
 }
 
 /// `... While expanding wildcard, column "t.x" must appear in ...`, or the short form without a name.
@@ -216,23 +416,33 @@ fn grouping(message: &str) -> Error {
     Error::new(SqlState::GroupingError, said)
 }
 
-/// ` comparison operation Int64 = Boolean`
+/// `Int64 = Boolean`, `Decimal128(18, 1) + Date32`
 fn operator(operation: &str) -> Error {
-    let words = operation.trim().trim_start_matches("comparison operation ");
-    let words = words.trim_start_matches("operation ");
-    let parts: Vec<&str> = words.split(' ').collect();
-    let said = match parts.as_slice() {
-        [left, op, right] => {
-            format!("operator does not exist: {} {op} {}", type_name(left), type_name(right))
+    let symbol = |word: &&str| word.chars().all(|c| "+-*/<>=~!|%".contains(c));
+    let said = match operation.split(' ').find(symbol) {
+        Some(symbol) => {
+            let spaced = format!(" {symbol} ");
+            let (left, right) = operation.split_once(&spaced).unwrap_or((operation, ""));
+            format!("{} {symbol} {}", type_name(left), type_name(right))
         }
-        _ => format!("operator does not exist: {words}"),
+        None => operation.to_owned(),
     };
-    Error::new(SqlState::UndefinedFunction, said)
-        .hint("No operator matches the given name and argument types.")
+    no_operator(&said)
+}
+
+fn no_operator(operation: &str) -> Error {
+    let message = format!("operator does not exist: {operation}");
+    Error::new(SqlState::UndefinedFunction, message).hint(NO_OPERATOR)
 }
 
 fn execution(message: &str) -> Error {
     let line = first_line(message);
+    if let Some(fault) = call(message) {
+        return fault;
+    }
+    if let Some(fault) = domain(line.trim_start_matches("Execution error: ")) {
+        return fault;
+    }
     let lower = line.to_lowercase();
     if lower.contains("divide by zero") || lower.contains("division by zero") {
         return Error::new(SqlState::DivisionByZero, "division by zero");
@@ -248,7 +458,7 @@ fn execution(message: &str) -> Error {
         return Error::new(SqlState::CardinalityViolation, message);
     }
     if lower.contains("regular expression") || lower.contains("regex") {
-        return Error::new(SqlState::InvalidRegularExpression, line);
+        return regular_expression(message);
     }
     if lower.contains("cannot cast") || lower.contains("error parsing") {
         return cast(&line);
@@ -256,55 +466,81 @@ fn execution(message: &str) -> Error {
     internal(&line)
 }
 
-/// Points at the first word of the text that the message quotes.
-fn place(fault: Error, text: &str) -> Error {
-    let placed = matches!(
-        fault.state,
-        SqlState::UndefinedColumn
-            | SqlState::UndefinedTable
-            | SqlState::UndefinedFunction
-            | SqlState::AmbiguousColumn
-            | SqlState::GroupingError
-    );
-    let word = match fault.message.split('"').nth(1) {
-        Some(word) => word.to_owned(),
-        None => second_word(&fault.message),
-    };
-    if !placed || word.is_empty() {
-        return fault;
+/// Arguments that a function does not take.
+fn domain(line: &str) -> Option<Error> {
+    use SqlState::*;
+    let fault = |state, message: &str| Some(Error::new(state, message));
+    let same = [
+        ("cannot take square root of a negative number", InvalidPower),
+        ("zero raised to a negative power is undefined", InvalidPower),
+        ("factorial of a negative number is undefined", NumericOutOfRange),
+        ("field position must not be zero", InvalidParameterValue),
+    ];
+    if let Some((message, state)) = same.iter().find(|(message, _)| line.starts_with(message)) {
+        return fault(*state, message);
     }
-    let column = word.rsplit('.').next().unwrap_or(&word);
-    match find_word(text, &word).or_else(|| find_word(text, column)) {
-        Some(byte) => fault.position(super::characters(text, byte)),
-        None => fault,
+    if let Some(number) = line.strip_prefix("invalid Unicode scalar value: ") {
+        return match number.parse::<i64>() {
+            Ok(n) if n < 0 => fault(InvalidParameterValue, "character number must be positive"),
+            _ => fault(
+                ProgramLimit,
+                &format!("requested character too large for encoding: {number}"),
+            ),
+        };
     }
+    if line.starts_with("negative count not allowed") || line.starts_with("overlay start position")
+    {
+        return fault(NegativeSubstring, "negative substring length not allowed");
+    }
+    if line.starts_with("step can't be 0") || line.starts_with("Step size cannot be") {
+        return fault(InvalidParameterValue, "step size cannot equal zero");
+    }
+    if let Some((_, rest)) = line.split_once("using hex: Invalid character '") {
+        let digit = rest.chars().next()?;
+        return fault(InvalidParameterValue, &format!("invalid hexadecimal digit: \"{digit}\""));
+    }
+    if let Some((_, rest)) = line.split_once("using base64: Invalid symbol ") {
+        let byte: u8 = rest.split(',').next()?.parse().ok()?;
+        let symbol = char::from(byte);
+        let message = format!("invalid symbol \"{symbol}\" found while decoding base64 sequence");
+        return fault(InvalidParameterValue, &message);
+    }
+    let unit = line
+        .strip_prefix("Date part '")
+        .or_else(|| line.strip_prefix("Unsupported date_trunc granularity: '"))?;
+    let unit = unit.split('\'').next()?;
+    let message = format!("unit \"{unit}\" not recognized for type timestamp without time zone");
+    fault(InvalidParameterValue, &message)
 }
 
-/// `column t.x does not exist`, `function f() does not exist`
-fn second_word(message: &str) -> String {
-    let word = message.split(' ').nth(1).unwrap_or_default();
-    word.trim_end_matches("()").to_owned()
-}
-
-fn find_word(text: &str, word: &str) -> Option<usize> {
-    let (text, word) = (text.to_ascii_lowercase(), word.to_ascii_lowercase());
-    let boundary = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    text.match_indices(&word).map(|(start, _)| start).find(|start| {
-        boundary(text[..*start].chars().next_back())
-            && boundary(text[start + word.len()..].chars().next())
-    })
+/// What is wrong with a regular expression, as PostgreSQL's library says it.
+fn regular_expression(message: &str) -> Error {
+    let causes = [
+        ("unclosed group", "parentheses () not balanced"),
+        ("unopened group", "parentheses () not balanced"),
+        ("GroupUnclosed", "parentheses () not balanced"),
+        ("GroupUnopened", "parentheses () not balanced"),
+        ("unclosed character class", "brackets [] not balanced"),
+        ("ClassUnclosed", "brackets [] not balanced"),
+        ("repetition operator missing", "quantifier operand invalid"),
+        ("RepetitionMissing", "quantifier operand invalid"),
+        ("invalid repetition count range", "invalid repetition count(s)"),
+        ("RepetitionCountInvalid", "invalid repetition count(s)"),
+        ("invalid character class range", "invalid character range"),
+        ("ClassRangeInvalid", "invalid character range"),
+        ("incomplete escape sequence", "invalid escape \\ sequence"),
+        ("EscapeUnexpectedEof", "invalid escape \\ sequence"),
+        ("POSIX", "invalid character class"),
+    ];
+    let cause = causes.iter().find(|(said, _)| message.contains(said));
+    let cause = cause.map_or_else(|| first_line(message), |(_, cause)| (*cause).to_owned());
+    let message = format!("invalid regular expression: {cause}");
+    Error::new(SqlState::InvalidRegularExpression, message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_found_whole() {
-        assert_eq!(find_word("select ab, b from t", "b"), Some(11));
-        assert_eq!(find_word("select a.b", "a.b"), Some(7));
-        assert_eq!(find_word("select abc", "b"), None);
-    }
 
     #[test]
     fn casts_and_operators_in_postgresqls_words() {

@@ -14,6 +14,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
+use engine::types::{Error, Result, SqlState};
+
 use super::lex::{LiteralKind, Scratch, scan};
 use super::parse::byte_of;
 
@@ -59,6 +61,28 @@ pub struct LiftedLiteral {
     pub text: Box<str>,
     /// It counts rows (LIMIT, OFFSET), so it is a `bigint`.
     pub row_count: bool,
+}
+
+/// 42P02 for a parameter whose number no Bind message can reach.
+pub fn check_parameters(statement: &Statement) -> Result<()> {
+    struct Numbers;
+    impl Visitor for Numbers {
+        type Break = Error;
+
+        fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Error> {
+            let Value::Placeholder(name) = &value.value else { return ControlFlow::Continue(()) };
+            let number = name.strip_prefix('$').and_then(|digits| digits.parse().ok());
+            if number.is_some_and(|number: u16| number > 0) {
+                return ControlFlow::Continue(());
+            }
+            let message = format!("there is no parameter {name}");
+            ControlFlow::Break(Error::new(SqlState::UndefinedParameter, message))
+        }
+    }
+    match Visit::visit(statement, &mut Numbers) {
+        ControlFlow::Break(fault) => Err(fault),
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
 /// Lifts the literals of `statement`, whose text is `text`.

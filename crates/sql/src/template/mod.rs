@@ -6,6 +6,7 @@
 
 mod cache;
 mod fault;
+mod grammar;
 mod infer;
 pub mod lex;
 mod lift;
@@ -13,16 +14,19 @@ mod names;
 mod origin;
 mod parameters;
 mod parse;
+mod place;
 mod planner;
 mod planning;
 mod query;
+mod words;
 
 pub use cache::TemplateCache;
 pub use fault::fault;
-pub use lift::{Lifted, LiftedLiteral, Source, lift};
+pub use lift::{Lifted, LiftedLiteral, Source, check_parameters, lift};
 pub use names::{fold, name_columns, output_name, visible_name};
 pub use parameters::{Parameters, literal_value, placeholder_index};
 pub use parse::{byte_of, characters, parse};
+pub use place::place;
 pub use planner::{Planner, describe, has_subquery};
 pub use planning::{Planning, parser_options};
 pub use query::{Path, QueryTemplate};

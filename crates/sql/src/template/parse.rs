@@ -5,12 +5,15 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use engine::types::{Error, Result, SqlState};
 
+use super::{grammar, words};
+
 /// Nesting that the parser follows before it gives up with 54001.
 const DEPTH_LIMIT: usize = 100;
 
 /// Parses a script; an empty text gives no statement.
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let statements = parse_plainly(text)?;
+    statements.iter().try_for_each(|statement| grammar::check(text, statement))?;
     let rewrite = |statement| crate::dialect::rewrite_statement(statement, text);
     Ok(statements.into_iter().map(rewrite).collect())
 }
@@ -30,27 +33,34 @@ fn syntax_error(text: &str, error: &ParserError) -> Error {
         }
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
     };
-    let place = place_of(message);
-    let position = place.map(|(line, column)| byte_of(text, line, column));
-    let found = message.split("found: ").nth(1).map(|rest| rest.split(" at Line").next());
-    let said = match found.flatten() {
-        Some("EOF") => "syntax error at end of input".to_owned(),
-        Some(token) => format!("syntax error at or near \"{token}\""),
-        None => tokenizer_message(message),
+    let position = match place_of(message) {
+        Some((line, column)) => byte_of(text, line, column),
+        None => text.len(),
     };
-    let error = Error::new(SqlState::SyntaxError, said).detail(message.clone());
-    match position {
-        Some(byte) => error.position(characters(text, byte)),
-        None => error.position(text.chars().count() as u32 + 1),
+    if !message.contains("found: ") {
+        return lexical_error(text, message, position);
     }
+    near(text, words::fault_at(text, message, position))
 }
 
-fn tokenizer_message(message: &str) -> String {
-    if message.starts_with("Unterminated string literal") {
-        return "unterminated quoted string".to_owned();
+/// A token at which the text stops being SQL.
+pub fn near(text: &str, byte: usize) -> Error {
+    let said = match words::token_at(text, byte) {
+        Some(token) => format!("syntax error at or near \"{token}\""),
+        None => "syntax error at end of input".to_owned(),
+    };
+    Error::new(SqlState::SyntaxError, said).position(characters(text, byte))
+}
+
+/// A text that ends within quotes or a comment, or what the parser says without naming a token.
+fn lexical_error(text: &str, message: &str, position: usize) -> Error {
+    if let Some((start, kind)) = words::unterminated(text) {
+        let said = format!("unterminated {kind} at or near \"{}\"", &text[start..]);
+        return Error::new(SqlState::SyntaxError, said).position(characters(text, start));
     }
     let plain = message.split(" at Line").next().unwrap_or(message);
-    format!("syntax error: {plain}")
+    let said = format!("syntax error: {plain}");
+    Error::new(SqlState::SyntaxError, said).position(characters(text, position))
 }
 
 /// The line and the column at the end of a parser's message.
@@ -97,7 +107,7 @@ mod tests {
     #[test]
     fn unterminated_strings_and_deep_nesting() {
         let error = parse("SELECT 'abc").unwrap_err();
-        assert_eq!(error.message, "unterminated quoted string");
+        assert_eq!(error.message, "unterminated quoted string at or near \"'abc\"");
         let deep = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
         assert_eq!(parse(&deep).unwrap_err().state, SqlState::StatementTooComplex);
     }

@@ -88,16 +88,15 @@ impl Planner {
         Scope::new(&self.planning, catalog, relations)
     }
 
-    /// Plans a query. `shape` is its text with literals lifted, `source` the text that error positions count in.
+    /// Plans a query. `shape` is its text with literals lifted.
     pub fn query(
         &self,
         catalog: &Arc<Catalog>,
         query: &Query,
         parameters: &mut Parameters,
         shape: &str,
-        source: &str,
     ) -> Result<Arc<QueryTemplate>> {
-        let faulty = |error| fault(&error, Some(source));
+        let faulty = |error| fault(&error);
         let plan = self.planning.plan(catalog, query, parameters).map_err(faulty)?;
         let key = (shape.to_owned(), parameters.types(), catalog.version);
         if let Some(known) = self.shapes.lock().get(&key).and_then(Weak::upgrade) {

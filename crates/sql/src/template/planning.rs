@@ -49,6 +49,14 @@ impl Planning {
         &self.state
     }
 
+    /// Whether DataFusion, or we, have a function of that name.
+    pub fn has_function(&self, name: &str) -> bool {
+        self.state.scalar_functions().contains_key(name)
+            || self.state.aggregate_functions().contains_key(name)
+            || self.state.window_functions().contains_key(name)
+            || self.state.higher_order_functions().contains_key(name)
+    }
+
     /// The part of `pg_catalog` that is the same in every database.
     pub fn pg_catalog(&self) -> Option<&Arc<dyn SchemaProvider>> {
         self.pg_catalog.as_ref()

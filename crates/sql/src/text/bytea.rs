@@ -11,10 +11,12 @@ pub(super) fn parse_bytea(text: &str) -> Result<Vec<u8>> {
 
 fn parse_hex(digits: &str) -> Result<Vec<u8>> {
     let digits: Vec<u8> = digits.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    if !digits.len().is_multiple_of(2) {
+    // A wrong digit is told before a missing one.
+    let values = digits.into_iter().map(hex_digit).collect::<Result<Vec<u8>>>()?;
+    if !values.len().is_multiple_of(2) {
         return Err(refuse_hex("invalid hexadecimal data: odd number of digits"));
     }
-    digits.chunks_exact(2).map(|pair| Ok(hex_digit(pair[0])? << 4 | hex_digit(pair[1])?)).collect()
+    Ok(values.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 fn hex_digit(byte: u8) -> Result<u8> {

@@ -15,3 +15,13 @@ pub use datetime::{civil_from_days, days_from_civil, parse_date, parse_timestamp
 pub use input::{fit_string, parse_value};
 pub use number::{parse_numeric, rescale_numeric};
 pub use output::{pad, write_value};
+
+/// How long a character of UTF-8 says that it is, by its first byte: what a fault shows of a broken one.
+pub fn sequence_length(first: u8) -> usize {
+    match first {
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf7 => 4,
+        _ => 1,
+    }
+}

@@ -132,7 +132,7 @@ async fn many_rows_come_in_and_a_late_fault_says_where() {
         ("a,b\n-1,x\n-2,x\n-1,y\n", "23505", "COPY t, line 4"),
         ("a,b\n-1,x\n,x\n-1,y\nx,y\n", "23502", "COPY t, line 3"),
         ("a,b\n-1,x\nx,y\n,x\n", "22P02", "COPY t, line 3, column a: \"x\""),
-        ("a,b\n-1,x\n-2\n", "22P04", "COPY t, line 3"),
+        ("a,b\n-1,x\n-2\n", "22P04", "COPY t, line 3: \"-2\""),
     ] {
         let error = copy(&mut session, statement, more).await.expect_err("refused");
         assert_eq!((error.state.code(), error.context.as_deref()), (state, Some(context)));

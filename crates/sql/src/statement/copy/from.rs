@@ -118,7 +118,10 @@ impl CopyFrom {
             match line {
                 Line::Incomplete => break,
                 Line::End => self.ended = true,
-                Line::Row => self.row(session)?,
+                Line::Row => {
+                    let line = &input[used - length..used];
+                    self.row(session).map_err(|fault| with_line(fault, line))?;
+                }
             }
         }
         Ok(used)
@@ -133,8 +136,14 @@ impl CopyFrom {
         if std::mem::take(&mut self.skip_header) {
             return Ok(());
         }
-        self.check_width()?;
+        if self.fields.len() > self.columns.len() {
+            let message = "extra data after last expected column";
+            return Err(self.in_line(Error::new(SqlState::BadCopyFormat, message), None, 0));
+        }
         for (position, (column, data_type)) in self.columns.iter().zip(&self.types).enumerate() {
+            if position == self.fields.len() {
+                return Err(self.missing(position));
+            }
             let to = self.block.column_mut(column.index());
             if let Err(error) = take_field(&self.fields, position, *data_type, to) {
                 return Err(self.in_line(error, Some(position), 0));
@@ -186,27 +195,23 @@ impl CopyFrom {
         self.end_row(session)
     }
 
-    fn check_width(&self) -> Result<()> {
-        let found = self.fields.len();
-        let message = if found > self.columns.len() {
-            "extra data after last expected column".to_owned()
-        } else if found < self.columns.len() {
-            let name = &self.table.columns[self.columns[found].index()].name;
-            format!("missing data for column \"{name}\"")
-        } else {
-            return Ok(());
-        };
-        Err(self.in_line(Error::new(SqlState::BadCopyFormat, message), None, 0))
+    /// A line that ends before this column.
+    fn missing(&self, position: usize) -> Error {
+        let name = &self.table.columns[self.columns[position].index()].name;
+        let message = format!("missing data for column \"{name}\"");
+        self.in_line(Error::new(SqlState::BadCopyFormat, message), None, 0)
     }
 
     /// Says where a fault lies, as PostgreSQL's CONTEXT does.
     fn in_line(&self, error: Error, position: Option<usize>, ahead: u64) -> Error {
         let mut place = format!("COPY {}, line {}", self.table.name, self.line + ahead);
-        if let Some(position) = position {
+        if let Some(position) = position
+            && error.state != SqlState::InvalidByteSequence
+        {
             let column = &self.table.columns[self.columns[position].index()].name;
             place.push_str(&format!(", column {column}"));
             if let Ok(Some(text)) = self.fields.get(position) {
-                place.push_str(&format!(": \"{text}\""));
+                place.push_str(&format!(": \"{}\"", shortened(text)));
             }
         }
         error.context(place)
@@ -264,6 +269,30 @@ impl CopyFrom {
             session.commit_load(std::mem::replace(load, empty)).await?;
         }
         Ok(format!("COPY {}", self.count))
+    }
+}
+
+/// Shows the whole line where a fault names neither a column nor broken bytes.
+fn with_line(fault: Error, line: &[u8]) -> Error {
+    let Some(place) = fault.context.as_ref().filter(|place| !place.contains(", column ")) else {
+        return fault;
+    };
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim_end_matches(['\n', '\r']);
+    if fault.state == SqlState::InvalidByteSequence {
+        return fault;
+    }
+    let place = format!("{place}: \"{}\"", shortened(line));
+    fault.context(place)
+}
+
+/// What a fault shows of a client's data at most.
+const SHOWN_CHARACTERS: usize = 100;
+
+fn shortened(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_CHARACTERS) {
+        None => text.into(),
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
     }
 }
 

@@ -48,8 +48,11 @@ impl Fields {
             return Err(invalid_bytes("0x00"));
         }
         std::str::from_utf8(bytes).map(Some).map_err(|error| {
-            let byte = bytes[error.valid_up_to()];
-            invalid_bytes(&format!("0x{byte:02x}"))
+            let broken = &bytes[error.valid_up_to()..];
+            let length = crate::text::sequence_length(broken[0]).min(broken.len());
+            let shown: Vec<String> =
+                broken[..length].iter().map(|byte| format!("0x{byte:02x}")).collect();
+            invalid_bytes(&shown.join(" "))
         })
     }
 

@@ -1,0 +1,154 @@
+//! What our parser takes and PostgreSQL's grammar does not.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Insert, ObjectName, Query, SetExpr, Statement, TableObject, Visit, Visitor,
+};
+use engine::types::{Error, Result};
+
+use super::parse::{byte_of, near};
+use super::words::{next_token, token_after};
+
+/// Words that name nothing unless they are quoted.
+const RESERVED: [&str; 58] = [
+    "all",
+    "analyse",
+    "analyze",
+    "and",
+    "any",
+    "as",
+    "asc",
+    "asymmetric",
+    "both",
+    "case",
+    "cast",
+    "check",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "deferrable",
+    "desc",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lateral",
+    "leading",
+    "limit",
+    "not",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "placing",
+    "primary",
+    "references",
+    "returning",
+    "select",
+    "some",
+    "symmetric",
+    "table",
+    "then",
+    "to",
+    "trailing",
+    "union",
+    "unique",
+    "using",
+    "where",
+];
+
+/// 42601 where the text is no SQL of PostgreSQL's.
+pub fn check(text: &str, statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Insert(insert) => insert_into(text, insert)?,
+        Statement::CreateTable(create) => {
+            let bare = create.columns.is_empty() && create.constraints.is_empty();
+            let copied = create.query.is_some() || create.like.is_some();
+            if bare && !copied && !text.contains('(') {
+                return Err(near(text, text.len()));
+            }
+        }
+        Statement::Query(_) | Statement::Update(_) | Statement::Delete(_) => {}
+        _ => return Ok(()),
+    }
+    match statement.visit(&mut Names { text }) {
+        ControlFlow::Break(fault) => Err(fault),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// `INSERT t`, `VALUE (1)`
+fn insert_into(text: &str, insert: &Insert) -> Result<()> {
+    if let TableObject::TableName(name) = &insert.table
+        && !insert.into
+        && let Some(first) = name.0.first().and_then(|part| part.as_ident())
+    {
+        return Err(near(text, place(text, first)));
+    }
+    match insert.source.as_ref().map(|source| source.body.as_ref()) {
+        Some(SetExpr::Values(values)) if values.value_keyword => {
+            Err(near(text, token_after(text, 0, "value")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn place(text: &str, name: &Ident) -> usize {
+    byte_of(text, name.span.start.line, name.span.start.column)
+}
+
+struct Names<'a> {
+    text: &'a str,
+}
+
+impl Names<'_> {
+    fn check(&self, name: &Ident) -> ControlFlow<Error> {
+        let reserved = name.quote_style.is_none()
+            && name.span.start.line > 0
+            && RESERVED.iter().any(|word| name.value.eq_ignore_ascii_case(word));
+        if !reserved {
+            return ControlFlow::Continue(());
+        }
+        let at = place(self.text, name);
+        // Words that begin an expression are right where they stand: what follows is not.
+        let begins = ["not", "case"].iter().any(|word| name.value.eq_ignore_ascii_case(word));
+        ControlFlow::Break(near(self.text, if begins { next_token(self.text, at) } else { at }))
+    }
+}
+
+impl Visitor for Names<'_> {
+    type Break = Error;
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Error> {
+        match expr {
+            Expr::Identifier(name) => self.check(name),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<Error> {
+        match name.0.first().and_then(|part| part.as_ident()) {
+            Some(first) => self.check(first),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<Error> {
+        ControlFlow::Continue(())
+    }
+}
