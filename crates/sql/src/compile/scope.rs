@@ -14,7 +14,7 @@ use engine::types::{
 use super::expression::{Evaluated, Resolve};
 use super::{Refusal, assign, predicate};
 use crate::catalog::Catalog;
-use crate::template::{Parameters, Planning, fault};
+use crate::template::{Parameters, Planning, bound_compared, fault};
 
 /// A table under a name.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,8 @@ pub struct Scope<'a> {
     catalog: &'a Arc<Catalog>,
     schema: Arc<DFSchema>,
     columns: Vec<usize>,
+    /// Which of them are `char(n)`.
+    blank_padded: Vec<bool>,
 }
 
 impl<'a> Scope<'a> {
@@ -42,18 +44,20 @@ impl<'a> Scope<'a> {
     ) -> Result<Scope<'a>> {
         let mut fields = Vec::new();
         let mut columns = Vec::new();
+        let mut blank_padded = Vec::new();
         let mut offset = 0;
         for relation in relations {
             for (id, column) in relation.table.live_columns() {
                 let field = Field::new(&*column.name, column.data_type.arrow(), !column.not_null);
                 fields.push((Some(TableReference::bare(relation.alias)), Arc::new(field)));
                 columns.push(offset + id.index());
+                blank_padded.push(matches!(column.data_type, DataType::Char(_)));
             }
             offset += relation.table.columns.len();
         }
         let schema = DFSchema::new_with_metadata(fields, Default::default())
             .map_err(|error| fault(&error))?;
-        Ok(Scope { planning, catalog, schema: Arc::new(schema), columns })
+        Ok(Scope { planning, catalog, schema: Arc::new(schema), columns, blank_padded })
     }
 
     fn plan(
@@ -98,6 +102,10 @@ impl<'a> Scope<'a> {
     /// The conjuncts of a WHERE clause.
     pub fn predicates(&self, sql: &SqlExpr, parameters: &mut Parameters) -> Result<Vec<Predicate>> {
         let expr = self.condition(sql, parameters)?;
+        let is_char = |column: &Column| {
+            self.schema.maybe_index_of_column(column).is_some_and(|index| self.blank_padded[index])
+        };
+        bound_compared(&expr, &is_char, parameters).map_err(|error| fault(&error))?;
         predicate::predicates(&expr, &mut self.resolve()).map_err(refused)
     }
 

@@ -8,6 +8,7 @@ mod aggregates;
 mod applied;
 mod arithmetic;
 mod arrays;
+mod bags;
 mod casts;
 mod catalog_functions;
 mod domains;
@@ -29,6 +30,7 @@ use datafusion_pg_catalog::setup_pg_catalog;
 use crate::catalog::Catalog;
 
 pub use applied::{Applied, applied_plans, optimize};
+pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 pub use introspection::rewrite as rewrite_statement;
 

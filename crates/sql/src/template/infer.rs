@@ -31,26 +31,37 @@ pub fn infer(plan: &LogicalPlan, parameters: &mut Parameters) -> Result<bool> {
 
 /// Parameters of unknown type that are compared with `char(n)` columns.
 fn bound_blanks(node: &LogicalPlan, parameters: &mut Parameters) -> Result<()> {
-    let mut found = Vec::new();
     node.apply_expressions(|expr| {
-        expr.apply(|expr| {
-            match expr {
-                Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
-                    found.push((left.clone(), right.clone()));
-                    found.push((right.clone(), left.clone()));
-                }
-                Expr::InList(list) => {
-                    let items = list.list.iter();
-                    found.extend(items.map(|item| (list.expr.clone(), Box::new(item.clone()))));
-                }
-                _ => {}
+        bound_compared(expr, &|column| is_char(node, column), parameters)?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
+}
+
+/// The same for one expression; `is_char` tells the columns.
+pub fn bound_compared(
+    expr: &Expr,
+    is_char: &dyn Fn(&datafusion::common::Column) -> bool,
+    parameters: &mut Parameters,
+) -> Result<()> {
+    let mut found = Vec::new();
+    expr.apply(|expr| {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
+                found.push((left.clone(), right.clone()));
+                found.push((right.clone(), left.clone()));
             }
-            Ok(TreeNodeRecursion::Continue)
-        })
+            Expr::InList(list) => {
+                let items = list.list.iter();
+                found.extend(items.map(|item| (list.expr.clone(), Box::new(item.clone()))));
+            }
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
     })?;
     for (column, parameter) in found {
         if let (Expr::Column(column), Expr::Placeholder(parameter)) = (*column, *parameter)
-            && is_char(node, &column)
+            && is_char(&column)
             && let Ok(index) = placeholder_index(&parameter.id)
             && !parameters.is_declared(index)
         {

@@ -22,6 +22,7 @@ mod words;
 
 pub use cache::TemplateCache;
 pub use fault::fault;
+pub use infer::bound_compared;
 pub use lift::{Lifted, LiftedLiteral, Source, check_parameters, lift};
 pub use names::{fold, name_columns, output_name, visible_name};
 pub use parameters::{Parameters, literal_value, placeholder_index};

@@ -74,14 +74,17 @@ impl Planning {
         query: &Query,
         parameters: &mut Parameters,
     ) -> Result<LogicalPlan> {
+        let mut query = query.clone();
+        let counts_copies = crate::dialect::mark_bags(&mut query);
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
             let mut context = context(parameters);
             let statement = Statement::Query(Box::new(query.clone()));
-            planner.sql_statement_to_plan_with_context(statement, &mut context)
+            let plan = planner.sql_statement_to_plan_with_context(statement, &mut context)?;
+            if counts_copies { crate::dialect::number_bags(plan) } else { Ok(plan) }
         };
-        let plan = settle(parameters, &mentioned(query), &mut once, infer)?;
+        let plan = settle(parameters, &mentioned(&query), &mut once, infer)?;
         crate::dialect::rewrite_casts(plan)
     }
 
