@@ -190,6 +190,18 @@ impl Engine {
         self.writes.define(definition, receiver);
     }
 
+    /// Commits a block that has changed definitions too: in one record, visible at once, or not at all. The
+    /// definitions take effect in order, after the block's changes of rows; both concern different tables.
+    pub fn commit_definitions(
+        &self,
+        set: WriteSet,
+        isolation: Isolation,
+        definitions: Vec<Definition>,
+        receiver: WriteReceiver,
+    ) {
+        self.writes.commit_definitions(set, isolation, definitions, receiver);
+    }
+
     /// An entry of the catalog's key-value part (see [`Definition::PutEntry`]), also after recovery.
     pub fn entry(&self, key: &str) -> Option<Arc<[u8]>> {
         self.writes.entry(key)

@@ -4,6 +4,7 @@
 //! version, which makes older templates unreachable. [`Names`] shows it to DataFusion. Called by `template`,
 //! `statement` and `session`. Absent here: changing definitions (`statement`, the engine).
 
+mod deferred;
 mod provider;
 mod relation;
 pub mod system;
@@ -15,7 +16,8 @@ use std::sync::{Arc, OnceLock};
 
 use engine::heartbeat::Engine;
 use engine::types::{
-    ColumnId, DataType, IndexId, IndexSchema, SequenceId, SequenceSchema, TableId, TableSchema,
+    ColumnId, DataType, Definition, IndexId, IndexSchema, SequenceId, SequenceSchema, TableId,
+    TableSchema,
 };
 
 pub use provider::Names;
@@ -53,8 +55,40 @@ impl Catalog {
     pub fn read(engine: &Arc<Engine>, version: u64) -> Catalog {
         let store = engine.store();
         let tables = store.tables().into_iter().map(|table| table.schema());
+        let tables = tables.filter(|table| &*table.schema == "public");
         let sequences = store.sequences().into_iter().map(|s| Arc::new(s.schema().clone()));
         let views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
+        let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
+        catalog.engine = Some(engine.clone());
+        catalog
+    }
+
+    /// What a block sees that has created tables in a schema of its own and waits to change others.
+    pub fn read_in_block(
+        engine: &Arc<Engine>,
+        version: u64,
+        own: &str,
+        deferred: &[Definition],
+    ) -> Catalog {
+        let store = engine.store();
+        let tables = store.tables().into_iter().map(|table| table.schema());
+        let seen =
+            tables.filter(|table| matches!(&*table.schema, "public") || *table.schema == *own);
+        let mut tables: Vec<TableSchema> = seen
+            .map(|table| TableSchema { schema: "public".into(), ..TableSchema::clone(&table) })
+            .collect();
+        let mut sequences: Vec<_> =
+            store.sequences().into_iter().map(|s| Arc::new(s.schema().clone())).collect();
+        let mut views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
+        for definition in deferred {
+            deferred::apply(definition, &mut tables, &mut sequences);
+            if let Definition::PutEntry { key, value } = definition
+                && key == VIEWS_ENTRY
+            {
+                views = value.as_ref().map(|bytes| ViewDefinition::decode_all(bytes));
+            }
+        }
+        let tables = tables.into_iter().map(Arc::new);
         let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
         catalog.engine = Some(engine.clone());
         catalog

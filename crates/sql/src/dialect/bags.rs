@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result};
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr::Alias;

@@ -5,6 +5,7 @@ use engine::transaction::{Isolation, Mark, WriteSet};
 use engine::types::{Error, Result, SqlState};
 
 use super::TransactionStatus;
+use super::definitions::Definitions;
 use super::settings::Before;
 
 /// The transaction that a session is in, if any.
@@ -36,6 +37,8 @@ pub struct Transaction {
     pub started: i64,
     /// Whether a query or a write ran in it: isolation can no longer be changed.
     pub has_run: bool,
+    /// What it has changed of definitions.
+    pub definitions: Option<Box<Definitions>>,
     savepoints: Vec<Savepoint>,
     settings: Vec<SettingChange>,
 }
@@ -66,6 +69,7 @@ impl Transaction {
             set: WriteSet::new(),
             started: now(),
             has_run: false,
+            definitions: None,
             savepoints: Vec::new(),
             settings: Vec::new(),
         }
@@ -149,6 +153,21 @@ impl Block {
             Block::Open(transaction) | Block::Failed(transaction) => Some(transaction),
             Block::Idle => None,
         }
+    }
+
+    /// What it has changed of definitions.
+    pub fn definitions(&self) -> Option<&Definitions> {
+        match self {
+            Block::Open(transaction) | Block::Failed(transaction) => {
+                transaction.definitions.as_deref()
+            }
+            Block::Idle => None,
+        }
+    }
+
+    /// The same, to be added to.
+    pub fn definitions_mut(&mut self) -> Option<&mut Definitions> {
+        self.any().and_then(|transaction| transaction.definitions.as_deref_mut())
     }
 
     /// Whether BEGIN opened it.

@@ -114,8 +114,17 @@ impl Session {
         Box::new(Transaction::new(explicit, self.default_isolation(), read_only))
     }
 
-    /// Changes a definition, durably, and takes the new catalog.
+    /// Changes a definition: durably, and for everybody who plans from now on; in a block, for the block until it
+    /// commits.
     pub(crate) async fn define(&mut self, definition: Definition) -> Result<()> {
+        match self.block.definitions() {
+            Some(_) => self.define_in_block(definition).await,
+            None => self.define_now(definition).await,
+        }
+    }
+
+    /// Changes a definition, durably, and takes the new catalog.
+    pub(super) async fn define_now(&mut self, definition: Definition) -> Result<()> {
         let (send, receive) = tokio::sync::oneshot::channel();
         let receiver = Box::new(move |outcome: Result<_>| {
             let _ = send.send(outcome.map(|_| ()));

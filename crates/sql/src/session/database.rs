@@ -32,7 +32,7 @@ pub struct Database {
     /// New ids.
     pub(crate) ids: Ids,
     /// Statements that change definitions run one after another.
-    pub(crate) defining: tokio::sync::Mutex<()>,
+    pub(crate) defining: Arc<tokio::sync::Mutex<()>>,
     pub(crate) password_verifier: Option<fn(&str) -> String>,
     /// Statements that run now: where there are several, a batch is worth waiting for.
     pub(super) running: AtomicUsize,
@@ -73,13 +73,14 @@ impl Database {
     /// Opens or creates what `options.engine.data` names.
     pub fn open(options: DatabaseOptions) -> Result<Arc<Database>> {
         let engine = Engine::open(options.engine)?;
+        super::definitions::drop_leftovers(&engine);
         let planner = Arc::new(Planner::new(engine.clone()));
         Ok(Arc::new(Database {
             engine,
             planner,
             cache: TemplateCache::new(options.template_limit),
             ids: Ids::default(),
-            defining: tokio::sync::Mutex::new(()),
+            defining: Arc::default(),
             password_verifier: options.password_verifier,
             running: AtomicUsize::new(0),
             next_process: AtomicI32::new(1),

@@ -141,7 +141,7 @@ impl Session {
     /// same.
     fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
         let stays = statement.prepared.plan.outlives_definitions();
-        let version = self.database.planner.catalog().version;
+        let version = self.catalog().version;
         if stays || statement.prepared.version == version {
             return Ok(None);
         }
@@ -186,9 +186,14 @@ impl Session {
             return Err(error);
         }
         let local = transaction.settings_to_restore(true);
-        let outcome = match transaction.set.is_empty() {
-            true => Ok(()),
-            false => {
+        let definitions = transaction.definitions.take();
+        let outcome = match (definitions, transaction.set.is_empty()) {
+            (Some(definitions), _) => {
+                let set = std::mem::take(&mut transaction.set);
+                self.commit_definitions(definitions, set, transaction.isolation).await
+            }
+            (None, true) => Ok(()),
+            (None, false) => {
                 let isolation = transaction.isolation;
                 self.commit_set(std::mem::take(&mut transaction.set), isolation).await
             }

@@ -279,7 +279,7 @@ impl Session {
 
     fn sequence_argument(&self, call: &Call) -> Result<SequenceId> {
         let name = self.text_argument(call, 0)?;
-        Ok(sequence(&self.database.planner.catalog(), &name)?.id)
+        Ok(sequence(&self.catalog(), &name)?.id)
     }
 
     fn argument(&self, call: &Call, position: usize, wanted: DataType) -> Result<Value> {
@@ -288,7 +288,7 @@ impl Session {
             return Err(Error::new(SqlState::UndefinedFunction, message));
         };
         let planner = &self.database.planner;
-        let catalog = planner.catalog();
+        let catalog = self.catalog();
         let scope = planner.scope(&catalog, &[])?;
         scope.constant(expr, Some(wanted))
     }

@@ -7,6 +7,7 @@ mod block;
 mod conversation;
 mod cursor;
 mod database;
+mod definitions;
 mod execute;
 mod explain;
 mod functions;

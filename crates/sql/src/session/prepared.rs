@@ -137,7 +137,7 @@ impl Session {
     /// whoever holds the whole text.
     pub(crate) fn prepare_part(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
         let database = self.database().clone();
-        let catalog = database.planner.catalog();
+        let catalog = self.catalog();
         let (prepared, literals) = match database.cache.find(text, types, catalog.version) {
             Some(found) => found,
             None => self.plan(text, types, &catalog)?,
@@ -241,6 +241,7 @@ impl Session {
             }
         }
         check_parameters(&statement)?;
+        self.refuse_altered(&statement)?;
         analyze(self.database(), &statement, catalog, text)?;
         let database = self.database().clone();
         let lifted = lift(text, statement);
@@ -250,7 +251,10 @@ impl Session {
         let all = parameters.types();
         let first = parameters.client();
         let literal_types = &all[first..first + lifted.literals.len()];
-        database.cache.insert(&lifted, types, catalog.version, literal_types, prepared.clone());
+        // What only this block sees is planned for it alone.
+        if self.block.definitions().is_none() {
+            database.cache.insert(&lifted, types, catalog.version, literal_types, prepared.clone());
+        }
         Ok((prepared, literals))
     }
 
@@ -276,7 +280,7 @@ impl Session {
     /// Plans a query without parameters, outside the cache.
     pub(crate) fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
         let database = self.database();
-        let catalog = database.planner.catalog();
+        let catalog = self.catalog();
         let mut statement = ast::Statement::Query(Box::new(query.clone()));
         crate::template::name_columns(&mut statement);
         let ast::Statement::Query(query) = statement else { unreachable!("made above") };

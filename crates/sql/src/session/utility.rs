@@ -59,7 +59,7 @@ impl Session {
             }
             Ast::Commit { chain, .. } => transaction::commit(self, *chain).await?,
             Ast::Rollback { savepoint: Some(name), .. } => transaction::roll_back_to(self, name)?,
-            Ast::Rollback { chain, .. } => transaction::roll_back(self, *chain)?,
+            Ast::Rollback { chain, .. } => transaction::roll_back(self, *chain).await?,
             Ast::Savepoint { name } => transaction::savepoint(self, name)?,
             Ast::ReleaseSavepoint { name } => transaction::release(self, name)?,
             Ast::Set(set) => setting::set(self, set)?,
@@ -73,8 +73,8 @@ impl Session {
         }))
     }
 
-    /// Statements that change definitions. They take effect at once and cannot be rolled back, so a
-    /// block refuses them; several in one message run one after another.
+    /// Statements that change definitions. In a block they belong to it (see `definitions`); several
+    /// in one message run one after another, each by itself.
     async fn run_definition(
         &mut self,
         statement: &Ast,
@@ -87,14 +87,17 @@ impl Session {
             return truncate::truncate(self, truncate).await;
         }
         if self.block.is_explicit() {
-            let message = format!("{tag} inside a transaction block is not supported");
-            return Err(Error::new(SqlState::FeatureNotSupported, message)
-                .hint("Definitions take effect at once here: run the statement outside a block."));
+            self.begin_definitions(&tag).await?;
+            return self.change_definition(statement).await;
         }
         // What came before in the same message is committed first.
         if let Block::Open(transaction) = std::mem::take(&mut self.block) {
             self.commit_transaction(transaction).await?;
         }
+        self.change_definition(statement).await
+    }
+
+    async fn change_definition(&mut self, statement: &Ast) -> Result<String> {
         match statement {
             Ast::CreateTable(create) => create_table::create_table(self, create).await,
             Ast::AlterTable(alter) => alter_table::alter_table(self, alter).await,

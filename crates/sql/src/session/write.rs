@@ -51,7 +51,7 @@ impl Session {
         table: TableId,
         values: Vec<Value>,
     ) -> Result<WriteOutcome> {
-        if !self.in_block() {
+        if !self.in_block() || self.writes_at_once(table) {
             if plan.is_large_insert() {
                 return self.insert_in_bulk(plan.clone(), values).await;
             }
@@ -170,7 +170,7 @@ impl Session {
     ) -> Result<Outcome> {
         let tag = if write.assigned.is_some() { "UPDATE" } else { "DELETE" };
         self.refuse_read_only(tag)?;
-        if !self.in_block() {
+        if !self.in_block() || self.writes_at_once(write.table.id) {
             return self.run_complex_alone(write, &values, columns, tag).await;
         }
         let touched: Vec<TableId> = match self.block.open() {

@@ -67,7 +67,7 @@ pub fn parse(text: &str) -> Result<Option<AlterSequence>> {
 /// Runs it.
 pub async fn run(session: &mut Session, statement: &AlterSequence) -> Result<String> {
     session.refuse_read_only("ALTER SEQUENCE")?;
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     let quoted = super::returning::quoted(&statement.name).to_string();
     let found = match sequence(&catalog, &quoted) {
         Ok(found) => found,

@@ -19,9 +19,8 @@ use std::sync::Arc;
 
 /// Runs ALTER TABLE, one operation after the other.
 pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> Result<String> {
-    let database = session.database().clone();
-    let _defining = database.defining.lock().await;
-    let catalog = database.planner.catalog();
+    let _defining = session.define_alone().await?;
+    let catalog = session.catalog();
     if statement.if_exists && catalog.table(None, &in_public(&statement.name)?).is_none() {
         let message = format!("relation \"{}\" does not exist, skipping", statement.name);
         session.notice(Error::new(SqlState::SuccessfulCompletion, message));
@@ -29,7 +28,7 @@ pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> 
     }
     let id = table(&catalog, &statement.name)?.id;
     for operation in &statement.operations {
-        let catalog = session.database().planner.catalog();
+        let catalog = session.catalog();
         let Some(schema) = catalog.table_by_id(id) else {
             unreachable!("definitions change one after another");
         };
@@ -108,7 +107,7 @@ async fn add_constraint(
     let mut draft = Draft { schema: table.clone(), catalog, ids: &database.ids };
     draft.add(constraint, None)?;
     let mut changed = draft.schema;
-    expression::validate_checks(&database.planner, &database.planner.catalog(), &changed)?;
+    expression::validate_checks(&database.planner, &session.catalog(), &changed)?;
     check_rows(session, table, &changed).await?;
     let added: Vec<_> = changed.indexes.split_off(table.indexes.len());
     if changed != *table {
@@ -154,7 +153,7 @@ async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema)
             );
         }
     }
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     for key in new.foreign_keys.iter().filter(|key| !old.foreign_keys.contains(key)) {
         let parent = catalog.table_by_id(key.parent).map_or(old, |parent| parent);
         let pairs = key.columns.iter().zip(&key.parent_columns).map(|(own, other)| {
@@ -224,7 +223,7 @@ async fn add(
         ColumnDefault::Constant(value) => column.missing = value.clone(),
         ColumnDefault::Expression(text) => {
             let expr = expression::at_time(text, session.started())?;
-            let scope_catalog = database.planner.catalog();
+            let scope_catalog = session.catalog();
             let scope = database.planner.scope(&scope_catalog, &[])?;
             column.missing = scope.constant(&expr, Some(column.data_type))?;
         }
@@ -242,7 +241,7 @@ async fn add(
     for sequence in sequences {
         session.define(Definition::CreateSequence(sequence)).await?;
     }
-    expression::validate_checks(&database.planner, &database.planner.catalog(), &changed)?;
+    expression::validate_checks(&database.planner, &session.catalog(), &changed)?;
     session.define(Definition::AlterTable(changed)).await?;
     for index in added {
         session.define(Definition::CreateIndex { table: table.id, index }).await?;
@@ -257,7 +256,7 @@ async fn drop_column(
     behavior: Option<&DropBehavior>,
     table: engine::types::TableId,
 ) -> Result<()> {
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     let Some(table) = catalog.table_by_id(table) else { return Ok(()) };
     let folded = fold(name);
     let id = match column(table, name) {
@@ -295,7 +294,7 @@ async fn drop_column(
     for index in table.indexes.iter().filter(|index| index.columns.contains(&id)) {
         session.define(Definition::DropIndex { table: table.id, index: index.id }).await?;
     }
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     let Some(table) = catalog.table_by_id(table.id) else { return Ok(()) };
     let mut changed = TableSchema::clone(table);
     let ids = &session.database().ids;
@@ -315,7 +314,7 @@ async fn drop_column(
     column.missing = Value::Null;
     let table = table.id;
     session.define(Definition::AlterTable(changed)).await?;
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     let is_owned = |sequence: &&std::sync::Arc<engine::types::SequenceSchema>| {
         Some(sequence.id) == owned && sequence.owner == Some((table, id))
     };
@@ -471,7 +470,7 @@ async fn alter_column(
         AlterColumnOperation::SetDefault { value } => {
             let planner = session.database().planner.clone();
             target.default =
-                expression::default(&planner, &planner.catalog(), value, target.data_type)?;
+                expression::default(&planner, &session.catalog(), value, target.data_type)?;
         }
         AlterColumnOperation::DropDefault => target.default = ColumnDefault::None,
         AlterColumnOperation::SetDataType { data_type: wanted, using, .. } => {

@@ -28,7 +28,7 @@ pub fn accept(session: &Session, statement: &Statement) -> Option<Result<String>
 }
 
 fn on_table(session: &Session, table: Option<&ObjectName>, tag: &str) -> Result<String> {
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     if let Some(name) = table {
         let name = in_public(name)?;
         if !catalog.has_relation(&name) {

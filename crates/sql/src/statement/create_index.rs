@@ -24,8 +24,8 @@ pub async fn create_index(session: &mut Session, statement: &ast::CreateIndex) -
         Some(other) => return Err(unsupported(&format!("access method \"{other}\""))),
     };
     let database = session.database().clone();
-    let _defining = database.defining.lock().await;
-    let catalog = database.planner.catalog();
+    let _defining = session.define_alone().await?;
+    let catalog = session.catalog();
     let table = table(&catalog, &statement.table_name)?.clone();
     let mut columns = Vec::new();
     for column in &statement.columns {

@@ -25,9 +25,8 @@ pub async fn create_table(session: &mut Session, statement: &ast::CreateTable) -
     }
     refuse_options(statement)?;
     let name = in_public(&statement.name)?;
-    let database = session.database().clone();
-    let _defining = database.defining.lock().await;
-    if database.planner.catalog().has_relation(&name) {
+    let _defining = session.define_alone().await?;
+    if session.catalog().has_relation(&name) {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE TABLE".into());
     }
     let built = build(session, &name, statement)?;
@@ -75,7 +74,7 @@ fn refuse_options(statement: &ast::CreateTable) -> Result<()> {
 
 fn build(session: &Session, name: &str, statement: &ast::CreateTable) -> Result<Built> {
     let database = session.database();
-    let catalog = database.planner.catalog();
+    let catalog = session.catalog();
     let schema = TableSchema {
         id: database.ids.table(&catalog),
         schema: "public".into(),

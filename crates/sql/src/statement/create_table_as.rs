@@ -16,8 +16,8 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
     let Some(query) = &statement.query else { unreachable!("the caller looked") };
     let name = in_public(&statement.name)?;
     let database = session.database().clone();
-    let _defining = database.defining.lock().await;
-    let catalog = database.planner.catalog();
+    let _defining = session.define_alone().await?;
+    let catalog = session.catalog();
     if catalog.has_relation(&name) {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE TABLE AS".into());
     }

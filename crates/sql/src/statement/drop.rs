@@ -27,8 +27,7 @@ pub struct Drop<'a> {
 
 /// Runs DROP.
 pub async fn drop(session: &mut Session, statement: Drop<'_>) -> Result<String> {
-    let database = session.database().clone();
-    let _defining = database.defining.lock().await;
+    let _defining = session.define_alone().await?;
     match statement.kind {
         ObjectType::Table => drop_tables(session, &statement).await?,
         ObjectType::Index => drop_indexes(session, &statement).await?,
@@ -46,7 +45,7 @@ fn existing(
     kind: &str,
     exists: impl Fn(&Catalog, &str) -> bool,
 ) -> Result<Vec<String>> {
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     let mut found = Vec::new();
     for name in statement.names {
         let name = in_public(name)?;
@@ -85,7 +84,7 @@ pub fn dependents(object: &str, details: &[String]) -> Error {
 
 async fn drop_tables(session: &mut Session, statement: &Drop<'_>) -> Result<()> {
     let names = existing(session, statement, "table", |c, name| c.table(None, name).is_some())?;
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     let dropped: HashSet<TableId> =
         names.iter().filter_map(|name| catalog.table(None, name)).map(|table| table.id).collect();
     let mut views: Vec<String> = Vec::new();
@@ -125,7 +124,7 @@ async fn drop_tables(session: &mut Session, statement: &Drop<'_>) -> Result<()> 
 async fn drop_indexes(session: &mut Session, statement: &Drop<'_>) -> Result<()> {
     let names = existing(session, statement, "index", |c, name| c.index(name).is_some())?;
     for name in names {
-        let catalog = session.database().planner.catalog();
+        let catalog = session.catalog();
         let (table, index) = catalog.index(&name).expect("found above");
         if index.constraint {
             let schema = catalog.table_by_id(table).expect("an index has a table");
@@ -157,7 +156,7 @@ pub fn users_of(catalog: &Catalog, sequence: SequenceId) -> Vec<(TableId, usize)
 async fn drop_sequences(session: &mut Session, statement: &Drop<'_>) -> Result<()> {
     let names = existing(session, statement, "sequence", |c, name| c.sequence(name).is_some())?;
     for name in names {
-        let catalog = session.database().planner.catalog();
+        let catalog = session.catalog();
         let id = catalog.sequence(&name).expect("found above").id;
         let users = users_of(&catalog, id);
         if !users.is_empty() && !statement.cascade {
@@ -173,7 +172,7 @@ async fn drop_sequences(session: &mut Session, statement: &Drop<'_>) -> Result<(
             return Err(dependents(&format!("sequence {name}"), &details));
         }
         for (table, column) in users {
-            let catalog = session.database().planner.catalog();
+            let catalog = session.catalog();
             let mut schema = TableSchema::clone(catalog.table_by_id(table).expect("found above"));
             schema.columns[column].default = ColumnDefault::None;
             session.define(Definition::AlterTable(schema)).await?;
@@ -185,7 +184,7 @@ async fn drop_sequences(session: &mut Session, statement: &Drop<'_>) -> Result<(
 
 async fn drop_views(session: &mut Session, statement: &Drop<'_>) -> Result<()> {
     let mut names = existing(session, statement, "view", |c, name| c.view(name).is_some())?;
-    let catalog = session.database().planner.catalog();
+    let catalog = session.catalog();
     for name in names.clone() {
         let users: Vec<String> = view::depending_on(&catalog, &name)
             .into_iter()

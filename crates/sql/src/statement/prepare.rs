@@ -69,7 +69,7 @@ pub async fn execute(
         return Err(Error::new(SqlState::SyntaxError, message).detail(detail));
     }
     let planner = session.database().planner.clone();
-    let catalog = planner.catalog();
+    let catalog = session.catalog();
     let pairs = arguments.iter().zip(&statement.parameter_types);
     let values = pairs
         .map(|(expr, data_type)| planner.scope(&catalog, &[])?.constant(expr, Some(*data_type)));

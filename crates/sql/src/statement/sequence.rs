@@ -139,8 +139,8 @@ pub async fn create_sequence(
     let mut draft = SequenceDraft::for_type(values);
     draft.apply(statement.options)?;
     let database = session.database().clone();
-    let _defining = database.defining.lock().await;
-    let catalog = database.planner.catalog();
+    let _defining = session.define_alone().await?;
+    let catalog = session.catalog();
     if catalog.has_relation(&name) {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE SEQUENCE".into());
     }

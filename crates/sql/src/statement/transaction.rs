@@ -137,7 +137,8 @@ pub async fn commit(session: &mut Session, chain: bool) -> Result<String> {
             session.commit_transaction(transaction).await?;
             "COMMIT"
         }
-        Block::Failed(transaction) => {
+        Block::Failed(mut transaction) => {
+            session.take_back_definitions(&mut transaction).await;
             session.abandon(transaction);
             "ROLLBACK"
         }
@@ -147,15 +148,16 @@ pub async fn commit(session: &mut Session, chain: bool) -> Result<String> {
 }
 
 /// Runs ROLLBACK and ABORT.
-pub fn roll_back(session: &mut Session, chain: bool) -> Result<String> {
+pub async fn roll_back(session: &mut Session, chain: bool) -> Result<String> {
     let block = session.take_block();
     let modes = modes_of(&block);
     match block {
         Block::Idle => no_transaction(session),
-        Block::Open(transaction) | Block::Failed(transaction) => {
+        Block::Open(mut transaction) | Block::Failed(mut transaction) => {
             if !transaction.explicit {
                 no_transaction(session);
             }
+            session.take_back_definitions(&mut transaction).await;
             session.abandon(transaction);
         }
     }

@@ -11,8 +11,7 @@ use crate::session::Session;
 /// Runs TRUNCATE. In a block the rows are deleted with the transaction, so that ROLLBACK brings
 /// them back.
 pub async fn truncate(session: &mut Session, statement: &Truncate) -> Result<String> {
-    let database = session.database().clone();
-    let catalog = database.planner.catalog();
+    let catalog = session.catalog();
     let mut tables = Vec::new();
     for target in &statement.table_names {
         let id = table(&catalog, &target.name)?.id;
@@ -26,6 +25,11 @@ pub async fn truncate(session: &mut Session, statement: &Truncate) -> Result<Str
     if session.in_block() {
         if restart_identity && tables.iter().any(|id| has_sequence(&catalog, *id)) {
             return Err(unsupported("TRUNCATE ... RESTART IDENTITY in a transaction block"));
+        }
+        for table in &tables {
+            catalog
+                .table_by_id(*table)
+                .map_or(Ok(()), |table| session.refuse_altered_table(table))?;
         }
         for table in tables {
             session.delete_all(table).await?;

@@ -19,9 +19,8 @@ pub async fn create_view(session: &mut Session, statement: &ast::CreateView) -> 
         return Err(unsupported("CREATE TEMPORARY VIEW"));
     }
     let name = in_public(&statement.name)?;
-    let database = session.database().clone();
-    let _defining = database.defining.lock().await;
-    let catalog = database.planner.catalog();
+    let _defining = session.define_alone().await?;
+    let catalog = session.catalog();
     let replaces = statement.or_replace && catalog.view(&name).is_some();
     if catalog.has_relation(&name) && !replaces {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE VIEW".into());
@@ -52,7 +51,7 @@ impl Session {
         if names.is_empty() {
             return Ok(());
         }
-        let catalog = self.database().planner.catalog();
+        let catalog = self.catalog();
         let kept: Vec<ViewDefinition> = catalog
             .views()
             .into_iter()

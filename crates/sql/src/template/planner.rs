@@ -68,6 +68,11 @@ impl Planner {
         self.catalog.load_full()
     }
 
+    /// A version for a catalog that only one session sees.
+    pub fn next_version(&self) -> u64 {
+        self.version.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     /// Reads the engine's definitions again, after each change of one.
     pub fn refresh(&self) -> Arc<Catalog> {
         let mut shapes = self.shapes.lock();

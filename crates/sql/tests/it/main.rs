@@ -3,6 +3,7 @@
 
 mod connection;
 mod copy;
+mod definitions;
 mod memory;
 mod oracle;
 mod own_reads;

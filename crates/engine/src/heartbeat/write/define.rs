@@ -6,25 +6,115 @@ use super::Shared;
 use crate::storage::Table;
 use crate::transaction::{Relation, Sight, Workspace, WriteSet, every_row};
 use crate::types::{
-    ColumnId, DataType, Definition, Error, IndexSchema, Result, SqlState, TableId, TableSchema,
-    ValueRef, Version,
+    ColumnId, DataType, Definition, Error, IndexId, IndexSchema, Result, SqlState, TableId,
+    TableSchema, Value, ValueRef, Version,
 };
 
-pub(super) fn check(shared: &Shared, definition: &Definition, present: Version) -> Result<()> {
+/// What is gone by the time that a definition takes effect: the same block drops it.
+#[derive(Default)]
+pub(super) struct Gone {
+    tables: Vec<TableId>,
+    indexes: Vec<IndexId>,
+}
+
+impl Gone {
+    fn by(definitions: &[Definition]) -> Gone {
+        let mut gone = Gone::default();
+        for definition in definitions {
+            match definition {
+                Definition::DropTable(table) => gone.tables.push(*table),
+                Definition::DropIndex { index, .. } => gone.indexes.push(*index),
+                _ => {}
+            }
+        }
+        gone
+    }
+}
+
+/// The definitions of one block, before any of them takes effect.
+pub(super) fn check_all(
+    shared: &Shared,
+    definitions: &[Definition],
+    present: Version,
+) -> Result<()> {
+    let gone = Gone::by(definitions);
+    definitions.iter().try_for_each(|definition| check(shared, definition, present, &gone))
+}
+
+/// Builds the indexes among the definitions whose columns are there already; all or none.
+pub(super) fn build_indexes<'a>(
+    shared: &Shared,
+    definitions: &'a [Definition],
+) -> Result<Vec<&'a Definition>> {
+    let mut built: Vec<&Definition> = Vec::new();
+    for definition in definitions {
+        let Definition::CreateIndex { table: id, index } = definition else { continue };
+        let table = find(shared, *id)?;
+        let stored = table.schema().columns.len();
+        if index.columns.iter().any(|column| column.index() >= stored) {
+            no_equal_defaults(&table, definitions, index)?;
+            continue;
+        }
+        if let Err(fault) = table.create_index(index.clone()) {
+            for definition in built {
+                if let Definition::CreateIndex { table, index } = definition {
+                    find(shared, *table)?.drop_index(index.id);
+                }
+            }
+            return Err(fault);
+        }
+        built.push(definition);
+    }
+    Ok(built)
+}
+
+/// An index over a column that the same block adds: all present rows have the column's default.
+fn no_equal_defaults(
+    table: &Arc<Table>,
+    definitions: &[Definition],
+    index: &IndexSchema,
+) -> Result<()> {
+    let id = table.schema().id;
+    let altered = definitions.iter().rev().find_map(|definition| match definition {
+        Definition::AlterTable(schema) if schema.id == id => Some(schema),
+        _ => None,
+    });
+    let missing = |column: &ColumnId| {
+        altered.and_then(|schema| schema.columns.get(column.index())).map(|c| &c.missing)
+    };
+    let stored = table.schema().columns.len();
+    let added = index.columns.iter().filter(|column| column.index() >= stored);
+    let null = added.into_iter().any(|column| missing(column).is_none_or(Value::is_null));
+    if index.unique && !null && table.live_rows() > 1 {
+        let message = format!("could not create unique index \"{}\"", index.name);
+        return Err(Error::new(SqlState::UniqueViolation, message));
+    }
+    Ok(())
+}
+
+pub(super) fn check(
+    shared: &Shared,
+    definition: &Definition,
+    present: Version,
+    gone: &Gone,
+) -> Result<()> {
     match definition {
         Definition::CreateTable(schema) => {
-            name_is_free(shared, schema, None)?;
+            name_is_free(shared, schema, None, gone)?;
             assert!(shared.store.table(schema.id).is_none(), "ids of tables are given once");
-            schema.indexes.iter().try_for_each(|index| index_name_is_free(shared, index))
+            let indexes = schema.indexes.iter();
+            indexes
+                .into_iter()
+                .try_for_each(|i| index_name_is_free(shared, &schema.schema, i, gone))
         }
         Definition::DropTable(table) => {
             find(shared, *table)?;
-            nobody_refers(shared, *table)
+            nobody_refers(shared, *table, gone)
         }
-        Definition::AlterTable(schema) => check_alter(shared, schema, present),
+        Definition::AlterTable(schema) => check_alter(shared, schema, present, gone),
         Definition::CreateIndex { table, index } => {
-            find(shared, *table)?;
-            index_name_is_free(shared, index)
+            let namespace = find(shared, *table)?.schema().schema.clone();
+            index_name_is_free(shared, &namespace, index, gone)
         }
         Definition::DropIndex { table, index } => match find(shared, *table)?.index(*index) {
             Some(_) => Ok(()),
@@ -58,10 +148,17 @@ fn find(shared: &Shared, table: TableId) -> Result<Arc<Table>> {
         .ok_or_else(|| undefined("table", &table.to_string(), SqlState::UndefinedTable))
 }
 
-fn name_is_free(shared: &Shared, schema: &TableSchema, except: Option<TableId>) -> Result<()> {
+fn name_is_free(
+    shared: &Shared,
+    schema: &TableSchema,
+    except: Option<TableId>,
+    gone: &Gone,
+) -> Result<()> {
     let same_name = |table: &Arc<Table>| {
         let other = table.schema();
-        Some(other.id) != except && (&other.schema, &other.name) == (&schema.schema, &schema.name)
+        Some(other.id) != except
+            && !gone.tables.contains(&other.id)
+            && (&other.schema, &other.name) == (&schema.schema, &schema.name)
     };
     match shared.store.tables().iter().any(same_name) {
         true => Err(duplicate(&schema.name)),
@@ -69,19 +166,28 @@ fn name_is_free(shared: &Shared, schema: &TableSchema, except: Option<TableId>) 
     }
 }
 
-fn index_name_is_free(shared: &Shared, index: &IndexSchema) -> Result<()> {
-    let taken = shared
-        .store
-        .tables()
-        .iter()
-        .any(|table| table.schema().indexes.iter().any(|other| other.name == index.name));
+fn index_name_is_free(
+    shared: &Shared,
+    namespace: &str,
+    index: &IndexSchema,
+    gone: &Gone,
+) -> Result<()> {
+    let tables = shared.store.tables();
+    let tables = tables.iter().map(|table| table.schema());
+    let mut beside = tables.filter(|t| *t.schema == *namespace && !gone.tables.contains(&t.id));
+    let taken = beside.any(|table| {
+        let others = table.indexes.iter().filter(|other| !gone.indexes.contains(&other.id));
+        others.into_iter().any(|other| other.name == index.name && other.id != index.id)
+    });
     if taken { Err(duplicate(&index.name)) } else { Ok(()) }
 }
 
-fn nobody_refers(shared: &Shared, table: TableId) -> Result<()> {
+fn nobody_refers(shared: &Shared, table: TableId, gone: &Gone) -> Result<()> {
     let relations = shared.relations.load();
     let relation = relations.get(table)?;
-    let Some(reference) = relation.children.iter().find(|r| r.child != table) else {
+    let Some(reference) =
+        relation.children.iter().find(|r| r.child != table && !gone.tables.contains(&r.child))
+    else {
         return Ok(());
     };
     let (name, child) = (&relation.schema.name, relations.get(reference.child)?);
@@ -110,10 +216,14 @@ fn check_truncate(shared: &Shared, tables: &[TableId]) -> Result<()> {
     Ok(())
 }
 
-fn check_alter(shared: &Shared, schema: &TableSchema, present: Version) -> Result<()> {
+fn check_alter(shared: &Shared, schema: &TableSchema, present: Version, gone: &Gone) -> Result<()> {
     let table = find(shared, schema.id)?;
-    name_is_free(shared, schema, Some(schema.id))?;
+    name_is_free(shared, schema, Some(schema.id), gone)?;
     let before = table.schema();
+    if before.schema != schema.schema {
+        let mut indexes = before.indexes.iter();
+        indexes.try_for_each(|index| index_name_is_free(shared, &schema.schema, index, gone))?;
+    }
     if schema.columns.len() < before.columns.len() {
         return Err(Error::new(
             SqlState::ObjectNotInState,

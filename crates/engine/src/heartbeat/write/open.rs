@@ -109,6 +109,17 @@ impl WriteHeartbeat {
         self.shared.submit(Work::Define(definition), receiver);
     }
 
+    /// See [`crate::heartbeat::Engine::commit_definitions`].
+    pub fn commit_definitions(
+        &self,
+        set: WriteSet,
+        isolation: Isolation,
+        definitions: Vec<Definition>,
+        receiver: WriteReceiver,
+    ) {
+        self.shared.submit(Work::CommitDefinitions(set, isolation, definitions), receiver);
+    }
+
     /// See [`crate::heartbeat::Engine::set_sequence`].
     pub fn set_sequence(
         &self,

@@ -25,6 +25,8 @@ pub(super) enum Work {
     Commit(WriteSet, Isolation),
     /// DDL.
     Define(Definition),
+    /// A block's changes and the definitions that it changed, all or none.
+    CommitDefinitions(WriteSet, Isolation, Vec<Definition>),
     /// `setval`, ALTER SEQUENCE RESTART.
     SetSequence(SequenceId, i64, bool),
     /// Make the values that a sequence has handed out durable.
@@ -50,7 +52,7 @@ impl std::fmt::Debug for Request {
 impl Work {
     pub fn is_small(&self) -> bool {
         match self {
-            Work::Commit(set, _) => set.len() <= SMALL_SET,
+            Work::Commit(set, _) | Work::CommitDefinitions(set, ..) => set.len() <= SMALL_SET,
             Work::Load(load) => load.rows() <= SMALL_SET,
             _ => true,
         }

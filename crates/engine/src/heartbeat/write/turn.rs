@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::Shared;
 use super::apply::{RowChange, apply, net_changes};
+use super::define::{self, Gone};
 use super::join::pass_length;
 use super::queue::{Request, Work};
 use super::sequences::Reservations;
 use super::statement::{Effect, run};
-use super::{Shared, define};
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::log::{Encoder, LogWriter, WriteFault, apply_definition, stopped};
 use crate::plan::WritePlan;
@@ -157,7 +158,7 @@ impl Writer {
         match fate {
             Fate::Done(result) => {
                 self.answers.push((receiver, result));
-                if let Work::Commit(set, _) = work {
+                if let Work::Commit(set, _) | Work::CommitDefinitions(set, ..) = work {
                     self.finished.push(set);
                 }
             }
@@ -214,6 +215,13 @@ impl Writer {
             }
             Work::Load(load) => self.load(shared, load, applying),
             Work::Define(definition) => self.define(shared, definition, applying),
+            Work::CommitDefinitions(source, isolation, definitions) => {
+                if held(shared, source, now) {
+                    return Ok(Fate::Held);
+                }
+                self.validate(shared, source, *isolation)?;
+                self.define_all(shared, definitions, applying)
+            }
             Work::SetSequence(id, last, called) => self.set_sequence(shared, *id, *last, *called),
             Work::Reserve => Ok(self.done(Effect::default())),
             Work::Checkpoint => unreachable!("taken out before"),
@@ -329,7 +337,7 @@ impl Writer {
         definition: &Definition,
         applying: &mut bool,
     ) -> Result<Fate> {
-        define::check(shared, definition, self.present())?;
+        define::check(shared, definition, self.present(), &Gone::default())?;
         let length = self.record.bytes.len();
         self.record.define(definition);
         if !self.has_place(shared, length)? {
@@ -343,6 +351,41 @@ impl Writer {
         }
         *applying = false;
         self.changes += 1;
+        Ok(self.done(Effect::default()))
+    }
+
+    /// The scratch set and the definitions of one block. Everything that can fail is done before anything is
+    /// applied: indexes are built first, and dropped again where one of them fails.
+    fn define_all(
+        &mut self,
+        shared: &Shared,
+        definitions: &[Definition],
+        applying: &mut bool,
+    ) -> Result<Fate> {
+        define::check_all(shared, definitions, self.present())?;
+        let set = std::mem::take(&mut self.scratch);
+        let relations = shared.relations.load();
+        let changes = net_changes(&relations, &set)?;
+        let length = self.record.bytes.len();
+        for change in changes.iter().filter(|_| self.log.is_some()) {
+            change.encode(self.published, &mut self.record);
+        }
+        definitions.iter().for_each(|definition| self.record.define(definition));
+        if !self.has_place(shared, length)? {
+            return Ok(Fate::Full);
+        }
+        let built = define::build_indexes(shared, definitions)?;
+        *applying = true;
+        let present = self.present();
+        apply(&changes, present);
+        for definition in definitions.iter().filter(|definition| !built.contains(definition)) {
+            let applied = apply_definition(&shared.store, &shared.entries, definition, present);
+            applied.unwrap_or_else(|fault| panic!("checked before, yet {fault}"));
+        }
+        shared.relations.store(Arc::new(Relations::of(&shared.store)));
+        self.reservations.refresh(&shared.store);
+        *applying = false;
+        self.changes += changes.len() + 1;
         Ok(self.done(Effect::default()))
     }
 

@@ -27,7 +27,7 @@ pub fn start(
     format: Format,
 ) -> Result<Box<dyn CopyIn>> {
     let planner = session.database().planner.clone();
-    let checks = expression::checks(&planner, &planner.catalog(), &table)?;
+    let checks = expression::checks(&planner, &session.catalog(), &table)?;
     let not_given = (0..table.columns.len()).map(|at| ColumnId(at as u32));
     let not_given = not_given.filter(|column| !columns.contains(column));
     let defaults = not_given.map(|column| Ok((column, default(session, &table, column)?)));
@@ -36,7 +36,8 @@ pub fn start(
     let context = move |row: u64| format!("COPY {name}, line {}", row + 1 + header);
     let context: Option<Box<dyn Fn(u64) -> String + Send + Sync>> = Some(Box::new(context));
     let plan = Arc::new(LoadPlan { table: table.id, checks, context });
-    let load = match session.in_block() {
+    session.refuse_altered_table(&table)?;
+    let load = match session.in_block() && !session.writes_at_once(table.id) {
         true => None,
         false => Some(session.database().engine().begin_load(plan.clone())?),
     };
@@ -79,7 +80,7 @@ fn default(session: &mut Session, table: &TableSchema, column: ColumnId) -> Resu
         ColumnDefault::Expression(text) => {
             let text = expression::at_time(text, session.started())?;
             let planner = session.database().planner.clone();
-            let catalog = planner.catalog();
+            let catalog = session.catalog();
             planner.scope(&catalog, &[])?.constant(&text, Some(column.data_type))?
         }
     };

@@ -31,13 +31,13 @@ pub async fn run(session: &mut Session, statement: &Statement) -> Result<Outcome
     match (source, to) {
         (CopySource::Table { table_name, columns }, false) => {
             session.refuse_read_only("COPY FROM")?;
-            let catalog = session.database().planner.catalog();
+            let catalog = session.catalog();
             let schema = table(&catalog, table_name)?.clone();
             let columns = columns_of(&schema, columns)?;
             from::start(session, schema, columns, format).map(Outcome::CopyIn)
         }
         (CopySource::Table { table_name, columns }, true) => {
-            let catalog = session.database().planner.catalog();
+            let catalog = session.catalog();
             let schema = table(&catalog, table_name)?.clone();
             let columns = columns_of(&schema, columns)?;
             to::table(session, &schema, &columns, format).await

@@ -1,0 +1,375 @@
+//! Definitions changed inside a block: seen by the block at once, by others when it commits.
+//!
+//! A table that a block creates is there at once, in a schema of the block's own that nobody else looks into; what the
+//! block then does to that table happens at once too. Changes of what was there before wait for COMMIT and are only
+//! entered in the block's catalog. COMMIT hands all of it to the engine with the block's rows, for one record of the
+//! log; without it the block's tables are dropped again, also when the next process finds them after a crash.
+//!
+//! One such block runs at a time: others' definitions wait for its end, as they would for locks in PostgreSQL.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Ast, visit_relations};
+use engine::heartbeat::Engine;
+use engine::transaction::{Definition, Isolation, WriteSet};
+use engine::types::{Error, Result, SequenceId, SqlState, TableId, TableSchema};
+use tokio::sync::OwnedMutexGuard;
+
+use super::execute::shut_down;
+use super::{Database, Session, Transaction};
+use crate::catalog::Catalog;
+use crate::template::fold;
+
+/// Schemas of blocks begin so.
+const OWN_SCHEMA: &str = "block ";
+
+/// How often a session that waits for another's definitions looks whether it was cancelled.
+const LOOK_AROUND: Duration = Duration::from_millis(10);
+
+/// What a block has changed.
+#[derive(Debug)]
+pub struct Definitions {
+    database: Arc<Database>,
+    /// Its own schema.
+    schema: Arc<str>,
+    /// Tables that it has created.
+    tables: Vec<TableId>,
+    /// Sequences that it has created.
+    sequences: Vec<SequenceId>,
+    /// Changes of what was there before, in order.
+    deferred: Vec<Definition>,
+    /// Tables that they concern, with the names that they had or have.
+    altered: HashSet<TableId>,
+    altered_names: HashSet<String>,
+    /// As the block sees it.
+    catalog: Arc<Catalog>,
+    /// Committed, or undone.
+    settled: bool,
+    _alone: OwnedMutexGuard<()>,
+}
+
+impl Definitions {
+    fn new(database: Arc<Database>, alone: OwnedMutexGuard<()>, process: i32) -> Definitions {
+        let catalog = database.planner.catalog();
+        Definitions {
+            schema: format!("{OWN_SCHEMA}{process}").into(),
+            catalog,
+            database,
+            tables: Vec::new(),
+            sequences: Vec::new(),
+            deferred: Vec::new(),
+            altered: HashSet::new(),
+            altered_names: HashSet::new(),
+            settled: false,
+            _alone: alone,
+        }
+    }
+
+    /// As the block sees it.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Whether the block has created a table itself.
+    pub fn has_created(&self, table: TableId) -> bool {
+        self.tables.contains(&table)
+    }
+
+    /// What happens at once, with tables in the block's schema; `None` for what waits for COMMIT.
+    fn at_once(&self, definition: &Definition) -> Option<Definition> {
+        let own =
+            |schema: &TableSchema| TableSchema { schema: self.schema.clone(), ..schema.clone() };
+        match definition {
+            Definition::CreateTable(schema) => Some(Definition::CreateTable(own(schema))),
+            Definition::AlterTable(schema) if self.has_created(schema.id) => {
+                Some(Definition::AlterTable(own(schema)))
+            }
+            Definition::CreateIndex { table, .. }
+            | Definition::DropIndex { table, .. }
+            | Definition::DropTable(table)
+                if self.has_created(*table) =>
+            {
+                Some(definition.clone())
+            }
+            Definition::CreateSequence(_) => Some(definition.clone()),
+            Definition::DropSequence(id) if self.sequences.contains(id) => Some(definition.clone()),
+            _ => None,
+        }
+    }
+
+    /// Notes what has happened, or shall.
+    fn note(&mut self, definition: Definition, happened: bool) {
+        match &definition {
+            Definition::CreateTable(schema) => self.tables.push(schema.id),
+            Definition::DropTable(id) if happened => self.tables.retain(|known| known != id),
+            Definition::CreateSequence(schema) => self.sequences.push(schema.id),
+            Definition::DropSequence(id) if happened => self.sequences.retain(|known| known != id),
+            _ => {}
+        }
+        if !happened {
+            if let Some(table) = table_of(&definition) {
+                self.altered.insert(table);
+                let names = [self.database.planner.catalog(), self.catalog.clone()];
+                let names = names.iter().filter_map(|catalog| catalog.table_by_id(table));
+                self.altered_names.extend(names.map(|table| table.name.to_string()));
+            }
+            if let Definition::AlterTable(schema) = &definition {
+                self.altered_names.insert(schema.name.to_string());
+            }
+            if let Definition::DropTable(_) = &definition {
+                // Another table may have that name now.
+                self.altered_names.clear();
+                let known = self.altered.iter().filter_map(|id| self.catalog.table_by_id(*id));
+                let known: Vec<String> = known.map(|table| table.name.to_string()).collect();
+                let dropped = table_of(&definition);
+                let dropped = dropped.and_then(|id| self.catalog.table_by_id(id));
+                let gone = dropped.map(|table| table.name.to_string());
+                self.altered_names
+                    .extend(known.into_iter().filter(|name| Some(name) != gone.as_ref()));
+            }
+            self.deferred.push(definition);
+        }
+        let version = self.database.planner.next_version();
+        let engine = &self.database.engine;
+        self.catalog =
+            Arc::new(Catalog::read_in_block(engine, version, &self.schema, &self.deferred));
+    }
+
+    /// All that COMMIT does, in order.
+    fn at_commit(&self) -> Vec<Definition> {
+        let store = self.database.engine.store();
+        let own = self.tables.iter().filter_map(|id| store.table(*id));
+        let shown = own.map(|table| {
+            let schema = TableSchema::clone(&table.schema());
+            Definition::AlterTable(TableSchema { schema: "public".into(), ..schema })
+        });
+        self.deferred.iter().cloned().chain(shown).collect()
+    }
+}
+
+/// The table that a definition concerns.
+fn table_of(definition: &Definition) -> Option<TableId> {
+    match definition {
+        Definition::AlterTable(schema) => Some(schema.id),
+        Definition::CreateIndex { table, .. }
+        | Definition::DropIndex { table, .. }
+        | Definition::DropTable(table) => Some(*table),
+        _ => None,
+    }
+}
+
+impl Definitions {
+    /// What undoes all that has happened.
+    fn undoing(&self) -> Vec<Definition> {
+        let tables = self.tables.iter().rev().map(|id| Definition::DropTable(*id));
+        let store = self.database.engine.store();
+        // Those that a table owns go with it.
+        let orphan = |id: &&SequenceId| {
+            let owner = store.sequence(**id).and_then(|sequence| sequence.schema().owner);
+            owner.is_none_or(|(table, _)| !self.tables.contains(&table))
+        };
+        let sequences = self.sequences.iter().filter(orphan);
+        tables.chain(sequences.map(|id| Definition::DropSequence(*id))).collect()
+    }
+}
+
+impl Drop for Definitions {
+    /// The client is gone in the middle of its block.
+    fn drop(&mut self) {
+        if self.settled {
+            return;
+        }
+        let answers = self.undoing().into_iter().map(|definition| {
+            let (send, receive) = tokio::sync::oneshot::channel();
+            let answered = move |outcome| drop(send.send(outcome));
+            self.database.engine.define(definition, Box::new(answered));
+            receive
+        });
+        let answers: Vec<_> = answers.collect();
+        let database = self.database.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                for answer in answers {
+                    let _ = answer.await;
+                }
+                database.planner.refresh();
+            });
+        }
+    }
+}
+
+/// Drops the tables of blocks that ended with their process.
+pub(super) fn drop_leftovers(engine: &Engine) {
+    for table in engine.store().tables().iter().rev() {
+        let schema = table.schema();
+        if schema.schema.starts_with(OWN_SCHEMA) {
+            tracing::info!(name = %schema.name, "dropping a table whose block never committed");
+            engine.define(Definition::DropTable(schema.id), Box::new(|_| ()));
+        }
+    }
+}
+
+impl Session {
+    /// What is defined, as this session sees it.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        match self.block.definitions() {
+            Some(definitions) => definitions.catalog().clone(),
+            None => self.database.planner.catalog(),
+        }
+    }
+
+    /// Waits until nobody else changes definitions; `None` in a block that has seen to it already.
+    pub(crate) async fn define_alone(&self) -> Result<Option<OwnedMutexGuard<()>>> {
+        if self.block.definitions().is_some() {
+            return Ok(None);
+        }
+        loop {
+            let waiting = self.database.defining.clone().lock_owned();
+            if let Ok(alone) = tokio::time::timeout(LOOK_AROUND, waiting).await {
+                return Ok(Some(alone));
+            }
+            if self.cancelled.load(Ordering::Relaxed) {
+                let message = "canceling statement due to user request";
+                return Err(Error::new(SqlState::QueryCanceled, message));
+            }
+        }
+    }
+
+    /// Lets the block change definitions from now on.
+    pub(super) async fn begin_definitions(&mut self, tag: &str) -> Result<()> {
+        let refuse = |why: &str| {
+            let message = format!("{tag} {why} is not supported");
+            Err(Error::new(SqlState::FeatureNotSupported, message))
+        };
+        let Some(transaction) = self.block.open() else { unreachable!("a block is open") };
+        if transaction.isolation == Isolation::RepeatableRead {
+            return refuse("in a REPEATABLE READ block");
+        }
+        if transaction.depth() > 0 {
+            return refuse("after SAVEPOINT");
+        }
+        if let Some(alone) = self.define_alone().await? {
+            let database = self.database.clone();
+            let definitions = Definitions::new(database, alone, self.process);
+            if let Some(transaction) = self.block.open() {
+                transaction.definitions = Some(Box::new(definitions));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a definition for this block.
+    pub(super) async fn define_in_block(&mut self, definition: Definition) -> Result<()> {
+        let Some(transaction) = self.block.open() else { unreachable!("a block is open") };
+        let Some(definitions) = &transaction.definitions else { unreachable!("checked before") };
+        let pending = |table: TableId| transaction.set.touches(table);
+        if table_of(&definition).is_some_and(pending) {
+            let message = "changing the definition of a table that the block has written to is not \
+                           supported";
+            return Err(Error::new(SqlState::FeatureNotSupported, message));
+        }
+        let now = definitions.at_once(&definition);
+        let happened = now.is_some();
+        if let Some(now) = now {
+            self.define_now(now).await?;
+        }
+        if let Some(definitions) = self.block.definitions_mut() {
+            definitions.note(definition, happened);
+        }
+        Ok(())
+    }
+
+    /// Whether a write to this table needs no place in the block's set: nobody else sees the table, and the block
+    /// can only end as a whole.
+    pub(crate) fn writes_at_once(&mut self, table: TableId) -> bool {
+        self.block.open().is_some_and(|transaction| {
+            let created = transaction.definitions.as_ref().is_some_and(|d| d.has_created(table));
+            created && transaction.set.is_empty() && transaction.depth() == 0
+        })
+    }
+
+    /// Commits a block that has changed definitions.
+    pub(super) async fn commit_definitions(
+        &mut self,
+        mut definitions: Box<Definitions>,
+        set: WriteSet,
+        isolation: Isolation,
+    ) -> Result<()> {
+        if definitions.altered.iter().any(|table| set.touches(*table)) {
+            self.undo_definitions(&definitions).await;
+            definitions.settled = true;
+            let message = "a block that changes both a table's definition and, by a foreign key, \
+                           its rows is not supported";
+            return Err(Error::new(SqlState::FeatureNotSupported, message));
+        }
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let receiver = Box::new(move |outcome: Result<_>| {
+            let _ = send.send(outcome.map(|_| ()));
+        });
+        let engine = self.database.engine.clone();
+        engine.commit_definitions(set, isolation, definitions.at_commit(), receiver);
+        let outcome = receive.await.unwrap_or_else(|_| Err(shut_down()));
+        match outcome.is_ok() {
+            true => drop(self.database.planner.refresh()),
+            false => self.undo_definitions(&definitions).await,
+        }
+        definitions.settled = true;
+        outcome
+    }
+
+    /// ROLLBACK of a block that has changed definitions: done when this returns.
+    pub(crate) async fn take_back_definitions(&mut self, transaction: &mut Transaction) {
+        if let Some(mut definitions) = transaction.definitions.take() {
+            self.undo_definitions(&definitions).await;
+            definitions.settled = true;
+        }
+    }
+
+    async fn undo_definitions(&mut self, definitions: &Definitions) {
+        for definition in definitions.undoing() {
+            if let Err(fault) = self.define_now(definition).await {
+                tracing::warn!(%fault, "a block's definition could not be undone");
+            }
+        }
+    }
+
+    /// A table whose definition waits for COMMIT cannot be read or written before.
+    pub(crate) fn refuse_altered(&self, statement: &Ast) -> Result<()> {
+        let Some(definitions) = self.block.definitions() else { return Ok(()) };
+        if definitions.altered_names.is_empty() {
+            return Ok(());
+        }
+        let altered = visit_relations(statement, |name: &ObjectName| {
+            let last = name.0.last().and_then(|part| part.as_ident()).map(fold);
+            match last.filter(|name| definitions.altered_names.contains(name)) {
+                Some(name) => ControlFlow::Break(name),
+                None => ControlFlow::Continue(()),
+            }
+        });
+        match altered {
+            ControlFlow::Break(name) => Err(altered_here(&name)),
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    }
+
+    /// The same for one table.
+    pub(crate) fn refuse_altered_table(&self, table: &TableSchema) -> Result<()> {
+        match self.block.definitions() {
+            Some(definitions) if definitions.altered.contains(&table.id) => {
+                Err(altered_here(&table.name))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn altered_here(name: &str) -> Error {
+    let message =
+        format!("using table \"{name}\" in the block that has altered it is not supported");
+    Error::new(SqlState::FeatureNotSupported, message)
+        .hint("Its new definition takes effect at COMMIT.")
+}
