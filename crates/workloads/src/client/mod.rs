@@ -3,6 +3,7 @@
 //! One connection per [`Client`], prepared statements, binary values, no threads of their own: the driver's
 //! CPU must stay small beside the server's. Called by `driver` and `bookstore`.
 
+mod copy_line;
 #[cfg(feature = "mariadb")]
 mod mysql;
 mod postgres;
@@ -10,6 +11,7 @@ mod rows;
 
 use std::fmt;
 
+pub use self::copy_line::CopyLine;
 #[cfg(feature = "mariadb")]
 pub use self::mysql::MysqlClient;
 pub use self::postgres::PostgresClient;
