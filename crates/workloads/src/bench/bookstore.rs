@@ -16,6 +16,7 @@ use crate::driver::interference::{self, Stream};
 use crate::driver::offered::{self, OfferedLoad};
 use crate::driver::{Latency, Tally};
 use crate::peers::{Peer, SharedDb, System};
+use crate::query::{self, Query};
 use crate::report::{Figure, Line, Table};
 
 /// Options of the bookstore benchmark.
@@ -84,7 +85,7 @@ pub fn run(options: &BookstoreOptions) -> Result<(), Failure> {
     let scratch = options.scratch.clone().unwrap_or_else(|| options.output.join("scratch"));
     let scratch = std::path::absolute(scratch)?;
     std::fs::create_dir_all(&scratch)?;
-    open_to_all(&scratch)?;
+    super::open_to_all(&scratch)?;
     std::fs::create_dir_all(&options.output)?;
     let systems = start(options, scale, &scratch)?;
     let mut results = json!({
@@ -109,13 +110,6 @@ pub fn run(options: &BookstoreOptions) -> Result<(), Failure> {
     if let Some(file) = &options.json {
         std::fs::write(file, serde_json::to_string_pretty(&results)?)?;
     }
-    Ok(())
-}
-
-/// Database servers run as users of their own: they must be able to walk down to their data.
-fn open_to_all(folder: &Path) -> Result<(), Failure> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
     Ok(())
 }
 
@@ -430,14 +424,19 @@ fn best_burst(
     statement: Statement,
     parameters: &[Vec<Parameter>],
 ) -> Result<Burst, Failure> {
-    let text = ALL[statement as usize].1;
+    let (name, text) = ALL[statement as usize];
+    let statements = [query::Statement { name: format!("{name:?}"), text: text.to_owned() }];
+    let queries: Vec<Query> = parameters
+        .iter()
+        .map(|parameters| Query { statement: 0, parameters: parameters.clone() })
+        .collect();
     let mut best: Option<Burst> = None;
     for connections in [8, 32, 128, 1_024] {
         if connections > 8 && connections / 4 >= parameters.len() {
             continue;
         }
         let times = if parameters.len() < 64 { 15 } else { 5 };
-        let burst = burst::run(system, text, parameters, connections, times)?;
+        let burst = burst::run(system, &statements, &queries, connections, times)?;
         if best.is_none_or(|best| burst.milliseconds < best.milliseconds) {
             best = Some(burst);
         }

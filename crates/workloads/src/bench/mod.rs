@@ -2,13 +2,17 @@
 //!
 //! Options in; peers started, loaded, driven in turns, checked; tables printed, figures and JSON written.
 
+mod analytic;
 mod bookstore;
 mod load;
+mod star;
 
 use clap::{Args, Subcommand};
 
+pub use self::analytic::load_over_the_wire;
 pub use self::bookstore::BookstoreOptions;
 pub use self::load::{LoadTimes, Population, load_bookstore};
+pub use self::star::StarOptions;
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -22,14 +26,24 @@ pub struct BenchOptions {
 enum Workload {
     /// The TPC-W-derived bookstore: interactions, bursts, interference.
     Bookstore(BookstoreOptions),
+    /// The Star Schema Benchmark: one to thousands of analytical queries at once.
+    Star(StarOptions),
 }
 
 /// Why a benchmark could not run to its end.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// Database servers run as users of their own: they must be able to walk down to their data.
+fn open_to_all(folder: &std::path::Path) -> Result<(), Failure> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
 /// Runs it.
 pub fn run(options: &BenchOptions) -> Result<(), Failure> {
     match &options.workload {
         Workload::Bookstore(options) => bookstore::run(options),
+        Workload::Star(options) => star::run(options),
     }
 }

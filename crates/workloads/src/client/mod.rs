@@ -99,19 +99,10 @@ pub trait Client: Send {
     fn prepare(&mut self, text: &str) -> Result<Prepared>;
     /// Runs a prepared statement. The rows stay valid until the next call.
     fn execute(&mut self, statement: Prepared, parameters: &[Parameter]) -> Result<&Rows>;
+    /// Runs a prepared statement and fetches its rows, of which only the number is wanted: nothing is decoded.
+    fn fetch(&mut self, statement: Prepared, parameters: &[Parameter]) -> Result<usize> {
+        Ok(self.execute(statement, parameters)?.len())
+    }
     /// Runs statements without parameters and forgets their rows.
     fn run(&mut self, text: &str) -> Result<()>;
-    /// Sends one prepared statement many times at once, where the protocol can, and waits for all answers;
-    /// returns the number of rows.
-    fn execute_many(
-        &mut self,
-        statement: Prepared,
-        parameters: &[Vec<Parameter>],
-    ) -> Result<usize> {
-        let mut rows = 0;
-        for parameters in parameters {
-            rows += self.execute(statement, parameters)?.len();
-        }
-        Ok(rows)
-    }
 }

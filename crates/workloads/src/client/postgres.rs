@@ -220,27 +220,20 @@ impl Client for PostgresClient {
         self.rows.clear();
         self.until_ready(|_, _| Ok(()))
     }
-
-    fn execute_many(
-        &mut self,
-        statement: Prepared,
-        parameters: &[Vec<Parameter>],
-    ) -> Result<usize> {
-        self.send_many(statement, parameters)?;
-        self.receive_many(parameters.len())
-    }
 }
 
 impl PostgresClient {
-    /// The first half of `execute_many`: lets a thread load many connections before it waits for any.
-    pub fn send_many(&mut self, statement: Prepared, parameters: &[Vec<Parameter>]) -> Result<()> {
-        for parameters in parameters {
-            self.queue(statement, parameters)?;
-        }
+    /// Puts one statement into the output buffer, which [`PostgresClient::send`] writes.
+    pub fn enqueue(&mut self, statement: Prepared, parameters: &[Parameter]) -> Result<()> {
+        self.queue(statement, parameters)
+    }
+
+    /// Writes what is queued, without waiting for answers: lets a thread load many connections at once.
+    pub fn send(&mut self) -> Result<()> {
         self.flush()
     }
 
-    /// The second half: reads `count` answers, returns the number of rows.
+    /// Reads the answers of `count` statements that were sent, returns the number of rows.
     pub fn receive_many(&mut self, count: usize) -> Result<usize> {
         let mut rows = 0;
         for _ in 0..count {

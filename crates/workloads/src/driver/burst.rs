@@ -1,9 +1,12 @@
-//! Many activations of one statement at once, each with its own parameters: how long until all have answered.
+//! Many queries at once: how long until all have answered.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::client::{Client, Parameter, PostgresClient, Prepared, Result};
+use super::session::Session;
+use crate::client::{Client, PostgresClient, Result};
 use crate::peers::System;
+use crate::query::{Query, Statement};
 
 /// What one burst took.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
@@ -24,93 +27,83 @@ pub struct Burst {
 /// from counters of 10 ms: it is averaged over all runs.
 pub fn run(
     system: &dyn System,
-    statement: &str,
-    parameters: &[Vec<Parameter>],
+    statements: &[Statement],
+    queries: &[Query],
     connections: usize,
     times: usize,
 ) -> Result<Burst> {
-    let connections = connections.min(parameters.len());
-    let mut pool = Pool::open(system, statement, connections)?;
-    let share = parameters.len().div_ceil(connections);
-    pool.round(parameters, share)?;
+    let connections = connections.min(queries.len());
+    let mut pool = Pool::open(system, statements, connections)?;
+    pool.round(queries)?;
     let cpu = system.cpu_seconds();
     let mut runs = Vec::with_capacity(times);
     for _ in 0..times {
         let start = Instant::now();
-        let rows = pool.round(parameters, share)?;
+        let rows = pool.round(queries)?;
         runs.push((start.elapsed().as_secs_f64() * 1000.0, rows));
     }
     let cpu_ms = (system.cpu_seconds() - cpu) * 1000.0 / times as f64;
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (milliseconds, rows) = runs[times / 2];
-    let queries = parameters.len();
-    Ok(Burst { queries, connections, milliseconds, server_cpu_ms: cpu_ms, rows })
+    Ok(Burst { queries: queries.len(), connections, milliseconds, server_cpu_ms: cpu_ms, rows })
 }
 
 /// Connections of one kind. PostgreSQL's protocol lets one thread send on all before it reads from any; other
 /// clients need a thread per connection.
 enum Pool {
-    Pipelined(Vec<(PostgresClient, Prepared)>),
-    Threaded(Vec<(Box<dyn Client>, Prepared)>),
+    Pipelined(Vec<Session<PostgresClient>>),
+    Threaded(Vec<Session<dyn Client>>),
 }
 
 impl Pool {
-    fn open(system: &dyn System, statement: &str, connections: usize) -> Result<Pool> {
+    fn open(system: &dyn System, statements: &[Statement], connections: usize) -> Result<Pool> {
         let mut pipelined = Vec::new();
-        let mut threaded: Vec<(Box<dyn Client>, Prepared)> = Vec::new();
+        let mut threaded = Vec::new();
         for _ in 0..connections {
             match system.connect_postgres() {
-                Some(client) => {
-                    let mut client = client?;
-                    let prepared = client.prepare(statement)?;
-                    pipelined.push((client, prepared));
-                }
-                None => {
-                    let mut client = system.connect()?;
-                    let prepared = client.prepare(statement)?;
-                    threaded.push((client, prepared));
-                }
+                Some(client) => pipelined.push(Session::open(Box::new(client?), statements)),
+                None => threaded.push(Session::open(system.connect()?, statements)),
             }
         }
         let all_threaded = pipelined.is_empty();
         Ok(if all_threaded { Pool::Threaded(threaded) } else { Pool::Pipelined(pipelined) })
     }
 
-    fn round(&mut self, parameters: &[Vec<Parameter>], share: usize) -> Result<usize> {
+    fn round(&mut self, queries: &[Query]) -> Result<usize> {
         match self {
-            Pool::Pipelined(clients) => pipelined_round(clients, parameters, share),
-            Pool::Threaded(clients) => threaded_round(clients, parameters, share),
+            Pool::Pipelined(sessions) => pipelined_round(sessions, queries),
+            Pool::Threaded(sessions) => threaded_round(sessions, queries),
         }
     }
 }
 
-fn pipelined_round(
-    clients: &mut [(PostgresClient, Prepared)],
-    parameters: &[Vec<Parameter>],
-    share: usize,
-) -> Result<usize> {
-    for ((client, prepared), chunk) in clients.iter_mut().zip(parameters.chunks(share)) {
-        client.send_many(*prepared, chunk)?;
+/// Equal shares, each in one write.
+fn pipelined_round(sessions: &mut [Session<PostgresClient>], queries: &[Query]) -> Result<usize> {
+    let share = queries.len().div_ceil(sessions.len());
+    for (session, chunk) in sessions.iter_mut().zip(queries.chunks(share)) {
+        session.send(chunk)?;
     }
     let mut rows = 0;
-    for ((client, _), chunk) in clients.iter_mut().zip(parameters.chunks(share)) {
-        rows += client.receive_many(chunk.len())?;
+    for (session, chunk) in sessions.iter_mut().zip(queries.chunks(share)) {
+        rows += session.client.receive_many(chunk.len())?;
     }
     Ok(rows)
 }
 
-fn threaded_round(
-    clients: &mut [(Box<dyn Client>, Prepared)],
-    parameters: &[Vec<Parameter>],
-    share: usize,
-) -> Result<usize> {
+/// Whoever is free takes the next.
+fn threaded_round(sessions: &mut [Session<dyn Client>], queries: &[Query]) -> Result<usize> {
+    let next = AtomicUsize::new(0);
+    let work = |session: &mut Session<dyn Client>| {
+        let mut rows = 0;
+        while let Some(query) = queries.get(next.fetch_add(1, Ordering::Relaxed)) {
+            rows += session.fetch(query)?;
+        }
+        Ok(rows)
+    };
     std::thread::scope(|scope| {
-        let work = clients.iter_mut().zip(parameters.chunks(share));
-        let threads: Vec<_> = work
-            .map(|((client, prepared), chunk)| {
-                scope.spawn(move || client.execute_many(*prepared, chunk))
-            })
-            .collect();
+        let work = &work;
+        let threads: Vec<_> =
+            sessions.iter_mut().map(|session| scope.spawn(move || work(session))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a worker panicked")).sum()
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! [`closed`]: as many connections as asked for, each with its next page at once: the most a system serves.
 //! [`offered`]: browsers that think between pages, served over a pool: response time under a given load.
-//! [`burst`]: many equal statements with different parameters at once. [`interference`]: a light stream of
+//! [`queries`]: clients that ask one query after the other. [`burst`]: many queries at once. [`interference`]: a light stream of
 //! statements beside a heavy one, both on a schedule, latencies counted from the scheduled start. All are
 //! bounded in time and connections. Called by `bench`.
 
@@ -10,6 +10,9 @@ pub mod burst;
 pub mod closed;
 pub mod interference;
 pub mod offered;
+pub mod queries;
+mod session;
 mod tally;
 
+pub use session::Session;
 pub use tally::{Latency, Tally};

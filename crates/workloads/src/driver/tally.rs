@@ -30,6 +30,11 @@ impl Latency {
         self.0.value_at_quantile(share) as f64 / 1000.0
     }
 
+    /// Mean milliseconds, 0 when nothing was recorded.
+    pub fn mean_ms(&self) -> f64 {
+        self.0.mean() / 1000.0
+    }
+
     /// How many were recorded.
     pub fn count(&self) -> u64 {
         self.0.len()

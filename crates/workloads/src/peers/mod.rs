@@ -15,12 +15,13 @@ use std::path::Path;
 use crate::bookstore::Scale;
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, Result};
+use crate::dataset::TableDefinition;
 
 pub use self::cpu::{own_cpu_seconds, tree_cpu_seconds};
 #[cfg(feature = "mariadb")]
 pub use self::mariadb::Mariadb;
 pub use self::postgres::Postgres;
-pub use self::shareddb::SharedDb;
+pub use self::shareddb::{SharedDb, SharedDbOptions};
 
 /// A running server.
 pub trait System: Send + Sync {
@@ -38,6 +39,10 @@ pub trait System: Send + Sync {
     fn cpu_seconds(&self) -> f64;
     /// Resident bytes of the server's processes.
     fn resident_bytes(&self) -> u64;
+    /// Creates a table, where the system does not speak PostgreSQL's protocol.
+    fn create(&self, table: &TableDefinition) -> Result<()> {
+        self.connect()?.run(&table.create_statement())
+    }
     /// Loads one table from a file in COPY text format; returns the number of rows.
     fn load(&self, table: &str, file: &Path) -> Result<u64>;
     /// After loading: statistics.
@@ -54,11 +59,20 @@ pub enum Peer {
     Mariadb,
 }
 
+/// Which system to run analytical workloads on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AnalyticPeer {
+    /// PostgreSQL from the machine's packages.
+    Postgres,
+}
+
 impl Peer {
     /// Starts it with an empty data directory under `folder`.
     pub fn start(self, folder: &Path, scale: Scale) -> Result<Box<dyn System>> {
+        #[cfg(not(feature = "mariadb"))]
+        let _ = scale;
         Ok(match self {
-            Peer::Postgres => Box::new(Postgres::start(folder, scale)?),
+            Peer::Postgres => Box::new(Postgres::start(folder)?),
             #[cfg(feature = "mariadb")]
             Peer::Mariadb => Box::new(Mariadb::start(folder, scale)?),
         })

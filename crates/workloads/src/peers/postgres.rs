@@ -7,7 +7,6 @@ use std::process::Command;
 use super::System;
 use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
 use super::process::{Server, as_user, failure, free_port, run};
-use crate::bookstore::Scale;
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, PostgresClient, Result};
 
@@ -40,8 +39,14 @@ pub struct Postgres {
 }
 
 impl Postgres {
+    /// Like [`Postgres::start`], after removing what an earlier run left.
+    pub fn start_anew(folder: &Path) -> Result<Postgres> {
+        let _ = std::fs::remove_dir_all(folder.join("postgres"));
+        Postgres::start(folder)
+    }
+
     /// Initialises a cluster under `folder` and starts it.
-    pub fn start(folder: &Path, _scale: Scale) -> Result<Postgres> {
+    pub fn start(folder: &Path) -> Result<Postgres> {
         let programs = programs()?;
         let data = folder.join("postgres");
         std::fs::create_dir_all(&data)?;

@@ -11,31 +11,69 @@ use super::process::{Server, free_port};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, PostgresClient, Result};
 
+/// How to start it.
+#[derive(Clone, Debug)]
+pub struct SharedDbOptions {
+    /// Whether queries run together (else `--no-sharing`).
+    pub sharing: bool,
+    /// Whether it logs to disk.
+    pub durable: bool,
+    /// The program; `None` for the usual one.
+    pub program: Option<PathBuf>,
+    /// Further arguments of `serve`.
+    pub arguments: Vec<String>,
+}
+
+impl Default for SharedDbOptions {
+    fn default() -> SharedDbOptions {
+        SharedDbOptions { sharing: true, durable: true, program: None, arguments: Vec::new() }
+    }
+}
+
+impl SharedDbOptions {
+    /// The folder of its data below the one for all.
+    pub fn folder_name(&self) -> &'static str {
+        if self.sharing { "shareddb" } else { "shareddb-no-sharing" }
+    }
+}
+
 /// A running SharedDB.
 pub struct SharedDb {
     server: Server,
     address: SocketAddr,
-    sharing: bool,
+    options: SharedDbOptions,
 }
 
 impl SharedDb {
     /// Starts the program as a durable server with its data under `folder`.
     pub fn start(folder: &Path, sharing: bool) -> Result<SharedDb> {
-        let name = if sharing { "shareddb" } else { "shareddb-no-sharing" };
-        let data = folder.join(name);
-        std::fs::create_dir_all(&data)?;
+        SharedDb::start_with(folder, SharedDbOptions { sharing, ..SharedDbOptions::default() })
+    }
+
+    /// Starts the program; its data, if it keeps any, are under `folder`.
+    pub fn start_with(folder: &Path, options: SharedDbOptions) -> Result<SharedDb> {
+        let name = options.folder_name();
         let port = free_port()?;
-        let mut command = Command::new(program()?);
-        command.arg("serve").arg("--data").arg(&data);
+        let mut command = match &options.program {
+            Some(program) => Command::new(program),
+            None => Command::new(program()?),
+        };
+        command.arg("serve");
+        if options.durable {
+            let data = folder.join(name);
+            std::fs::create_dir_all(&data)?;
+            command.arg("--data").arg(&data);
+        }
         command.args(["--max-connections", "2200"]);
         command.args(["--listen", &format!("127.0.0.1:{port}")]);
-        if !sharing {
+        if !options.sharing {
             command.arg("--no-sharing");
         }
+        command.args(&options.arguments);
         let mut server = Server::start(&mut command, &folder.join(format!("{name}.log")))?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         server.wait_for(address)?;
-        Ok(SharedDb { server, address, sharing })
+        Ok(SharedDb { server, address, options })
     }
 
     fn open(&self) -> Result<PostgresClient> {
@@ -55,7 +93,7 @@ fn program() -> Result<PathBuf> {
 
 impl System for SharedDb {
     fn name(&self) -> &str {
-        if self.sharing { "SharedDB" } else { "SharedDB, query at a time" }
+        if self.options.sharing { "SharedDB" } else { "SharedDB, query at a time" }
     }
 
     fn dialect(&self) -> Dialect {
@@ -63,8 +101,10 @@ impl System for SharedDb {
     }
 
     fn describe(&self) -> String {
-        let sharing = if self.sharing { "shared" } else { "--no-sharing" };
-        format!("SharedDB {}: --data, {sharing}", env!("CARGO_PKG_VERSION"))
+        let data = if self.options.durable { "--data" } else { "no log" };
+        let sharing = if self.options.sharing { "shared" } else { "--no-sharing" };
+        let more = self.options.arguments.join(" ");
+        format!("SharedDB {}: {data}, {sharing} {more}", env!("CARGO_PKG_VERSION"))
     }
 
     fn connect(&self) -> Result<Box<dyn Client>> {

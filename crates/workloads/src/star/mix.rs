@@ -9,13 +9,27 @@ use super::geography::{NATION_COUNT, Nation};
 use crate::client::Parameter;
 use crate::query::{QueryMix, Statement};
 
-/// All 13 templates.
-pub struct AllTemplates(Vec<Statement>);
+/// All 13 templates, or some of them.
+pub struct AllTemplates {
+    templates: Vec<Template>,
+    statements: Vec<Statement>,
+}
 
 impl AllTemplates {
     /// In the order of [`Template::ALL`].
     pub fn new() -> AllTemplates {
-        AllTemplates(Template::ALL.iter().map(|template| template.statement()).collect())
+        AllTemplates::of(Template::ALL.to_vec())
+    }
+
+    /// Those with the given names.
+    pub fn only(names: &[&str]) -> AllTemplates {
+        let named = |template: &Template| names.contains(&template.name().as_str());
+        AllTemplates::of(Template::ALL.into_iter().filter(named).collect())
+    }
+
+    fn of(templates: Vec<Template>) -> AllTemplates {
+        let statements = templates.iter().map(|template| template.statement()).collect();
+        AllTemplates { templates, statements }
     }
 }
 
@@ -27,11 +41,11 @@ impl Default for AllTemplates {
 
 impl QueryMix for AllTemplates {
     fn statements(&self) -> &[Statement] {
-        &self.0
+        &self.statements
     }
 
     fn parameters(&self, statement: usize, rng: &mut SmallRng) -> Vec<Parameter> {
-        Template::ALL[statement].parameters(rng)
+        self.templates[statement].parameters(rng)
     }
 }
 

@@ -1,0 +1,122 @@
+//! Equal data must give equal answers: the same queries on every system, compared row by row with the first.
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::bench::Failure;
+use crate::driver::Session;
+use crate::peers::System;
+use crate::query::{Query, QueryMix, Statement};
+
+/// Relative difference that floats may show: sums of doubles depend on the order of their terms.
+const TOLERANCE: f64 = 1e-9;
+
+type Rows = Vec<Vec<String>>;
+
+/// The queries, and what the first system answered.
+pub struct Answers {
+    statements: Vec<Statement>,
+    queries: Vec<Query>,
+    first: Option<(String, Vec<Result<Rows, String>>)>,
+}
+
+impl Answers {
+    /// Draws `draws` queries of each statement.
+    pub fn draw(mix: &dyn QueryMix, draws: usize, seed: u64) -> Answers {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let statements = mix.statements().to_vec();
+        let numbers = (0..statements.len()).flat_map(|number| (0..draws).map(move |_| number));
+        let queries = numbers.map(|number| mix.draw_from(number, &mut rng)).collect();
+        Answers { statements, queries, first: None }
+    }
+
+    /// Asks a system. The first one's answers are kept; of every other one the differences are printed and
+    /// returned, and so are failures of any.
+    pub fn compare(&mut self, system: &dyn System) -> Result<Vec<String>, Failure> {
+        if self.queries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut session = Session::open(system.connect()?, &self.statements);
+        let ask = |query: &Query| session.answer(query).map_err(|failure| failure.to_string());
+        let answers: Vec<Result<Rows, String>> = self.queries.iter().map(ask).collect();
+        let mut found = self.failures(&answers);
+        match &self.first {
+            None => self.first = Some((system.name().to_owned(), answers)),
+            Some((first, expected)) => {
+                found.extend(self.differences(expected, &answers));
+                let count = self.queries.len();
+                println!("answers compared with {first}: {count}, differences: {}", found.len());
+            }
+        }
+        found.iter().take(20).for_each(|difference| println!("  {difference}"));
+        Ok(found)
+    }
+
+    fn failures(&self, answers: &[Result<Rows, String>]) -> Vec<String> {
+        let failed = self.queries.iter().zip(answers);
+        failed
+            .filter_map(|(query, answer)| {
+                let name = &self.statements[query.statement].name;
+                let failure = answer.as_ref().err()?;
+                Some(format!("{name} {:?} fails: {failure}", query.parameters))
+            })
+            .collect()
+    }
+
+    fn differences(
+        &self,
+        expected: &[Result<Rows, String>],
+        answers: &[Result<Rows, String>],
+    ) -> Vec<String> {
+        let mut found = Vec::new();
+        for (query, (expected, answer)) in self.queries.iter().zip(expected.iter().zip(answers)) {
+            let (Ok(expected), Ok(answer)) = (expected, answer) else { continue };
+            if let Some(difference) = difference(expected, answer) {
+                let name = &self.statements[query.statement].name;
+                found.push(format!("{name} {:?}: {difference}", query.parameters));
+            }
+        }
+        found
+    }
+}
+
+/// What is not equal, in words.
+fn difference(expected: &Rows, answer: &Rows) -> Option<String> {
+    if expected.len() != answer.len() {
+        return Some(format!("{} rows against {}", expected.len(), answer.len()));
+    }
+    let mut pairs = expected.iter().zip(answer);
+    let (one, other) = pairs.find(|(one, other)| !equal_rows(one, other))?;
+    Some(format!("{one:?} against {other:?}"))
+}
+
+fn equal_rows(one: &[String], other: &[String]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| equal_values(a, b))
+}
+
+fn equal_values(one: &str, other: &str) -> bool {
+    one == other
+        || match (one.parse::<f64>(), other.parse::<f64>()) {
+            (Ok(a), Ok(b)) => (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0),
+            _ => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(cells: &[&[&str]]) -> Rows {
+        cells.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect()
+    }
+
+    #[test]
+    fn numbers_are_compared_by_value_and_texts_exactly() {
+        let one = rows(&[&["1992", "1.50", "MFGR#1"]]);
+        assert_eq!(difference(&one, &rows(&[&["1992", "1.5", "MFGR#1"]])), None);
+        assert!(difference(&one, &rows(&[&["1992", "1.51", "MFGR#1"]])).is_some());
+        assert!(difference(&one, &rows(&[&["1992", "1.5", "MFGR#2"]])).is_some());
+        assert!(difference(&one, &rows(&[])).is_some());
+        assert!(difference(&one, &rows(&[&["1992", "1.5"]])).is_some());
+    }
+}

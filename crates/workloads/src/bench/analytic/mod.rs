@@ -1,0 +1,183 @@
+//! Analytical workloads against several systems: each is started, loaded, asked for answers, measured and stopped
+//! before the next one starts, so that each has the machine's memory to itself.
+
+mod answers;
+mod load;
+mod measure;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Failure;
+use crate::dataset::Dataset;
+use crate::peers::{AnalyticPeer, Postgres, SharedDb, SharedDbOptions, System};
+use crate::query::QueryMix;
+
+pub use self::answers::Answers;
+pub use self::load::{DataFiles, LoadTimes, load, load_over_the_wire};
+pub use self::measure::{Measured, best_connections, burst, measure_mix};
+pub use self::report::{print_bursts, print_loops, print_statements, write_figure};
+
+/// Options of all analytical benchmarks.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AnalyticOptions {
+    /// Concurrent clients to measure with.
+    #[arg(long, value_delimiter = ',', default_value = "1,16,64,256,1024")]
+    pub concurrency: Vec<usize>,
+    /// Queries submitted all at once.
+    #[arg(long, value_delimiter = ',', default_value = "1024")]
+    pub at_once: Vec<usize>,
+    /// Seconds measured per run.
+    #[arg(long, default_value_t = 10.0)]
+    pub seconds: f64,
+    /// Peers to run as well, one after the other.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub against: Vec<AnalyticPeer>,
+    /// Also run SharedDB query at a time.
+    #[arg(long)]
+    pub no_sharing: bool,
+    /// Do not run SharedDB with sharing.
+    #[arg(long)]
+    pub peers_only: bool,
+    /// Connections that peers are tried with; each is measured at its best.
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16")]
+    pub connections: Vec<usize>,
+    /// Draws per template whose answers are compared with those of the first system, row by row.
+    #[arg(long, default_value_t = 3)]
+    pub check: usize,
+    /// Only these templates (Q1.1,Q3.2,...).
+    #[arg(long, value_delimiter = ',')]
+    pub template: Vec<String>,
+    /// The program to measure (default: $SHAREDDB, else this one).
+    #[arg(long)]
+    pub server_binary: Option<PathBuf>,
+    /// Further arguments of the server, separated by blanks.
+    #[arg(long, allow_hyphen_values = true)]
+    pub server_arguments: Option<String>,
+    /// Start the server without a log on disk.
+    #[arg(long)]
+    pub volatile: bool,
+    /// The Python that has the peers' packages (default: $SHAREDDB_PEERS_PYTHON, else target/peers/bin/python3).
+    #[arg(long)]
+    pub python: Option<PathBuf>,
+    /// Where the results go as JSON.
+    #[arg(long)]
+    pub json: Option<PathBuf>,
+    /// Where the figures go.
+    #[arg(long, default_value = "target/bench")]
+    pub output: PathBuf,
+    /// Where servers keep their data during the run (default: a folder below the output's).
+    #[arg(long)]
+    pub scratch: Option<PathBuf>,
+    /// Of all random numbers.
+    #[arg(long, default_value_t = 20_130_826)]
+    pub seed: u64,
+}
+
+/// One system to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contestant {
+    /// SharedDB.
+    Shared,
+    /// SharedDB, query at a time.
+    NoSharing,
+    /// Somebody else.
+    Peer(AnalyticPeer),
+}
+
+impl AnalyticOptions {
+    /// Who is measured, in this order; the first one's answers are compared with the others'.
+    pub fn contestants(&self) -> Vec<Contestant> {
+        let shared = (!self.peers_only).then_some(Contestant::Shared);
+        let alone = self.no_sharing.then_some(Contestant::NoSharing);
+        let peers = self.against.iter().map(|&peer| Contestant::Peer(peer));
+        shared.into_iter().chain(alone).chain(peers).collect()
+    }
+
+    /// The folder for data, made and readable by other users.
+    pub fn scratch_folder(&self) -> Result<PathBuf, Failure> {
+        std::fs::create_dir_all(&self.output)?;
+        let folder = self.scratch.clone().unwrap_or_else(|| self.output.join("scratch"));
+        let folder = std::path::absolute(folder)?;
+        std::fs::create_dir_all(&folder)?;
+        super::open_to_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// Starts a system with nothing in it.
+    pub fn start(
+        &self,
+        contestant: Contestant,
+        scratch: &Path,
+    ) -> Result<Box<dyn System>, Failure> {
+        let sharing = match contestant {
+            Contestant::Shared => true,
+            Contestant::NoSharing => false,
+            Contestant::Peer(AnalyticPeer::Postgres) => {
+                return Ok(Box::new(Postgres::start_anew(scratch)?));
+            }
+        };
+        let arguments = self.server_arguments.iter().flat_map(|text| text.split_whitespace());
+        let options = SharedDbOptions {
+            sharing,
+            durable: !self.volatile,
+            program: self.server_binary.clone(),
+            arguments: arguments.map(str::to_owned).collect(),
+        };
+        // What an earlier run left would be recovered.
+        let _ = std::fs::remove_dir_all(scratch.join(options.folder_name()));
+        Ok(Box::new(SharedDb::start_with(scratch, options)?))
+    }
+
+    /// Keeps only the templates asked for.
+    pub fn select<'m>(&self, mix: &'m dyn QueryMix) -> Result<Vec<&'m str>, Failure> {
+        let names = mix.statements().iter().map(|statement| statement.name.as_str());
+        if self.template.is_empty() {
+            return Ok(names.collect());
+        }
+        let known: Vec<&str> = names.collect();
+        let missing = self.template.iter().find(|name| !known.contains(&name.as_str()));
+        match missing {
+            Some(name) => Err(format!("no template {name}; there are {}", known.join(", ")).into()),
+            None => {
+                Ok(known.into_iter().filter(|n| self.template.iter().any(|t| t == n)).collect())
+            }
+        }
+    }
+}
+
+/// Starts, loads, checks and measures one system with a mix; leaves it running for further figures.
+pub fn contest(
+    options: &AnalyticOptions,
+    contestant: Contestant,
+    data: (&dyn Dataset, &mut DataFiles),
+    mix: &dyn QueryMix,
+    answers: &mut Answers,
+) -> Result<(Box<dyn System>, Measured), Failure> {
+    let (dataset, files) = data;
+    let scratch = options.scratch_folder()?;
+    let system = options.start(contestant, &scratch)?;
+    println!("\n{}", system.describe());
+    let times = load(&*system, dataset, files)?;
+    println!("loaded in {:.1} s, {:.0} MB resident", times.seconds, times.resident_mb);
+    let differences = answers.compare(&*system)?;
+    let connections = match contestant {
+        Contestant::Peer(_) => Some(best_connections(options, &*system, mix)?),
+        _ => None,
+    };
+    let mut measured = measure_mix(options, &*system, mix, connections)?;
+    measured.load = times;
+    measured.differences = differences;
+    Ok((system, measured))
+}
+
+/// The record of a run.
+pub fn record(options: &AnalyticOptions, workload: &str, measured: &[Measured]) -> Value {
+    json!({
+        "workload": workload, "seed": options.seed,
+        "cores": std::thread::available_parallelism().map_or(0, usize::from),
+        "systems": measured.iter().map(Measured::json).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,184 @@
+//! `shareddb bench star`: the Star Schema Benchmark.
+
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::analytic::{
+    AnalyticOptions, Answers, DataFiles, Measured, burst, contest, print_bursts, print_loops,
+    print_statements, record, write_figure,
+};
+use crate::peers::System;
+use crate::report::{Line, Table};
+use crate::star::{AllTemplates, Scale, Selective, Similar, StarSchema};
+
+/// Options of the Star Schema Benchmark.
+#[derive(Debug, clap::Args)]
+pub struct StarOptions {
+    /// Scale factors; 1 is 6 million fact rows. With more than one, response time over scale is drawn.
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    scale_factor: Vec<f64>,
+    /// Figures of the paper to draw as well (response time over concurrency is always drawn).
+    #[arg(long, value_enum, value_delimiter = ',')]
+    figure: Vec<FigureKind>,
+    #[command(flatten)]
+    common: AnalyticOptions,
+}
+
+/// What else can be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FigureKind {
+    /// 8 queries at once, selecting 0.2 % to 30 % of the fact rows (the paper's figure 11).
+    Selectivity,
+    /// 512 queries at once of 1 to 512 different plans (figure 15).
+    Similarity,
+}
+
+/// Nations of customers and suppliers in the selectivity figure: 0.16, 1, 10, 19 and 29 per cent.
+const NATIONS: [(usize, usize); 5] = [(1, 1), (2, 3), (8, 8), (11, 11), (14, 13)];
+const SELECTIVITY_QUERIES: usize = 8;
+
+const PLANS: [usize; 5] = [1, 16, 64, 256, 512];
+const SIMILARITY_QUERIES: usize = 512;
+
+/// One scale factor's results.
+struct AtScale {
+    factor: f64,
+    measured: Vec<Measured>,
+    selectivity: Vec<Line>,
+    similarity: Vec<Line>,
+}
+
+/// Runs the benchmark.
+pub fn run(options: &StarOptions) -> Result<(), Failure> {
+    let results: Vec<AtScale> =
+        options.scale_factor.iter().map(|&sf| run_scale(options, sf)).collect::<Result<_, _>>()?;
+    draw_scale(options, &results)?;
+    if let Some(file) = &options.common.json {
+        let records: Vec<Value> = results.iter().map(|at| at_scale_json(options, at)).collect();
+        std::fs::write(file, serde_json::to_string_pretty(&records)?)?;
+    }
+    Ok(())
+}
+
+fn at_scale_json(options: &StarOptions, at: &AtScale) -> Value {
+    let mut value = record(&options.common, "Star Schema Benchmark", &at.measured);
+    value["scale_factor"] = json!(at.factor);
+    let lines = |lines: &[Line]| -> serde_json::Map<String, Value> {
+        lines.iter().map(|line| (line.label.clone(), json!(line.points))).collect()
+    };
+    value["selectivity_ms"] = Value::Object(lines(&at.selectivity));
+    value["similarity_ms"] = Value::Object(lines(&at.similarity));
+    value
+}
+
+fn run_scale(options: &StarOptions, factor: f64) -> Result<AtScale, Failure> {
+    let common = &options.common;
+    println!("Star Schema Benchmark, scale factor {factor}, seed {}", common.seed);
+    let dataset = StarSchema::new(Scale { factor }, common.seed);
+    let all = AllTemplates::new();
+    let mix = AllTemplates::only(&common.select(&all)?);
+    let mut files = DataFiles::new(common.scratch_folder()?.join("star"));
+    let mut answers = Answers::draw(&mix, common.check, common.seed);
+    let (measured, selectivity, similarity) = (Vec::new(), Vec::new(), Vec::new());
+    let mut at = AtScale { factor, measured, selectivity, similarity };
+    for contestant in common.contestants() {
+        let data = (&dataset as &dyn crate::dataset::Dataset, &mut files);
+        let (system, measured) = contest(common, contestant, data, &mix, &mut answers)?;
+        if options.figure.contains(&FigureKind::Selectivity) {
+            at.selectivity.push(selectivity_line(common, &*system, &measured)?);
+        }
+        if options.figure.contains(&FigureKind::Similarity) {
+            at.similarity.push(similarity_line(common, &*system, &measured)?);
+        }
+        at.measured.push(measured);
+    }
+    print_loops(&at.measured);
+    print_statements(&at.measured);
+    print_bursts(&at.measured);
+    print_lines("8 at once, ms by % of fact rows", &at.selectivity);
+    print_lines("512 at once, ms by number of plans", &at.similarity);
+    draw(common, &at)?;
+    Ok(at)
+}
+
+/// Response time over selectivity.
+fn selectivity_line(
+    common: &AnalyticOptions,
+    system: &dyn System,
+    measured: &Measured,
+) -> Result<Line, Failure> {
+    let mut points = Vec::new();
+    for (customers, suppliers) in NATIONS {
+        let mix = Selective::new(customers, suppliers);
+        let taken = burst(common, system, &mix, measured.connections, SELECTIVITY_QUERIES)?;
+        points.push((mix.selectivity() * 100.0, taken.milliseconds));
+    }
+    Ok(Line { label: system.name().to_owned(), points })
+}
+
+/// Response time over the number of different plans.
+fn similarity_line(
+    common: &AnalyticOptions,
+    system: &dyn System,
+    measured: &Measured,
+) -> Result<Line, Failure> {
+    let mut points = Vec::new();
+    for plans in PLANS {
+        let mix = Similar::new(plans, common.seed);
+        let taken = burst(common, system, &mix, measured.connections, SIMILARITY_QUERIES)?;
+        points.push((plans as f64, taken.milliseconds));
+    }
+    Ok(Line { label: system.name().to_owned(), points })
+}
+
+fn print_lines(title: &str, lines: &[Line]) {
+    let Some(first) = lines.first() else { return };
+    let places: Vec<String> = first.points.iter().map(|point| format!("{:.2}", point.0)).collect();
+    let mut heading = vec![title];
+    heading.extend(places.iter().map(String::as_str));
+    let mut table = Table::new(&heading);
+    for line in lines {
+        let cells = line.points.iter().map(|point| format!("{:.1}", point.1));
+        table.row(std::iter::once(line.label.clone()).chain(cells));
+    }
+    println!("\n{table}");
+}
+
+fn draw(common: &AnalyticOptions, at: &AtScale) -> Result<(), Failure> {
+    let line = |value: fn(&crate::driver::queries::QueryTally) -> f64| {
+        let points = |m: &Measured| m.loops.iter().map(|t| (t.clients as f64, value(t))).collect();
+        let lines = at.measured.iter().map(|m| Line { label: m.name.clone(), points: points(m) });
+        lines.collect::<Vec<_>>()
+    };
+    let write = |name: &str, title: &str, axes, lines| {
+        let file = common.output.join(format!("star-{name}-sf{}.svg", at.factor));
+        write_figure(&file, &format!("{title}, scale factor {}", at.factor), axes, lines)
+    };
+    let response = "mean response time, ms";
+    let clients = "clients";
+    write("concurrency", "Response time", (clients, response), line(|tally| tally.mean_ms()))?;
+    write("throughput", "Throughput", (clients, "queries/s"), line(|tally| tally.throughput()))?;
+    let last = "ms until the last answer";
+    let percent = "% of fact rows selected by each of 8 queries at once";
+    write("selectivity", "Selectivity", (percent, last), at.selectivity.clone())?;
+    let plans = "different plans among 512 queries at once";
+    write("similarity", "Similarity", (plans, last), at.similarity.clone())
+}
+
+/// Response time over scale factor: one client, and the most clients.
+fn draw_scale(options: &StarOptions, results: &[AtScale]) -> Result<(), Failure> {
+    let Some(first) = results.first() else { return Ok(()) };
+    let mut lines = Vec::new();
+    for (number, system) in first.measured.iter().enumerate() {
+        for (index, tally) in system.loops.iter().enumerate() {
+            let at = |result: &AtScale| {
+                let tally = &result.measured[number].loops[index];
+                (result.factor, tally.mean_ms())
+            };
+            let label = format!("{}, {} clients", system.name, tally.clients);
+            lines.push(Line { label, points: results.iter().map(at).collect() });
+        }
+    }
+    let file = options.common.output.join("star-scale.svg");
+    write_figure(&file, "Scale", ("scale factor", "mean response time, ms"), lines)
+}
