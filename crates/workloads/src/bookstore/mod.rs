@@ -19,4 +19,4 @@ pub use browser::Browser;
 pub use interaction::Interaction;
 pub use mix::Mix;
 pub use population::Scale;
-pub use text::{date_text, digit_syllables};
+pub use text::{date_text, digit_syllables, timestamp_text};

@@ -4,6 +4,7 @@
 //! CPU must stay small beside the server's. Called by `driver` and `bookstore`.
 
 mod copy_line;
+mod embedded;
 #[cfg(feature = "mariadb")]
 mod mysql;
 mod postgres;
@@ -12,6 +13,7 @@ mod rows;
 use std::fmt;
 
 pub use self::copy_line::CopyLine;
+pub use self::embedded::{EmbeddedClient, Reply, Request};
 #[cfg(feature = "mariadb")]
 pub use self::mysql::MysqlClient;
 pub use self::postgres::PostgresClient;
@@ -30,6 +32,21 @@ pub enum Parameter {
     Date(i32),
     /// Microseconds since 1970-01-01 00:00.
     Timestamp(i64),
+}
+
+impl Parameter {
+    /// As a literal of SQL.
+    pub fn literal(&self) -> String {
+        match self {
+            Parameter::Integer(value) => value.to_string(),
+            Parameter::Double(value) => format!("{value:?}"),
+            Parameter::Text(value) => format!("'{}'", value.replace('\'', "''")),
+            Parameter::Date(days) => format!("date '{}'", crate::bookstore::date_text(*days)),
+            Parameter::Timestamp(microseconds) => {
+                format!("timestamp '{}'", crate::bookstore::timestamp_text(*microseconds))
+            }
+        }
+    }
 }
 
 impl From<i64> for Parameter {

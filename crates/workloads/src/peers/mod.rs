@@ -4,6 +4,7 @@
 //! larger than the data) and syncs its log at commit. Called by `bench`.
 
 mod cpu;
+mod embedded;
 #[cfg(feature = "mariadb")]
 mod mariadb;
 mod postgres;
@@ -18,6 +19,7 @@ use crate::client::{Client, Result};
 use crate::dataset::TableDefinition;
 
 pub use self::cpu::{own_cpu_seconds, tree_cpu_seconds};
+pub use self::embedded::{Embedded, Library};
 #[cfg(feature = "mariadb")]
 pub use self::mariadb::Mariadb;
 pub use self::postgres::Postgres;
@@ -62,8 +64,30 @@ pub enum Peer {
 /// Which system to run analytical workloads on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum AnalyticPeer {
+    /// DuckDB from the Python registry.
+    Duckdb,
+    /// Hyper (`tableauhyperapi`) from the Python registry.
+    Hyper,
+    /// ClickHouse (`chdb`) from the Python registry.
+    Clickhouse,
+    /// DataFusion from the Python registry.
+    Datafusion,
     /// PostgreSQL from the machine's packages.
     Postgres,
+}
+
+impl AnalyticPeer {
+    /// Starts it with nothing in it under `folder`; `python` is the one that has the libraries.
+    pub fn start(self, folder: &Path, python: Option<&Path>) -> Result<Box<dyn System>> {
+        let library = match self {
+            AnalyticPeer::Duckdb => Library::Duckdb,
+            AnalyticPeer::Hyper => Library::Hyper,
+            AnalyticPeer::Clickhouse => Library::Clickhouse,
+            AnalyticPeer::Datafusion => Library::Datafusion,
+            AnalyticPeer::Postgres => return Ok(Box::new(Postgres::start_anew(folder)?)),
+        };
+        Ok(Box::new(Embedded::start(folder, library, python)?))
+    }
 }
 
 impl Peer {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use crate::dataset::Dataset;
-use crate::peers::{AnalyticPeer, Postgres, SharedDb, SharedDbOptions, System};
+use crate::peers::{AnalyticPeer, SharedDb, SharedDbOptions, System};
 use crate::query::QueryMix;
 
 pub use self::answers::Answers;
@@ -115,9 +115,7 @@ impl AnalyticOptions {
         let sharing = match contestant {
             Contestant::Shared => true,
             Contestant::NoSharing => false,
-            Contestant::Peer(AnalyticPeer::Postgres) => {
-                return Ok(Box::new(Postgres::start_anew(scratch)?));
-            }
+            Contestant::Peer(peer) => return Ok(peer.start(scratch, self.python.as_deref())?),
         };
         let arguments = self.server_arguments.iter().flat_map(|text| text.split_whitespace());
         let options = SharedDbOptions {

@@ -1,0 +1,157 @@
+//! Analytical libraries from the Python registry, each in one Python process, all cores, data in its own fastest
+//! storage.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::System;
+use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
+use super::process::{Server, free_port};
+use crate::bookstore::schema::Dialect;
+use crate::client::{Client, EmbeddedClient, PostgresClient, Request, Result};
+use crate::dataset::{ColumnType, TableDefinition};
+
+/// The program on the other side.
+const PROGRAM: &str = include_str!("embedded.py");
+
+/// Which library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// Native tables in memory.
+    Duckdb,
+    /// A `.hyper` file.
+    Hyper,
+    /// `chdb`: MergeTree tables.
+    Clickhouse,
+    /// Arrow batches in memory.
+    Datafusion,
+}
+
+impl Library {
+    fn argument(self) -> &'static str {
+        match self {
+            Library::Duckdb => "duckdb",
+            Library::Hyper => "hyper",
+            Library::Clickhouse => "clickhouse",
+            Library::Datafusion => "datafusion",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Library::Duckdb => "DuckDB",
+            Library::Hyper => "Hyper",
+            Library::Clickhouse => "ClickHouse",
+            Library::Datafusion => "DataFusion",
+        }
+    }
+}
+
+/// A running library.
+pub struct Embedded {
+    server: Server,
+    address: SocketAddr,
+    library: Library,
+    version: String,
+    tables: parking_lot::Mutex<Vec<Value>>,
+}
+
+impl Embedded {
+    /// Starts it under `folder` with the given Python (`None` for the usual one).
+    pub fn start(folder: &Path, library: Library, python: Option<&Path>) -> Result<Embedded> {
+        let folder = folder.join(library.argument());
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder)?;
+        let program = folder.join("embedded.py");
+        std::fs::write(&program, PROGRAM)?;
+        let python = python.map_or_else(usual_python, Path::to_path_buf);
+        let port = free_port()?;
+        let mut command = Command::new(std::path::absolute(python)?);
+        command.arg(program).arg(library.argument()).arg(port.to_string()).arg(&folder);
+        // Some write logs into the current folder.
+        command.current_dir(&folder);
+        let mut server = Server::start(&mut command, &folder.join("log"))?;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        server.wait_for(address)?;
+        let version = EmbeddedClient::connect(address)?.ask(Request::Version, "")?.text;
+        let tables = parking_lot::Mutex::new(Vec::new());
+        Ok(Embedded { server, address, library, version, tables })
+    }
+
+    fn open(&self) -> Result<EmbeddedClient> {
+        EmbeddedClient::connect(self.address)
+    }
+}
+
+/// `$SHAREDDB_PEERS_PYTHON`, else what `scripts/install-bench-peers.sh` makes.
+fn usual_python() -> PathBuf {
+    let named = std::env::var_os("SHAREDDB_PEERS_PYTHON");
+    named.map_or_else(|| PathBuf::from("target/peers/bin/python3"), PathBuf::from)
+}
+
+fn definition(table: &TableDefinition) -> Value {
+    let columns = table.columns.iter().map(|(name, column_type)| match column_type {
+        ColumnType::Integer => json!({"name": name, "type": "integer"}),
+        ColumnType::BigInteger => json!({"name": name, "type": "biginteger"}),
+        ColumnType::Text(length) => json!({"name": name, "type": "text", "length": length}),
+        ColumnType::Decimal(precision, scale) => {
+            json!({"name": name, "type": "decimal", "precision": precision, "scale": scale})
+        }
+        ColumnType::Date => json!({"name": name, "type": "date"}),
+    });
+    let columns: Vec<Value> = columns.collect();
+    json!({"name": table.name, "columns": columns, "primary_key": table.primary_key})
+}
+
+impl System for Embedded {
+    fn name(&self) -> &str {
+        self.library.name()
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn describe(&self) -> String {
+        format!("{}: in one process, all cores", self.version)
+    }
+
+    fn connect(&self) -> Result<Box<dyn Client>> {
+        Ok(Box::new(self.open()?))
+    }
+
+    fn connect_postgres(&self) -> Option<Result<PostgresClient>> {
+        None
+    }
+
+    fn cpu_seconds(&self) -> f64 {
+        tree_cpu_seconds(self.server.pid())
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        tree_resident_bytes(self.server.pid())
+    }
+
+    fn create(&self, table: &TableDefinition) -> Result<()> {
+        let definition = definition(table);
+        self.open()?.ask(Request::CreateTable, &definition.to_string())?;
+        self.tables.lock().push(definition);
+        Ok(())
+    }
+
+    /// From a folder of files.
+    fn load(&self, table: &str, folder: &Path) -> Result<u64> {
+        let tables = self.tables.lock();
+        let definition = tables.iter().find(|definition| definition["name"] == table);
+        let request = json!({"table": definition, "folder": folder});
+        let reply = self.open()?.ask(Request::LoadTable, &request.to_string())?;
+        Ok(reply.rows as u64)
+    }
+
+    fn analyze(&self) -> Result<()> {
+        self.open()?.ask(Request::Loaded, "").map(drop)
+    }
+}
