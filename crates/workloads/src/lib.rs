@@ -1,6 +1,6 @@
 //! Generators, drivers, peers, reports: clients only, they speak to servers over the wire.
 //!
-//! Workloads: data and statements ([`bookstore`], [`star`]), the clients that send them ([`client`]), the ways to
+//! Workloads: data and statements ([`bookstore`], [`star`], [`tpch`]), the clients that send them ([`client`]), the ways to
 //! load a system with them ([`driver`]), the systems ([`peers`]), what comes out ([`report`]), and the command that
 //! does it all ([`mod@bench`]).
 
@@ -13,3 +13,4 @@ pub mod peers;
 pub mod query;
 pub mod report;
 pub mod star;
+pub mod tpch;

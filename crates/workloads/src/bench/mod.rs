@@ -6,6 +6,7 @@ mod analytic;
 mod bookstore;
 mod load;
 mod star;
+mod tpch;
 
 use clap::{Args, Subcommand};
 
@@ -13,6 +14,7 @@ pub use self::analytic::load_over_the_wire;
 pub use self::bookstore::BookstoreOptions;
 pub use self::load::{LoadTimes, Population, load_bookstore};
 pub use self::star::StarOptions;
+pub use self::tpch::TpchOptions;
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -28,6 +30,8 @@ enum Workload {
     Bookstore(BookstoreOptions),
     /// The Star Schema Benchmark: one to thousands of analytical queries at once.
     Star(StarOptions),
+    /// A workload derived from TPC-H: 22 templates.
+    Tpch(TpchOptions),
 }
 
 /// Why a benchmark could not run to its end.
@@ -45,5 +49,6 @@ pub fn run(options: &BenchOptions) -> Result<(), Failure> {
     match &options.workload {
         Workload::Bookstore(options) => bookstore::run(options),
         Workload::Star(options) => star::run(options),
+        Workload::Tpch(options) => tpch::run(options),
     }
 }

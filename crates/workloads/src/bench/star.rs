@@ -83,7 +83,8 @@ fn run_scale(options: &StarOptions, factor: f64) -> Result<AtScale, Failure> {
     let mut at = AtScale { factor, measured, selectivity, similarity };
     for contestant in common.contestants() {
         let data = (&dataset as &dyn crate::dataset::Dataset, &mut files);
-        let (system, measured) = contest(common, contestant, data, &mix, &mut answers)?;
+        let (system, measured) =
+            contest(common, contestant, data, &mix, &mut answers, |_| Ok(Vec::new()))?;
         if options.figure.contains(&FigureKind::Selectivity) {
             at.selectivity.push(selectivity_line(common, &*system, &measured)?);
         }

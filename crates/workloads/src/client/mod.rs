@@ -7,6 +7,7 @@ mod copy_line;
 mod embedded;
 #[cfg(feature = "mariadb")]
 mod mysql;
+mod numeric;
 mod postgres;
 mod rows;
 
@@ -28,6 +29,13 @@ pub enum Parameter {
     Double(f64),
     /// Any string type.
     Text(String),
+    /// A decimal number: `unscaled` over ten to the power `scale`.
+    Decimal {
+        /// All digits.
+        unscaled: i64,
+        /// Digits after the point.
+        scale: u8,
+    },
     /// Days since 1970-01-01.
     Date(i32),
     /// Microseconds since 1970-01-01 00:00.
@@ -41,12 +49,21 @@ impl Parameter {
             Parameter::Integer(value) => value.to_string(),
             Parameter::Double(value) => format!("{value:?}"),
             Parameter::Text(value) => format!("'{}'", value.replace('\'', "''")),
+            Parameter::Decimal { unscaled, scale } => decimal_text(*unscaled, *scale),
             Parameter::Date(days) => format!("date '{}'", crate::bookstore::date_text(*days)),
             Parameter::Timestamp(microseconds) => {
                 format!("timestamp '{}'", crate::bookstore::timestamp_text(*microseconds))
             }
         }
     }
+}
+
+fn decimal_text(unscaled: i64, scale: u8) -> String {
+    let sign = if unscaled < 0 { "-" } else { "" };
+    let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = usize::from(scale) + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - usize::from(scale));
+    let point = if scale == 0 { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}")
 }
 
 impl From<i64> for Parameter {

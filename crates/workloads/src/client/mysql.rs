@@ -101,6 +101,7 @@ fn value(parameter: &Parameter) -> Value {
         Parameter::Integer(v) => Value::Int(*v),
         Parameter::Double(v) => Value::Double(*v),
         Parameter::Text(v) => Value::Bytes(v.clone().into_bytes()),
+        Parameter::Decimal { .. } => Value::Bytes(parameter.literal().into_bytes()),
         Parameter::Date(days) => {
             let (year, month, day) = civil(i64::from(*days));
             Value::Date(year, month, day, 0, 0, 0, 0)

@@ -12,7 +12,7 @@ use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 use postgres_protocol::message::frontend;
 
 use super::rows::Encoding;
-use super::{Client, Failure, Parameter, Prepared, Result, Rows};
+use super::{Client, Failure, Parameter, Prepared, Result, Rows, numeric};
 
 /// Microseconds from 1970 to PostgreSQL's epoch, 2000-01-01.
 const EPOCH_MICROSECONDS: i64 = 946_684_800_000_000;
@@ -256,6 +256,7 @@ fn encoding(type_id: u32) -> Encoding {
         700 | 701 => Encoding::Float,
         18 | 19 | 25 | 705 | 1042 | 1043 => Encoding::Text,
         1082 => Encoding::Date,
+        1700 => Encoding::Numeric,
         1114 | 1184 => Encoding::Timestamp,
         _ => Encoding::Opaque,
     }
@@ -269,6 +270,14 @@ fn encode(parameter: &Parameter, type_id: u32, buffer: &mut BytesMut) {
         (Parameter::Integer(v), 701) => buffer.extend_from_slice(&(*v as f64).to_be_bytes()),
         (Parameter::Double(v), 700) => buffer.extend_from_slice(&(*v as f32).to_be_bytes()),
         (Parameter::Double(v), 701) => buffer.extend_from_slice(&v.to_be_bytes()),
+        (Parameter::Integer(v), 1700) => numeric::encode(*v, 0, buffer),
+        (Parameter::Decimal { unscaled, scale }, 1700) => {
+            numeric::encode(*unscaled, *scale, buffer);
+        }
+        (Parameter::Decimal { unscaled, scale }, 701) => {
+            let value = *unscaled as f64 / 10f64.powi(i32::from(*scale));
+            buffer.extend_from_slice(&value.to_be_bytes());
+        }
         (Parameter::Text(v), _) => buffer.extend_from_slice(v.as_bytes()),
         (Parameter::Date(v), 1082) => buffer.extend_from_slice(&(v - EPOCH_DAYS).to_be_bytes()),
         (Parameter::Timestamp(v), 1114 | 1184) => {

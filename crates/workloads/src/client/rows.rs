@@ -11,6 +11,8 @@ pub enum Encoding {
     Text,
     /// Big-endian days since 2000-01-01.
     Date,
+    /// PostgreSQL's binary form of `numeric`.
+    Numeric,
     /// Big-endian microseconds since 2000-01-01.
     Timestamp,
     /// Anything else, compared byte by byte only.
@@ -116,6 +118,11 @@ impl Rows {
                 (_, Encoding::Integer) => self.integer(row, column).to_string(),
                 (_, Encoding::Float) => format!("{:.6}", self.float(row, column)),
                 (_, Encoding::Text) => self.text(row, column).trim_end().to_owned(),
+                (Some(bytes), Encoding::Numeric) => super::numeric::text(bytes),
+                (Some(bytes), Encoding::Date) if bytes.len() == 4 => {
+                    let days = i32::from_be_bytes(array(bytes));
+                    crate::bookstore::date_text(days + super::postgres::EPOCH_DAYS)
+                }
                 (Some(bytes), Encoding::Date | Encoding::Timestamp | Encoding::Opaque) => {
                     format!("{bytes:02x?}")
                 }

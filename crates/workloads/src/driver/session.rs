@@ -31,12 +31,10 @@ impl<C: Client + ?Sized> Session<C> {
         self.client.fetch(prepared, &query.parameters)
     }
 
-    /// Runs a query; its rows in a form that compares between systems, sorted.
+    /// Runs a query; its rows as text.
     pub fn answer(&mut self, query: &Query) -> Result<Vec<Vec<String>>> {
         let prepared = self.prepared(query)?;
-        let mut rows = self.client.execute(prepared, &query.parameters)?.normalised();
-        rows.sort();
-        Ok(rows)
+        Ok(self.client.execute(prepared, &query.parameters)?.normalised())
     }
 }
 

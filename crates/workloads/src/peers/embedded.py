@@ -110,6 +110,8 @@ class ClickHouse:
 
         self.version = "ClickHouse (chdb %s)" % chdb.__version__
         self.root = session.Session(os.path.join(folder, "clickhouse"))
+        # As the SQL standard has it: NULL for the missing side of an outer join and for aggregates of no row.
+        self.root.query("SET join_use_nulls = 1, aggregate_functions_null_for_empty = 1")
         self.tables = []
 
     def session(self):

@@ -6,7 +6,8 @@ use rand::rngs::SmallRng;
 use super::geography::{CITIES_PER_NATION, NATION_COUNT, Nation};
 use crate::client::CopyLine;
 
-const SEGMENTS: [&str; 5] = ["AUTOMOBILE", "BUILDING", "FURNITURE", "MACHINERY", "HOUSEHOLD"];
+pub(crate) const SEGMENTS: [&str; 5] =
+    ["AUTOMOBILE", "BUILDING", "FURNITURE", "MACHINERY", "HOUSEHOLD"];
 
 /// Appends one customer.
 pub(super) fn append(key: u64, rng: &mut SmallRng, out: &mut Vec<u8>) {

@@ -20,5 +20,13 @@ pub mod template;
 
 pub use mix::{AllTemplates, Selective, Similar};
 pub use population::StarSchema;
+/// Words that TPC-H draws from as well.
+pub(crate) mod vocabulary {
+    pub(crate) use super::customer::SEGMENTS;
+    pub(crate) use super::geography::{NATION_COUNT, Nation, REGIONS};
+    pub(crate) use super::lineorder::SHIP_MODES;
+    pub(crate) use super::part::{COLOURS, CONTAINERS, TYPES};
+}
+
 pub use scale::Scale;
 pub use template::Template;

@@ -11,7 +11,7 @@ pub const MANUFACTURERS: u32 = 5;
 /// Brands of each category.
 pub const BRANDS: u32 = 40;
 
-const COLOURS: [&str; 92] = [
+pub(crate) const COLOURS: [&str; 92] = [
     "almond",
     "antique",
     "aquamarine",
@@ -106,13 +106,13 @@ const COLOURS: [&str; 92] = [
     "yellow",
 ];
 
-const TYPES: [&[&str]; 3] = [
+pub(crate) const TYPES: [&[&str]; 3] = [
     &["STANDARD", "SMALL", "MEDIUM", "LARGE", "ECONOMY", "PROMO"],
     &["ANODIZED", "BURNISHED", "PLATED", "POLISHED", "BRUSHED"],
     &["TIN", "NICKEL", "BRASS", "STEEL", "COPPER"],
 ];
 
-const CONTAINERS: [&[&str]; 2] = [
+pub(crate) const CONTAINERS: [&[&str]; 2] = [
     &["SM", "LG", "MED", "JUMBO", "WRAP"],
     &["CASE", "BOX", "BAG", "JAR", "PKG", "PACK", "CAN", "DRUM"],
 ];

@@ -146,13 +146,15 @@ impl AnalyticOptions {
     }
 }
 
-/// Starts, loads, checks and measures one system with a mix; leaves it running for further figures.
+/// Starts, loads, checks and measures one system with a mix; leaves it running for further figures. `verify` finds
+/// differences of its own.
 pub fn contest(
     options: &AnalyticOptions,
     contestant: Contestant,
     data: (&dyn Dataset, &mut DataFiles),
     mix: &dyn QueryMix,
     answers: &mut Answers,
+    verify: impl Fn(&dyn System) -> Result<Vec<String>, Failure>,
 ) -> Result<(Box<dyn System>, Measured), Failure> {
     let (dataset, files) = data;
     let scratch = options.scratch_folder()?;
@@ -160,7 +162,8 @@ pub fn contest(
     println!("\n{}", system.describe());
     let times = load(&*system, dataset, files)?;
     println!("loaded in {:.1} s, {:.0} MB resident", times.seconds, times.resident_mb);
-    let differences = answers.compare(&*system)?;
+    let mut differences = verify(&*system)?;
+    differences.extend(answers.compare(&*system)?);
     let connections = match contestant {
         Contestant::Peer(_) => Some(best_connections(options, &*system, mix)?),
         _ => None,
