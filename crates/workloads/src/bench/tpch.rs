@@ -53,7 +53,12 @@ fn verify(system: &dyn System, mix: &Templates, factor: f64) -> Result<Vec<Strin
     let mut count = 0;
     for (number, query) in mix.validation() {
         count += 1;
-        match session.answer(&query) {
+        let start = std::time::Instant::now();
+        let answer = session.answer(&query);
+        let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
+        let rows = answer.as_ref().map_or(0, Vec::len);
+        println!("  validation run, Q{number}: {rows} rows in {milliseconds:.1} ms");
+        match answer {
             Ok(rows) if factor == 1.0 => {
                 let difference = published::difference(number, &rows);
                 found.extend(difference.map(|what| format!("Q{number}: {what}")));

@@ -22,11 +22,19 @@ pub struct SharedDbOptions {
     pub program: Option<PathBuf>,
     /// Further arguments of `serve`.
     pub arguments: Vec<String>,
+    /// What every connection sets first: `name = value`.
+    pub settings: Vec<String>,
 }
 
 impl Default for SharedDbOptions {
     fn default() -> SharedDbOptions {
-        SharedDbOptions { sharing: true, durable: true, program: None, arguments: Vec::new() }
+        SharedDbOptions {
+            sharing: true,
+            durable: true,
+            program: None,
+            arguments: Vec::new(),
+            settings: Vec::new(),
+        }
     }
 }
 
@@ -77,7 +85,11 @@ impl SharedDb {
     }
 
     fn open(&self) -> Result<PostgresClient> {
-        PostgresClient::connect(self.address, "shareddb", "shareddb")
+        let mut client = PostgresClient::connect(self.address, "shareddb", "shareddb")?;
+        for setting in &self.options.settings {
+            client.run(&format!("SET {setting}"))?;
+        }
+        Ok(client)
     }
 }
 

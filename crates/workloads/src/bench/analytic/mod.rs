@@ -56,6 +56,9 @@ pub struct AnalyticOptions {
     /// Further arguments of the server, separated by blanks.
     #[arg(long, allow_hyphen_values = true)]
     pub server_arguments: Option<String>,
+    /// What every connection to SharedDB sets first. A query without end would stop the benchmark.
+    #[arg(long, value_delimiter = ',', default_value = "statement_timeout = 60000")]
+    pub set: Vec<String>,
     /// Start the server without a log on disk.
     #[arg(long)]
     pub volatile: bool,
@@ -123,6 +126,7 @@ impl AnalyticOptions {
             durable: !self.volatile,
             program: self.server_binary.clone(),
             arguments: arguments.map(str::to_owned).collect(),
+            settings: self.set.clone(),
         };
         // What an earlier run left would be recovered.
         let _ = std::fs::remove_dir_all(scratch.join(options.folder_name()));

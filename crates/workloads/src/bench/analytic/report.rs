@@ -58,7 +58,10 @@ pub fn print_statements(measured: &[Measured]) {
         });
         table.row(std::iter::once(name.clone()).chain(cells));
     }
-    let means = measured.iter().map(|(_, tally)| format!("{:.2}", tally.mean_of_means_ms()));
+    let means = measured.iter().map(|(_, tally)| match tally.answered() {
+        0 => "-".to_owned(),
+        _ => format!("{:.2}", tally.mean_of_means_ms()),
+    });
     table.row(std::iter::once("mean".to_owned()).chain(means));
     println!("\n{table}");
 }
