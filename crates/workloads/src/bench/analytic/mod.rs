@@ -50,6 +50,9 @@ pub struct AnalyticOptions {
     /// Only these templates (Q1.1,Q3.2,...).
     #[arg(long, value_delimiter = ',')]
     pub template: Vec<String>,
+    /// Not these templates.
+    #[arg(long, value_delimiter = ',')]
+    pub except: Vec<String>,
     /// The program to measure (default: $SHAREDDB, else this one).
     #[arg(long)]
     pub server_binary: Option<PathBuf>,
@@ -133,20 +136,23 @@ impl AnalyticOptions {
         Ok(Box::new(SharedDb::start_with(scratch, options)?))
     }
 
-    /// Keeps only the templates asked for.
+    /// The names of the templates asked for.
     pub fn select<'m>(&self, mix: &'m dyn QueryMix) -> Result<Vec<&'m str>, Failure> {
-        let names = mix.statements().iter().map(|statement| statement.name.as_str());
-        if self.template.is_empty() {
-            return Ok(names.collect());
+        let known: Vec<&str> = mix.statements().iter().map(|s| s.name.as_str()).collect();
+        let mut named = self.template.iter().chain(&self.except);
+        if let Some(name) = named.find(|name| !known.contains(&name.as_str())) {
+            return Err(format!("no template {name}; there are {}", known.join(", ")).into());
         }
-        let known: Vec<&str> = names.collect();
-        let missing = self.template.iter().find(|name| !known.contains(&name.as_str()));
-        match missing {
-            Some(name) => Err(format!("no template {name}; there are {}", known.join(", ")).into()),
-            None => {
-                Ok(known.into_iter().filter(|n| self.template.iter().any(|t| t == n)).collect())
-            }
+        let contains = |names: &[String], name: &str| names.iter().any(|named| named == name);
+        let wanted = |name: &&str| {
+            (self.template.is_empty() || contains(&self.template, name))
+                && !contains(&self.except, name)
+        };
+        let names: Vec<&str> = known.into_iter().filter(wanted).collect();
+        if names.is_empty() {
+            return Err("no template is left".into());
         }
+        Ok(names)
     }
 }
 
