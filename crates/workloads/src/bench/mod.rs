@@ -10,6 +10,8 @@ mod tpch;
 
 use clap::{Args, Subcommand};
 
+use crate::loading::{self, LoadOptions};
+
 pub use self::analytic::load_over_the_wire;
 pub use self::bookstore::BookstoreOptions;
 pub use self::load::{LoadTimes, Population, load_bookstore};
@@ -32,6 +34,8 @@ enum Workload {
     Star(StarOptions),
     /// A workload derived from TPC-H: 22 templates.
     Tpch(TpchOptions),
+    /// Measures nothing: loads a workload or files into a running server.
+    Load(LoadOptions),
 }
 
 /// Why a benchmark could not run to its end.
@@ -50,5 +54,6 @@ pub fn run(options: &BenchOptions) -> Result<(), Failure> {
         Workload::Bookstore(options) => bookstore::run(options),
         Workload::Star(options) => star::run(options),
         Workload::Tpch(options) => tpch::run(options),
+        Workload::Load(options) => Ok(loading::run(options)?),
     }
 }

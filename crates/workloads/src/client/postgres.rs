@@ -144,6 +144,15 @@ impl PostgresClient {
         statement: &str,
         mut next: impl FnMut(&mut Vec<u8>) -> bool,
     ) -> Result<u64> {
+        self.copy_in_unless(statement, |out| Ok(next(out)))
+    }
+
+    /// Like [`PostgresClient::copy_in`]; where `next` fails, the server is told why and keeps no row.
+    pub fn copy_in_unless(
+        &mut self,
+        statement: &str,
+        mut next: impl FnMut(&mut Vec<u8>) -> std::result::Result<bool, String>,
+    ) -> Result<u64> {
         frontend::query(statement, &mut self.out)?;
         self.flush()?;
         self.rows.clear();
@@ -158,7 +167,15 @@ impl PostgresClient {
         }
         let mut lines = Vec::with_capacity(COPY_BYTES * 2);
         loop {
-            let more = next(&mut lines);
+            let more = match next(&mut lines) {
+                Ok(more) => more,
+                Err(reason) => {
+                    frontend::copy_fail(&reason, &mut self.out)?;
+                    self.flush()?;
+                    self.until_ready(|_, _| Ok(()))?;
+                    return Err(Failure { state: String::new(), message: reason });
+                }
+            };
             if lines.len() >= COPY_BYTES || !more {
                 frontend::CopyData::new(&lines[..])?.write(&mut self.out);
                 self.flush()?;

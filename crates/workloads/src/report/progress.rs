@@ -12,6 +12,7 @@ const REDRAW: Duration = Duration::from_millis(200);
 /// Counts units towards an expected total; any thread may add.
 pub struct Progress {
     what: String,
+    unit: &'static str,
     expected: u64,
     done: AtomicU64,
     start: Instant,
@@ -22,11 +23,21 @@ pub struct Progress {
 impl Progress {
     /// Nothing done yet of about `expected` rows.
     pub fn new(what: &str, expected: u64) -> Progress {
+        Progress::of(what, "rows", expected)
+    }
+
+    /// Nothing done yet of `expected` bytes.
+    pub fn of_bytes(what: &str, expected: u64) -> Progress {
+        Progress::of(what, "bytes", expected)
+    }
+
+    fn of(what: &str, unit: &'static str, expected: u64) -> Progress {
         let now = Instant::now();
         let terminal = std::io::stderr().is_terminal();
         let drawn = Mutex::new(now);
         Progress {
             what: what.to_owned(),
+            unit,
             expected,
             done: AtomicU64::new(0),
             start: now,
@@ -63,10 +74,11 @@ impl Progress {
         let filled = (share * BAR as f64) as usize;
         let rate = done as f64 / seconds.max(1e-9) / 1e6;
         format!(
-            "{:<10} [{}{}] {done:>10} rows {seconds:>6.1} s {rate:>6.2} M/s",
+            "{:<10} [{}{}] {done:>10} {} {seconds:>6.1} s {rate:>6.2} M/s",
             self.what,
             "#".repeat(filled),
             "-".repeat(BAR - filled),
+            self.unit,
         )
     }
 }

@@ -22,6 +22,11 @@ pub fn difference(number: usize, rows: &[Vec<String>]) -> Option<String> {
         return Some(format!("{} rows, published are {}", rows.len(), expected.len()));
     }
     let mut pairs = rows.iter().zip(&expected);
+    let equal = |row: &[String], published: &[String]| match number {
+        // The copy of the answers that we have cuts its keys to four characters.
+        11 => row[0].starts_with(&published[0]) && equal(&row[1..], &published[1..]),
+        _ => equal(row, published),
+    };
     let (row, published) = pairs.find(|(row, published)| !equal(row, published))?;
     Some(format!("{row:?}, published is {published:?}"))
 }
