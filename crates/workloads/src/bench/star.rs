@@ -1,15 +1,17 @@
 //! `shareddb bench star`: the Star Schema Benchmark.
 
+use rand::rngs::SmallRng;
 use serde_json::{Value, json};
 
 use super::Failure;
 use super::analytic::{
-    AnalyticOptions, Answers, DataFiles, Measured, burst, contest, print_bursts, print_loops,
-    print_statements, record, write_figure,
+    AnalyticOptions, Answers, Contestant, DataFiles, Measured, burst, burst_of, contest,
+    measure_mix, print_bursts, print_loops, print_statements, record, write_figure,
 };
+use crate::driver::updates::{UpdateStream, run_beside};
 use crate::peers::System;
 use crate::report::{Line, Table};
-use crate::star::{AllTemplates, Scale, Selective, Similar, StarSchema};
+use crate::star::{AllTemplates, Scale, Selective, Similar, StarSchema, update};
 
 /// Options of the Star Schema Benchmark.
 #[derive(Debug, clap::Args)]
@@ -20,6 +22,9 @@ pub struct StarOptions {
     /// Figures of the paper to draw as well (response time over concurrency is always drawn).
     #[arg(long, value_enum, value_delimiter = ',')]
     figure: Vec<FigureKind>,
+    /// Also measure SharedDB while so many updates per second hit the fact table.
+    #[arg(long, default_value_t = 0.0)]
+    updates_per_second: f64,
     #[command(flatten)]
     common: AnalyticOptions,
 }
@@ -77,21 +82,24 @@ fn run_scale(options: &StarOptions, factor: f64) -> Result<AtScale, Failure> {
     let dataset = StarSchema::new(Scale { factor }, common.seed);
     let all = AllTemplates::new();
     let mix = AllTemplates::only(&common.select(&all)?);
-    let mut files = DataFiles::new(common.scratch_folder()?.join("star"));
+    let scratch = common.scratch_folder()?;
+    let mut files = DataFiles::new(scratch.join("star"));
     let mut answers = Answers::draw(&mix, common.check, common.seed);
     let (measured, selectivity, similarity) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = AtScale { factor, measured, selectivity, similarity };
     for contestant in common.contestants() {
         let data = (&dataset as &dyn crate::dataset::Dataset, &mut files);
-        let (system, measured) =
-            contest(common, contestant, data, &mix, &mut answers, |_| Ok(Vec::new()))?;
-        if options.figure.contains(&FigureKind::Selectivity) {
-            at.selectivity.push(selectivity_line(common, &*system, &measured)?);
-        }
-        if options.figure.contains(&FigureKind::Similarity) {
-            at.similarity.push(similarity_line(common, &*system, &measured)?);
-        }
+        let outcome = contest(common, contestant, data, &mix, &mut answers, |_| Ok(Vec::new()));
+        let Some((system, measured)) = common.unless_peer(contestant, outcome)? else { continue };
+        add_figures(options, &*system, &measured, &mut at)?;
+        let updated = match (contestant, options.updates_per_second) {
+            (Contestant::Peer(_), _) | (_, 0.0) => None,
+            (_, rate) => Some(beside_updates(common, &*system, dataset.scale, rate, &mut answers)?),
+        };
         at.measured.push(measured);
+        at.measured.extend(updated);
+        drop(system);
+        common.clean(&scratch);
     }
     print_loops(&at.measured);
     print_statements(&at.measured);
@@ -100,6 +108,51 @@ fn run_scale(options: &StarOptions, factor: f64) -> Result<AtScale, Failure> {
     print_lines("512 at once, ms by number of plans", &at.similarity);
     draw(common, &at)?;
     Ok(at)
+}
+
+/// The lines of the figures that were asked for.
+fn add_figures(
+    options: &StarOptions,
+    system: &dyn System,
+    measured: &Measured,
+    at: &mut AtScale,
+) -> Result<(), Failure> {
+    if options.figure.contains(&FigureKind::Selectivity) {
+        at.selectivity.push(selectivity_line(&options.common, system, measured)?);
+    }
+    if options.figure.contains(&FigureKind::Similarity) {
+        at.similarity.push(similarity_line(&options.common, system, measured)?);
+    }
+    Ok(())
+}
+
+/// The same mix while small updates hit the fact table, and the answers once more.
+fn beside_updates(
+    common: &AnalyticOptions,
+    system: &dyn System,
+    scale: Scale,
+    per_second: f64,
+    answers: &mut Answers,
+) -> Result<Measured, Failure> {
+    let all = AllTemplates::new();
+    let mix = AllTemplates::only(&common.select(&all)?);
+    let draw = |rng: &mut SmallRng| update::parameters(scale, rng);
+    let seed = common.seed ^ 11;
+    let stream = UpdateStream { statement: update::STATEMENT, draw: &draw, per_second, seed };
+    let (measured, updated) = run_beside(system, &stream, || -> Result<Measured, Failure> {
+        let differences = answers.compare(system, common.check_connections)?;
+        Ok(Measured { differences, ..measure_mix(common, system, &mix, None)? })
+    })?;
+    let mut measured = measured?;
+    println!(
+        "{:.0} updates/s (p50 {:.2} ms, p99 {:.2} ms, {} failed)",
+        updated.per_second,
+        updated.latency.quantile_ms(0.5),
+        updated.latency.quantile_ms(0.99),
+        updated.failed,
+    );
+    measured.name = format!("{}, {:.0} updates/s", measured.name, updated.per_second);
+    Ok(measured)
 }
 
 /// Response time over selectivity.
@@ -126,7 +179,8 @@ fn similarity_line(
     let mut points = Vec::new();
     for plans in PLANS {
         let mix = Similar::new(plans, common.seed);
-        let taken = burst(common, system, &mix, measured.connections, SIMILARITY_QUERIES)?;
+        let queries = mix.queries(SIMILARITY_QUERIES);
+        let taken = burst_of(system, &mix, measured.connections, &queries)?;
         points.push((plans as f64, taken.milliseconds));
     }
     Ok(Line { label: system.name().to_owned(), points })
@@ -166,18 +220,19 @@ fn draw(common: &AnalyticOptions, at: &AtScale) -> Result<(), Failure> {
     write("similarity", "Similarity", (plans, last), at.similarity.clone())
 }
 
-/// Response time over scale factor: one client, and the most clients.
+/// Response time over scale factor, by system and number of clients.
 fn draw_scale(options: &StarOptions, results: &[AtScale]) -> Result<(), Failure> {
-    let Some(first) = results.first() else { return Ok(()) };
-    let mut lines = Vec::new();
-    for (number, system) in first.measured.iter().enumerate() {
-        for (index, tally) in system.loops.iter().enumerate() {
-            let at = |result: &AtScale| {
-                let tally = &result.measured[number].loops[index];
-                (result.factor, tally.mean_ms())
-            };
+    let mut lines: Vec<Line> = Vec::new();
+    for result in results {
+        for (system, tally) in
+            result.measured.iter().flat_map(|m| m.loops.iter().map(move |t| (m, t)))
+        {
             let label = format!("{}, {} clients", system.name, tally.clients);
-            lines.push(Line { label, points: results.iter().map(at).collect() });
+            let point = (result.factor, tally.mean_ms());
+            match lines.iter_mut().find(|line| line.label == label) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Line { label, points: vec![point] }),
+            }
         }
     }
     let file = options.common.output.join("star-scale.svg");

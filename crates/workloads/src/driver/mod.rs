@@ -4,7 +4,7 @@
 //! [`offered`]: browsers that think between pages, served over a pool: response time under a given load.
 //! [`queries`]: clients that ask one query after the other. [`burst`]: many queries at once. [`interference`]: a light stream of
 //! statements beside a heavy one, both on a schedule, latencies counted from the scheduled start. All are
-//! bounded in time and connections. Called by `bench`.
+//! bounded in time and connections. [`updates`]: small updates in the background of any of them. Called by `bench`.
 
 pub mod burst;
 pub mod closed;
@@ -13,6 +13,7 @@ pub mod offered;
 pub mod queries;
 mod session;
 mod tally;
+pub mod updates;
 
 pub use session::Session;
 pub use tally::{Latency, Tally};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::System;
 use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
-use super::process::{Server, free_port};
+use super::process::{Server, failure, free_port};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, EmbeddedClient, PostgresClient, Request, Result};
 use crate::dataset::{ColumnType, TableDefinition};
@@ -62,14 +62,19 @@ pub struct Embedded {
 impl Embedded {
     /// Starts it under `folder` with the given Python (`None` for the usual one).
     pub fn start(folder: &Path, library: Library, python: Option<&Path>) -> Result<Embedded> {
+        let python = std::path::absolute(python.map_or_else(usual_python, Path::to_path_buf))?;
+        if !python.exists() {
+            let place = python.display();
+            let how = "scripts/install-bench-peers.sh makes it";
+            return Err(failure(format!("no Python with the peers at {place}; {how}")));
+        }
         let folder = folder.join(library.argument());
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder)?;
         let program = folder.join("embedded.py");
         std::fs::write(&program, PROGRAM)?;
-        let python = python.map_or_else(usual_python, Path::to_path_buf);
         let port = free_port()?;
-        let mut command = Command::new(std::path::absolute(python)?);
+        let mut command = Command::new(python);
         command.arg(program).arg(library.argument()).arg(port.to_string()).arg(&folder);
         // Some write logs into the current folder.
         command.current_dir(&folder);

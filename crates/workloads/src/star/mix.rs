@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use super::Template;
 use super::geography::{NATION_COUNT, Nation};
 use crate::client::Parameter;
-use crate::query::{QueryMix, Statement};
+use crate::query::{Query, QueryMix, Statement};
 
 /// All 13 templates, or some of them.
 pub struct AllTemplates {
@@ -67,6 +67,12 @@ impl Similar {
             }
         }
         Similar { statement: [Template::Q3_2.statement()], plans: distinct }
+    }
+
+    /// `count` queries, every plan in turn.
+    pub fn queries(&self, count: usize) -> Vec<Query> {
+        let plans = self.plans.iter().cycle().take(count);
+        plans.map(|plan| Query { statement: 0, parameters: plan.clone() }).collect()
     }
 }
 
@@ -148,6 +154,10 @@ mod tests {
         }
         assert_eq!(seen.len(), 16);
         assert_eq!(Similar::new(5_000, 3).plans.len(), 1_250);
+        let queries = mix.queries(33);
+        assert_eq!(queries[0], queries[16]);
+        assert_eq!(queries[0], queries[32]);
+        assert_ne!(queries[0], queries[15]);
     }
 
     #[test]

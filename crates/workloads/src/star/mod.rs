@@ -17,6 +17,7 @@ mod scale;
 pub mod schema;
 mod supplier;
 pub mod template;
+pub mod update;
 
 pub use mix::{AllTemplates, Selective, Similar};
 pub use population::StarSchema;

@@ -1,5 +1,8 @@
 //! Equal data must give equal answers: the same queries on every system, compared row by row with the first.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -13,12 +16,14 @@ use crate::query::{Query, QueryMix, Statement};
 const TOLERANCE: f64 = 1e-12;
 
 type Rows = Vec<Vec<String>>;
+/// Rows, or what the system said instead.
+type Answer = Result<Rows, String>;
 
 /// The queries, and what the first system answered.
 pub struct Answers {
     statements: Vec<Statement>,
     queries: Vec<Query>,
-    first: Option<(String, Vec<Result<Rows, String>>)>,
+    first: Option<(String, Vec<Answer>)>,
 }
 
 impl Answers {
@@ -31,18 +36,13 @@ impl Answers {
         Answers { statements, queries, first: None }
     }
 
-    /// Asks a system. The first one's answers are kept; of every other one the differences are printed and
-    /// returned, and so are failures of any.
-    pub fn compare(&mut self, system: &dyn System) -> Result<Vec<String>, Failure> {
+    /// Asks a system over so many connections at once. The first one's answers are kept; of every other one the
+    /// differences are printed and returned, and so are failures of any.
+    pub fn compare(&mut self, system: &dyn System, at_once: usize) -> Result<Vec<String>, Failure> {
         if self.queries.is_empty() {
             return Ok(Vec::new());
         }
-        let mut session = Session::open(system.connect()?, &self.statements);
-        let ask = |query: &Query| match session.answer(query) {
-            Ok(rows) => Ok(sorted(rows)),
-            Err(failure) => Err(failure.to_string()),
-        };
-        let answers: Vec<Result<Rows, String>> = self.queries.iter().map(ask).collect();
+        let answers = self.ask(system, at_once.clamp(1, self.queries.len()))?;
         let mut found = self.failures(&answers);
         match &self.first {
             None => self.first = Some((system.name().to_owned(), answers)),
@@ -56,7 +56,33 @@ impl Answers {
         Ok(found)
     }
 
-    fn failures(&self, answers: &[Result<Rows, String>]) -> Vec<String> {
+    /// All answers in the order of the queries; neighbours are asked together.
+    fn ask(&self, system: &dyn System, at_once: usize) -> Result<Vec<Answer>, Failure> {
+        let open = |_| Ok(Session::open(system.connect()?, &self.statements));
+        let sessions: Vec<_> = (0..at_once).map(open).collect::<crate::client::Result<_>>()?;
+        let next = AtomicUsize::new(0);
+        let answers: Vec<OnceLock<Answer>> = self.queries.iter().map(|_| OnceLock::new()).collect();
+        std::thread::scope(|scope| {
+            for mut session in sessions {
+                let (next, answers) = (&next, &answers);
+                scope.spawn(move || {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(query) = self.queries.get(number) else { break };
+                        let answer = match session.answer(query) {
+                            Ok(rows) => Ok(sorted(rows)),
+                            Err(failure) => Err(failure.to_string()),
+                        };
+                        answers[number].set(answer).expect("each number is taken once");
+                    }
+                });
+            }
+        });
+        let taken = |answer: OnceLock<Answer>| answer.into_inner().expect("all were asked");
+        Ok(answers.into_iter().map(taken).collect())
+    }
+
+    fn failures(&self, answers: &[Answer]) -> Vec<String> {
         let failed = self.queries.iter().zip(answers);
         failed
             .filter_map(|(query, answer)| {
@@ -67,11 +93,7 @@ impl Answers {
             .collect()
     }
 
-    fn differences(
-        &self,
-        expected: &[Result<Rows, String>],
-        answers: &[Result<Rows, String>],
-    ) -> Vec<String> {
+    fn differences(&self, expected: &[Answer], answers: &[Answer]) -> Vec<String> {
         let mut found = Vec::new();
         for (query, (expected, answer)) in self.queries.iter().zip(expected.iter().zip(answers)) {
             let (Ok(expected), Ok(answer)) = (expected, answer) else { continue };

@@ -127,7 +127,7 @@ pub fn measure_mix(
     Ok(measured)
 }
 
-/// So many queries at once; the median of three runs, of one where a run takes long.
+/// So many random queries at once.
 pub fn burst(
     options: &AnalyticOptions,
     system: &dyn System,
@@ -137,8 +137,18 @@ pub fn burst(
 ) -> Result<Burst, Failure> {
     let mut rng = SmallRng::seed_from_u64(options.seed ^ 7);
     let queries: Vec<Query> = (0..count).map(|_| mix.draw(&mut rng)).collect();
+    burst_of(system, mix, connections, &queries)
+}
+
+/// Given queries at once; the median of three runs, of one where a run takes long.
+pub fn burst_of(
+    system: &dyn System,
+    mix: &dyn QueryMix,
+    connections: Option<usize>,
+    queries: &[Query],
+) -> Result<Burst, Failure> {
     // Peers without sharing take seconds for a large burst.
-    let times = if connections.is_some() && count > 64 { 1 } else { 3 };
-    let connections = connections.unwrap_or(count);
-    Ok(burst::run(system, mix.statements(), &queries, connections, times)?)
+    let times = if connections.is_some() && queries.len() > 64 { 1 } else { 3 };
+    let connections = connections.unwrap_or(queries.len());
+    Ok(burst::run(system, mix.statements(), queries, connections, times)?)
 }

@@ -17,7 +17,7 @@ use crate::query::QueryMix;
 
 pub use self::answers::Answers;
 pub use self::load::{DataFiles, LoadTimes, load, load_over_the_wire};
-pub use self::measure::{Measured, best_connections, burst, measure_mix};
+pub use self::measure::{Measured, best_connections, burst, burst_of, measure_mix};
 pub use self::report::{print_bursts, print_loops, print_statements, write_figure};
 
 /// Options of all analytical benchmarks.
@@ -47,6 +47,9 @@ pub struct AnalyticOptions {
     /// Draws per template whose answers are compared with those of the first system, row by row.
     #[arg(long, default_value_t = 3)]
     pub check: usize,
+    /// Connections that SharedDB is asked over for these answers, all at once, so that it answers in batches.
+    #[arg(long, default_value_t = 64)]
+    pub check_connections: usize,
     /// Only these templates (Q1.1,Q3.2,...).
     #[arg(long, value_delimiter = ',')]
     pub template: Vec<String>,
@@ -132,8 +135,34 @@ impl AnalyticOptions {
             settings: self.set.clone(),
         };
         // What an earlier run left would be recovered.
-        let _ = std::fs::remove_dir_all(scratch.join(options.folder_name()));
+        self.clean(scratch);
         Ok(Box::new(SharedDb::start_with(scratch, options)?))
+    }
+
+    /// A peer that cannot be measured is reported and left out; the others' figures are not lost.
+    pub fn unless_peer<T>(
+        &self,
+        contestant: Contestant,
+        outcome: Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        match (contestant, outcome) {
+            (Contestant::Peer(peer), Err(failure)) => {
+                println!("{peer:?} is left out: {failure}");
+                Ok(None)
+            }
+            (_, outcome) => outcome.map(Some),
+        }
+    }
+
+    /// Removes what systems that have stopped leave: as much as the database.
+    pub fn clean(&self, scratch: &Path) {
+        for folder in ["shareddb", "shareddb-no-sharing", "postgres"] {
+            // Most are not there.
+            let _ = std::fs::remove_dir_all(scratch.join(folder));
+        }
+        for library in ["duckdb", "hyper", "clickhouse", "datafusion"] {
+            let _ = std::fs::remove_dir_all(scratch.join(library));
+        }
     }
 
     /// The names of the templates asked for.
@@ -173,7 +202,11 @@ pub fn contest(
     let times = load(&*system, dataset, files)?;
     println!("loaded in {:.1} s, {:.0} MB resident", times.seconds, times.resident_mb);
     let mut differences = verify(&*system)?;
-    differences.extend(answers.compare(&*system)?);
+    let at_once = match contestant {
+        Contestant::Peer(_) => 1,
+        _ => options.check_connections,
+    };
+    differences.extend(answers.compare(&*system, at_once)?);
     let connections = match contestant {
         Contestant::Peer(_) => Some(best_connections(options, &*system, mix)?),
         _ => None,
