@@ -1,7 +1,7 @@
 //! The program: `serve`, `load`, `sql`, `bench`.
 
 mod allocator;
-mod load;
+mod demo;
 mod serve;
 mod sql;
 
@@ -20,8 +20,8 @@ struct Arguments {
 enum Command {
     /// Serves PostgreSQL clients until SIGTERM or SIGINT.
     Serve(serve::ServeOptions),
-    /// Loads a demo into a running server.
-    Load(load::LoadOptions),
+    /// Loads a workload, CSV or Parquet files into a running server.
+    Load(workloads::loading::LoadOptions),
     /// Runs statements on a running server and prints what they give.
     Sql(sql::SqlOptions),
     /// Measures workloads, also against other systems.
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     start_log();
     let result = match Arguments::parse().command {
         Command::Serve(options) => serve::run(options),
-        Command::Load(options) => load::run(&options),
+        Command::Load(options) => workloads::loading::run(&options).map_err(Failure::from),
         Command::Sql(options) => sql::run(&options),
         Command::Bench(options) => workloads::bench::run(&options),
     };

@@ -10,7 +10,7 @@ use engine::heartbeat::{EngineOptions, Sharing};
 use server::{Server, ServerOptions};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{Failure, load};
+use crate::{Failure, demo};
 
 /// Activations that may wait in one lane.
 const QUEUE_LIMIT: usize = 100_000;
@@ -112,7 +112,7 @@ async fn serve(options: &ServeOptions, database: Arc<Database>) -> Result<(), Fa
     let address = server.local_address();
     announce(options, address);
     if options.demo.is_some() {
-        std::thread::spawn(move || load::demo(address));
+        std::thread::spawn(move || demo::load(address));
     }
     server.run(stop.wait()).await;
     Ok(())
