@@ -10,7 +10,7 @@ ifneq ($(wildcard $(SHAREDDB_CACHE)/.),)
 export CARGO_TARGET_DIR ?= $(SHAREDDB_CACHE)
 endif
 
-.PHONY: run test install format lint docs unit clients deny bench
+.PHONY: run test install format lint docs unit clients deny bench bench-star bench-tpch
 
 # A release server on 127.0.0.1:7432 with the demo bookstore in it.
 run:
@@ -51,3 +51,9 @@ bench:
 	cargo build --release --bin shareddb
 	cargo build --release -p shareddb-workloads --features mariadb
 	scripts/bench.sh
+
+# The analytical figures: `bench star` and `bench tpch` against peers from the Python registry.
+bench-star bench-tpch:
+	cargo build --release --bin shareddb
+	cargo build --release -p shareddb-workloads
+	scripts/bench.sh $(@:bench-%=%)
