@@ -32,7 +32,7 @@ case "$workload" in
     exec "$target/release/shareddb-bench" star \
       --scale-factor "${SCALE_FACTOR:-1}" --seconds "${SECONDS_PER_RUN:-10}" \
       --against duckdb,hyper,clickhouse,datafusion,postgres --no-sharing \
-      --figure selectivity,similarity \
+      --figure selectivity,similarity,working-sets \
       --output "$output" --json "$output/star.json"
     ;;
   tpch)

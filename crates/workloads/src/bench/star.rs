@@ -11,7 +11,7 @@ use super::analytic::{
 use crate::driver::updates::{UpdateStream, run_beside};
 use crate::peers::System;
 use crate::report::{Line, Table};
-use crate::star::{AllTemplates, Scale, Selective, Similar, StarSchema, update};
+use crate::star::{AllTemplates, Scale, Selective, Similar, StarSchema, WorkingSets, update};
 
 /// Options of the Star Schema Benchmark.
 #[derive(Debug, clap::Args)]
@@ -36,6 +36,8 @@ enum FigureKind {
     Selectivity,
     /// 512 queries at once of 1 to 512 different plans (figure 15).
     Similarity,
+    /// 100 queries at once with large and small aggregation tables, 1:1 to 1:32 ("Cache-aware batch sharing", 6.2).
+    WorkingSets,
 }
 
 /// Nations of customers and suppliers in the selectivity figure: 0.16, 1, 10, 19 and 29 per cent.
@@ -45,12 +47,18 @@ const SELECTIVITY_QUERIES: usize = 8;
 const PLANS: [usize; 5] = [1, 16, 64, 256, 512];
 const SIMILARITY_QUERIES: usize = 512;
 
+/// Small queries for each large one in the working sets' figure.
+const SMALL_PER_LARGE: [usize; 6] = [1, 2, 4, 8, 16, 32];
+const WORKING_SET_QUERIES: usize = 100;
+
 /// One scale factor's results.
+#[derive(Default)]
 struct AtScale {
     factor: f64,
     measured: Vec<Measured>,
     selectivity: Vec<Line>,
     similarity: Vec<Line>,
+    working_sets: Vec<Line>,
 }
 
 /// Runs the benchmark.
@@ -73,6 +81,7 @@ fn at_scale_json(options: &StarOptions, at: &AtScale) -> Value {
     };
     value["selectivity_ms"] = Value::Object(lines(&at.selectivity));
     value["similarity_ms"] = Value::Object(lines(&at.similarity));
+    value["working_sets_ms"] = Value::Object(lines(&at.working_sets));
     value
 }
 
@@ -85,8 +94,7 @@ fn run_scale(options: &StarOptions, factor: f64) -> Result<AtScale, Failure> {
     let scratch = common.scratch_folder()?;
     let mut files = DataFiles::new(scratch.join("star"));
     let mut answers = Answers::draw(&mix, common.check, common.seed);
-    let (measured, selectivity, similarity) = (Vec::new(), Vec::new(), Vec::new());
-    let mut at = AtScale { factor, measured, selectivity, similarity };
+    let mut at = AtScale { factor, ..AtScale::default() };
     for contestant in common.contestants() {
         let data = (&dataset as &dyn crate::dataset::Dataset, &mut files);
         let outcome = contest(common, contestant, data, &mix, &mut answers, |_| Ok(Vec::new()));
@@ -106,6 +114,7 @@ fn run_scale(options: &StarOptions, factor: f64) -> Result<AtScale, Failure> {
     print_bursts(&at.measured);
     print_lines("8 at once, ms by % of fact rows", &at.selectivity);
     print_lines("512 at once, ms by number of plans", &at.similarity);
+    print_lines("100 at once, ms by small queries per large one", &at.working_sets);
     draw(common, &at)?;
     Ok(at)
 }
@@ -122,6 +131,9 @@ fn add_figures(
     }
     if options.figure.contains(&FigureKind::Similarity) {
         at.similarity.push(similarity_line(&options.common, system, measured)?);
+    }
+    if options.figure.contains(&FigureKind::WorkingSets) {
+        at.working_sets.push(working_sets_line(&options.common, system, measured)?);
     }
     Ok(())
 }
@@ -186,6 +198,22 @@ fn similarity_line(
     Ok(Line { label: system.name().to_owned(), points })
 }
 
+/// Response time over the ratio of small to large working sets.
+fn working_sets_line(
+    common: &AnalyticOptions,
+    system: &dyn System,
+    measured: &Measured,
+) -> Result<Line, Failure> {
+    let mix = WorkingSets::new();
+    let mut points = Vec::new();
+    for small in SMALL_PER_LARGE {
+        let queries = mix.queries(WORKING_SET_QUERIES, small, common.seed);
+        let taken = burst_of(system, &mix, measured.connections, &queries)?;
+        points.push((small as f64, taken.milliseconds));
+    }
+    Ok(Line { label: system.name().to_owned(), points })
+}
+
 fn print_lines(title: &str, lines: &[Line]) {
     let Some(first) = lines.first() else { return };
     let places: Vec<String> = first.points.iter().map(|point| format!("{:.2}", point.0)).collect();
@@ -217,7 +245,9 @@ fn draw(common: &AnalyticOptions, at: &AtScale) -> Result<(), Failure> {
     let percent = "% of fact rows selected by each of 8 queries at once";
     write("selectivity", "Selectivity", (percent, last), at.selectivity.clone())?;
     let plans = "different plans among 512 queries at once";
-    write("similarity", "Similarity", (plans, last), at.similarity.clone())
+    write("similarity", "Similarity", (plans, last), at.similarity.clone())?;
+    let small = "queries with 50 KB for each one with 1.6 MB, 100 at once";
+    write("working-sets", "Working sets", (small, last), at.working_sets.clone())
 }
 
 /// Response time over scale factor, by system and number of clients.

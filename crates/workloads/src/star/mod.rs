@@ -18,6 +18,7 @@ pub mod schema;
 mod supplier;
 pub mod template;
 pub mod update;
+mod working_sets;
 
 pub use mix::{AllTemplates, Selective, Similar};
 pub use population::StarSchema;
@@ -31,3 +32,4 @@ pub(crate) mod vocabulary {
 
 pub use scale::Scale;
 pub use template::Template;
+pub use working_sets::WorkingSets;
