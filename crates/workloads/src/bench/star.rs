@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::analytic::{
-    AnalyticOptions, Answers, Contestant, DataFiles, Measured, burst, burst_of, contest,
-    measure_mix, print_bursts, print_loops, print_statements, record, write_figure,
+    AnalyticOptions, Contest, Contestant, Measured, burst, burst_of, measure_mix, print_bursts,
+    print_loops, print_statements, record, write_figure,
 };
+use crate::driver::queries::QueryTally;
 use crate::driver::updates::{UpdateStream, run_beside};
 use crate::peers::System;
 use crate::report::{Line, Table};
@@ -19,6 +20,9 @@ pub struct StarOptions {
     /// Scale factors; 1 is 6 million fact rows. With more than one, response time over scale is drawn.
     #[arg(long, value_delimiter = ',', default_value = "1")]
     scale_factor: Vec<f64>,
+    /// Keep every system to so many cores (the driver is not); with several numbers throughput over cores is drawn.
+    #[arg(long, value_delimiter = ',')]
+    cores: Vec<usize>,
     /// Figures of the paper to draw as well (response time over concurrency is always drawn).
     #[arg(long, value_enum, value_delimiter = ',')]
     figure: Vec<FigureKind>,
@@ -55,6 +59,7 @@ const WORKING_SET_QUERIES: usize = 100;
 #[derive(Default)]
 struct AtScale {
     factor: f64,
+    cores: Option<usize>,
     measured: Vec<Measured>,
     selectivity: Vec<Line>,
     similarity: Vec<Line>,
@@ -63,9 +68,24 @@ struct AtScale {
 
 /// Runs the benchmark.
 pub fn run(options: &StarOptions) -> Result<(), Failure> {
-    let results: Vec<AtScale> =
-        options.scale_factor.iter().map(|&sf| run_scale(options, sf)).collect::<Result<_, _>>()?;
-    draw_scale(options, &results)?;
+    let mut results: Vec<AtScale> = Vec::new();
+    for &factor in &options.scale_factor {
+        if options.cores.is_empty() {
+            results.push(run_scale(options, factor, None)?);
+        }
+        for &cores in &options.cores {
+            results.push(run_scale(options, factor, Some(cores))?);
+        }
+    }
+    let most_cores = results.iter().filter(|at| at.cores == options.cores.iter().copied().max());
+    let scale = ("scale factor", "mean response time, ms");
+    let lines = lines_over(most_cores, |at| at.factor, |tally| tally.mean_ms());
+    write_figure(&options.common.output.join("star-scale.svg"), "Scale", scale, lines)?;
+    let last = results.last().map(|at| at.factor);
+    let last = results.iter().filter(|at| Some(at.factor) == last);
+    let lines = lines_over(last, |at| at.cores.unwrap_or(0) as f64, |tally| tally.throughput());
+    let cores = ("cores", "queries/s");
+    write_figure(&options.common.output.join("star-cores.svg"), "Cores", cores, lines)?;
     if let Some(file) = &options.common.json {
         let records: Vec<Value> = results.iter().map(|at| at_scale_json(options, at)).collect();
         std::fs::write(file, serde_json::to_string_pretty(&records)?)?;
@@ -76,6 +96,7 @@ pub fn run(options: &StarOptions) -> Result<(), Failure> {
 fn at_scale_json(options: &StarOptions, at: &AtScale) -> Value {
     let mut value = record(&options.common, "Star Schema Benchmark", &at.measured);
     value["scale_factor"] = json!(at.factor);
+    value["limited_to_cores"] = json!(at.cores);
     let lines = |lines: &[Line]| -> serde_json::Map<String, Value> {
         lines.iter().map(|line| (line.label.clone(), json!(line.points))).collect()
     };
@@ -85,29 +106,28 @@ fn at_scale_json(options: &StarOptions, at: &AtScale) -> Value {
     value
 }
 
-fn run_scale(options: &StarOptions, factor: f64) -> Result<AtScale, Failure> {
+fn run_scale(options: &StarOptions, factor: f64, cores: Option<usize>) -> Result<AtScale, Failure> {
     let common = &options.common;
-    println!("Star Schema Benchmark, scale factor {factor}, seed {}", common.seed);
+    let on = cores.map_or(String::new(), |cores| format!(" on {cores} cores"));
+    println!("Star Schema Benchmark{on}, scale factor {factor}, seed {}", common.seed);
     let dataset = StarSchema::new(Scale { factor }, common.seed);
     let all = AllTemplates::new();
     let mix = AllTemplates::only(&common.select(&all)?);
-    let scratch = common.scratch_folder()?;
-    let mut files = DataFiles::new(scratch.join("star"));
-    let mut answers = Answers::draw(&mix, common.check, common.seed);
-    let mut at = AtScale { factor, ..AtScale::default() };
+    let mut contest = Contest::new(common, "star", &dataset, &mix)?;
+    contest.cores = cores;
+    let mut at = AtScale { factor, cores, ..AtScale::default() };
     for contestant in common.contestants() {
-        let data = (&dataset as &dyn crate::dataset::Dataset, &mut files);
-        let outcome = contest(common, contestant, data, &mix, &mut answers, |_| Ok(Vec::new()));
-        let Some((system, measured)) = common.unless_peer(contestant, outcome)? else { continue };
+        let outcome = contest.measure(contestant, |_| Ok(Vec::new()))?;
+        let Some((system, measured)) = outcome else { continue };
         add_figures(options, &*system, &measured, &mut at)?;
         let updated = match (contestant, options.updates_per_second) {
             (Contestant::Peer(_), _) | (_, 0.0) => None,
-            (_, rate) => Some(beside_updates(common, &*system, dataset.scale, rate, &mut answers)?),
+            (_, rate) => Some(beside_updates(&mut contest, &*system, dataset.scale, rate)?),
         };
         at.measured.push(measured);
         at.measured.extend(updated);
         drop(system);
-        common.clean(&scratch);
+        common.clean(&common.scratch_folder()?);
     }
     print_loops(&at.measured);
     print_statements(&at.measured);
@@ -140,20 +160,18 @@ fn add_figures(
 
 /// The same mix while small updates hit the fact table, and the answers once more.
 fn beside_updates(
-    common: &AnalyticOptions,
+    contest: &mut Contest<'_>,
     system: &dyn System,
     scale: Scale,
     per_second: f64,
-    answers: &mut Answers,
 ) -> Result<Measured, Failure> {
-    let all = AllTemplates::new();
-    let mix = AllTemplates::only(&common.select(&all)?);
+    let (common, mix) = (contest.options, contest.mix);
     let draw = |rng: &mut SmallRng| update::parameters(scale, rng);
     let seed = common.seed ^ 11;
     let stream = UpdateStream { statement: update::STATEMENT, draw: &draw, per_second, seed };
     let (measured, updated) = run_beside(system, &stream, || -> Result<Measured, Failure> {
-        let differences = answers.compare(system, common.check_connections)?;
-        Ok(Measured { differences, ..measure_mix(common, system, &mix, None)? })
+        let differences = contest.answers.compare(system, common.check_connections)?;
+        Ok(Measured { differences, ..measure_mix(common, system, mix, None)? })
     })?;
     let mut measured = measured?;
     println!(
@@ -163,7 +181,7 @@ fn beside_updates(
         updated.latency.quantile_ms(0.99),
         updated.failed,
     );
-    measured.name = format!("{}, {:.0} updates/s", measured.name, updated.per_second);
+    measured.name = format!("{}, {per_second:.0} updates/s", measured.name);
     Ok(measured)
 }
 
@@ -228,13 +246,14 @@ fn print_lines(title: &str, lines: &[Line]) {
 }
 
 fn draw(common: &AnalyticOptions, at: &AtScale) -> Result<(), Failure> {
-    let line = |value: fn(&crate::driver::queries::QueryTally) -> f64| {
+    let line = |value: fn(&QueryTally) -> f64| {
         let points = |m: &Measured| m.loops.iter().map(|t| (t.clients as f64, value(t))).collect();
         let lines = at.measured.iter().map(|m| Line { label: m.name.clone(), points: points(m) });
         lines.collect::<Vec<_>>()
     };
     let write = |name: &str, title: &str, axes, lines| {
-        let file = common.output.join(format!("star-{name}-sf{}.svg", at.factor));
+        let on = at.cores.map_or(String::new(), |cores| format!("-cores{cores}"));
+        let file = common.output.join(format!("star-{name}-sf{}{on}.svg", at.factor));
         write_figure(&file, &format!("{title}, scale factor {}", at.factor), axes, lines)
     };
     let response = "mean response time, ms";
@@ -250,21 +269,24 @@ fn draw(common: &AnalyticOptions, at: &AtScale) -> Result<(), Failure> {
     write("working-sets", "Working sets", (small, last), at.working_sets.clone())
 }
 
-/// Response time over scale factor, by system and number of clients.
-fn draw_scale(options: &StarOptions, results: &[AtScale]) -> Result<(), Failure> {
+/// A line per system and number of clients through all results.
+fn lines_over<'r>(
+    results: impl Iterator<Item = &'r AtScale>,
+    x: fn(&AtScale) -> f64,
+    y: fn(&QueryTally) -> f64,
+) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for result in results {
-        for (system, tally) in
-            result.measured.iter().flat_map(|m| m.loops.iter().map(move |t| (m, t)))
-        {
-            let label = format!("{}, {} clients", system.name, tally.clients);
-            let point = (result.factor, tally.mean_ms());
-            match lines.iter_mut().find(|line| line.label == label) {
-                Some(line) => line.points.push(point),
-                None => lines.push(Line { label, points: vec![point] }),
+        for system in &result.measured {
+            for tally in &system.loops {
+                let label = format!("{}, {} clients", system.name, tally.clients);
+                let point = (x(result), y(tally));
+                match lines.iter_mut().find(|line| line.label == label) {
+                    Some(line) => line.points.push(point),
+                    None => lines.push(Line { label, points: vec![point] }),
+                }
             }
         }
     }
-    let file = options.common.output.join("star-scale.svg");
-    write_figure(&file, "Scale", ("scale factor", "mean response time, ms"), lines)
+    lines
 }

@@ -2,8 +2,7 @@
 
 use super::Failure;
 use super::analytic::{
-    AnalyticOptions, Answers, DataFiles, Measured, contest, print_bursts, print_loops,
-    print_statements, record,
+    AnalyticOptions, Contest, Measured, print_bursts, print_loops, print_statements, record,
 };
 use crate::driver::Session;
 use crate::peers::System;
@@ -27,16 +26,12 @@ pub fn run(options: &TpchOptions) -> Result<(), Failure> {
     let dataset = Tpch::new(factor);
     let all = Templates::new(factor);
     let mix = Templates::only(&common.select(&all)?, factor);
-    let scratch = common.scratch_folder()?;
-    let mut files = DataFiles::new(scratch.join("tpch"));
-    let mut answers = Answers::draw(&mix, common.check, common.seed);
+    let mut contest = Contest::new(common, "tpch", &dataset, &mix)?;
     let mut measured: Vec<Measured> = Vec::new();
     for contestant in common.contestants() {
-        let data = (&dataset as &dyn crate::dataset::Dataset, &mut files);
-        let check = |system: &dyn System| verify(system, &mix, factor);
-        let outcome = contest(common, contestant, data, &mix, &mut answers, check);
-        measured.extend(common.unless_peer(contestant, outcome)?.map(|(_, measured)| measured));
-        common.clean(&scratch);
+        let outcome = contest.measure(contestant, |system| verify(system, &mix, factor))?;
+        measured.extend(outcome.map(|(_, measured)| measured));
+        common.clean(&common.scratch_folder()?);
     }
     print_loops(&measured);
     print_statements(&measured);

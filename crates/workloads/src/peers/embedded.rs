@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::System;
 use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
-use super::process::{Server, failure, free_port};
+use super::process::{Server, failure, free_port, on_cores};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, EmbeddedClient, PostgresClient, Request, Result};
 use crate::dataset::{ColumnType, TableDefinition};
@@ -60,8 +60,13 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts it under `folder` with the given Python (`None` for the usual one).
-    pub fn start(folder: &Path, library: Library, python: Option<&Path>) -> Result<Embedded> {
+    /// Starts it under `folder` with the given Python (`None` for the usual one) on so many cores (`None` for all).
+    pub fn start(
+        folder: &Path,
+        library: Library,
+        python: Option<&Path>,
+        cores: Option<usize>,
+    ) -> Result<Embedded> {
         let python = std::path::absolute(python.map_or_else(usual_python, Path::to_path_buf))?;
         if !python.exists() {
             let place = python.display();
@@ -78,6 +83,7 @@ impl Embedded {
         command.arg(program).arg(library.argument()).arg(port.to_string()).arg(&folder);
         // Some write logs into the current folder.
         command.current_dir(&folder);
+        let mut command = on_cores(command, cores);
         let mut server = Server::start(&mut command, &folder.join("log"))?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         server.wait_for(address)?;

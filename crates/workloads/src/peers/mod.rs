@@ -77,16 +77,22 @@ pub enum AnalyticPeer {
 }
 
 impl AnalyticPeer {
-    /// Starts it with nothing in it under `folder`; `python` is the one that has the libraries.
-    pub fn start(self, folder: &Path, python: Option<&Path>) -> Result<Box<dyn System>> {
+    /// Starts it with nothing in it under `folder`; `python` is the one that has the libraries (`None` for the usual
+    /// one), `cores` how many it may use (`None` for all).
+    pub fn start(
+        self,
+        folder: &Path,
+        python: Option<&Path>,
+        cores: Option<usize>,
+    ) -> Result<Box<dyn System>> {
         let library = match self {
             AnalyticPeer::Duckdb => Library::Duckdb,
             AnalyticPeer::Hyper => Library::Hyper,
             AnalyticPeer::Clickhouse => Library::Clickhouse,
             AnalyticPeer::Datafusion => Library::Datafusion,
-            AnalyticPeer::Postgres => return Ok(Box::new(Postgres::start_anew(folder)?)),
+            AnalyticPeer::Postgres => return Ok(Box::new(Postgres::start_anew(folder, cores)?)),
         };
-        Ok(Box::new(Embedded::start(folder, library, python)?))
+        Ok(Box::new(Embedded::start(folder, library, python, cores)?))
     }
 }
 

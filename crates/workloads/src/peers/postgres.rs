@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::System;
 use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
-use super::process::{Server, as_user, failure, free_port, run};
+use super::process::{Server, as_user, failure, free_port, on_cores, run};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, PostgresClient, Result};
 
@@ -39,14 +39,18 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Like [`Postgres::start`], after removing what an earlier run left.
-    pub fn start_anew(folder: &Path) -> Result<Postgres> {
+    /// Like [`Postgres::start`], after removing what an earlier run left, on so many cores (`None` for all).
+    pub fn start_anew(folder: &Path, cores: Option<usize>) -> Result<Postgres> {
         let _ = std::fs::remove_dir_all(folder.join("postgres"));
-        Postgres::start(folder)
+        Postgres::start_on(folder, cores)
     }
 
     /// Initialises a cluster under `folder` and starts it.
     pub fn start(folder: &Path) -> Result<Postgres> {
+        Postgres::start_on(folder, None)
+    }
+
+    fn start_on(folder: &Path, cores: Option<usize>) -> Result<Postgres> {
         let programs = programs()?;
         let data = folder.join("postgres");
         std::fs::create_dir_all(&data)?;
@@ -61,6 +65,7 @@ impl Postgres {
         for (name, value) in SETTINGS {
             command.arg("-c").arg(format!("{name}={value}"));
         }
+        let mut command = on_cores(command, cores);
         let mut server = Server::start(&mut command, &folder.join("postgres.log"))?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         server.wait_for(address)?;

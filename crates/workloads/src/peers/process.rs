@@ -56,6 +56,18 @@ impl Drop for Server {
     }
 }
 
+/// The command kept to the first `cores` cores, which it then takes for all there are; `None` for no limit.
+pub fn on_cores(command: Command, cores: Option<usize>) -> Command {
+    let Some(cores) = cores else { return command };
+    let mut pinned = Command::new("taskset");
+    pinned.arg("--cpu-list").arg(format!("0-{}", cores.max(1) - 1));
+    pinned.arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        pinned.current_dir(folder);
+    }
+    pinned
+}
+
 /// A port that was free a moment ago.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::System;
 use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
 use super::postgres::copy_file;
-use super::process::{Server, free_port};
+use super::process::{Server, free_port, on_cores};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, PostgresClient, Result};
 
@@ -24,6 +24,8 @@ pub struct SharedDbOptions {
     pub arguments: Vec<String>,
     /// What every connection sets first: `name = value`.
     pub settings: Vec<String>,
+    /// Cores that it may use; `None` for all.
+    pub cores: Option<usize>,
 }
 
 impl Default for SharedDbOptions {
@@ -34,6 +36,7 @@ impl Default for SharedDbOptions {
             program: None,
             arguments: Vec::new(),
             settings: Vec::new(),
+            cores: None,
         }
     }
 }
@@ -78,6 +81,7 @@ impl SharedDb {
             command.arg("--no-sharing");
         }
         command.args(&options.arguments);
+        let mut command = on_cores(command, options.cores);
         let mut server = Server::start(&mut command, &folder.join(format!("{name}.log")))?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         server.wait_for(address)?;

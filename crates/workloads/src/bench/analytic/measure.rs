@@ -119,10 +119,15 @@ pub fn measure_mix(
             measure: Duration::from_secs_f64(options.seconds),
             seed: options.seed,
         };
-        measured.loops.push(queries::run(system, plan)?);
+        let tally = queries::run(system, plan)?;
+        let (mean, rate) = (tally.mean_ms(), tally.throughput());
+        println!("  {clients} clients: mean {mean:.1} ms, {rate:.1} queries/s");
+        measured.loops.push(tally);
     }
     for &count in &options.at_once {
-        measured.bursts.push(burst(options, system, mix, connections, count)?);
+        let taken = burst(options, system, mix, connections, count)?;
+        println!("  {count} at once: {:.1} ms", taken.milliseconds);
+        measured.bursts.push(taken);
     }
     Ok(measured)
 }

@@ -115,16 +115,19 @@ impl AnalyticOptions {
         Ok(folder)
     }
 
-    /// Starts a system with nothing in it.
+    /// Starts a system with nothing in it, on so many cores (`None` for all).
     pub fn start(
         &self,
         contestant: Contestant,
         scratch: &Path,
+        cores: Option<usize>,
     ) -> Result<Box<dyn System>, Failure> {
         let sharing = match contestant {
             Contestant::Shared => true,
             Contestant::NoSharing => false,
-            Contestant::Peer(peer) => return Ok(peer.start(scratch, self.python.as_deref())?),
+            Contestant::Peer(peer) => {
+                return Ok(peer.start(scratch, self.python.as_deref(), cores)?);
+            }
         };
         let arguments = self.server_arguments.iter().flat_map(|text| text.split_whitespace());
         let options = SharedDbOptions {
@@ -133,25 +136,11 @@ impl AnalyticOptions {
             program: self.server_binary.clone(),
             arguments: arguments.map(str::to_owned).collect(),
             settings: self.set.clone(),
+            cores,
         };
         // What an earlier run left would be recovered.
         self.clean(scratch);
         Ok(Box::new(SharedDb::start_with(scratch, options)?))
-    }
-
-    /// A peer that cannot be measured is reported and left out; the others' figures are not lost.
-    pub fn unless_peer<T>(
-        &self,
-        contestant: Contestant,
-        outcome: Result<T, Failure>,
-    ) -> Result<Option<T>, Failure> {
-        match (contestant, outcome) {
-            (Contestant::Peer(peer), Err(failure)) => {
-                println!("{peer:?} is left out: {failure}");
-                Ok(None)
-            }
-            (_, outcome) => outcome.map(Some),
-        }
     }
 
     /// Removes what systems that have stopped leave: as much as the database.
@@ -185,36 +174,75 @@ impl AnalyticOptions {
     }
 }
 
-/// Starts, loads, checks and measures one system with a mix; leaves it running for further figures. `verify` finds
-/// differences of its own.
-pub fn contest(
-    options: &AnalyticOptions,
-    contestant: Contestant,
-    data: (&dyn Dataset, &mut DataFiles),
-    mix: &dyn QueryMix,
-    answers: &mut Answers,
-    verify: impl Fn(&dyn System) -> Result<Vec<String>, Failure>,
-) -> Result<(Box<dyn System>, Measured), Failure> {
-    let (dataset, files) = data;
-    let scratch = options.scratch_folder()?;
-    let system = options.start(contestant, &scratch)?;
-    println!("\n{}", system.describe());
-    let times = load(&*system, dataset, files)?;
-    println!("loaded in {:.1} s, {:.0} MB resident", times.seconds, times.resident_mb);
-    let mut differences = verify(&*system)?;
-    let at_once = match contestant {
-        Contestant::Peer(_) => 1,
-        _ => options.check_connections,
-    };
-    differences.extend(answers.compare(&*system, at_once)?);
-    let connections = match contestant {
-        Contestant::Peer(_) => Some(best_connections(options, &*system, mix)?),
-        _ => None,
-    };
-    let mut measured = measure_mix(options, &*system, mix, connections)?;
-    measured.load = times;
-    measured.differences = differences;
-    Ok((system, measured))
+/// A system that still runs, and what it showed.
+pub type Running = (Box<dyn System>, Measured);
+
+/// What all systems of a run have in common.
+pub struct Contest<'a> {
+    /// The options.
+    pub options: &'a AnalyticOptions,
+    /// What is loaded.
+    pub dataset: &'a dyn Dataset,
+    /// The same as files.
+    pub files: DataFiles,
+    /// What is asked.
+    pub mix: &'a dyn QueryMix,
+    /// The first system's answers.
+    pub answers: Answers,
+    /// Cores that each system may use; `None` for all.
+    pub cores: Option<usize>,
+}
+
+impl<'a> Contest<'a> {
+    /// Nothing is started yet; `name` is the folder of the dataset's files.
+    pub fn new(
+        options: &'a AnalyticOptions,
+        name: &str,
+        dataset: &'a dyn Dataset,
+        mix: &'a dyn QueryMix,
+    ) -> Result<Contest<'a>, Failure> {
+        let files = DataFiles::new(options.scratch_folder()?.join(name));
+        let answers = Answers::draw(mix, options.check, options.seed);
+        Ok(Contest { options, dataset, files, mix, answers, cores: None })
+    }
+
+    /// Starts, loads, checks and measures one system; leaves it running for further figures. `verify` finds
+    /// differences of its own. `None` is a peer that could not be measured: the others' figures are not lost.
+    pub fn measure(
+        &mut self,
+        contestant: Contestant,
+        verify: impl Fn(&dyn System) -> Result<Vec<String>, Failure>,
+    ) -> Result<Option<Running>, Failure> {
+        match (contestant, self.try_measure(contestant, verify)) {
+            (Contestant::Peer(peer), Err(failure)) => {
+                println!("{peer:?} is left out: {failure}");
+                Ok(None)
+            }
+            (_, outcome) => outcome.map(Some),
+        }
+    }
+
+    fn try_measure(
+        &mut self,
+        contestant: Contestant,
+        verify: impl Fn(&dyn System) -> Result<Vec<String>, Failure>,
+    ) -> Result<Running, Failure> {
+        let (options, mix) = (self.options, self.mix);
+        let system = options.start(contestant, &options.scratch_folder()?, self.cores)?;
+        println!("\n{}", system.describe());
+        let times = load(&*system, self.dataset, &mut self.files)?;
+        println!("loaded in {:.1} s, {:.0} MB resident", times.seconds, times.resident_mb);
+        let is_peer = matches!(contestant, Contestant::Peer(_));
+        let mut differences = verify(&*system)?;
+        let at_once = if is_peer { 1 } else { options.check_connections };
+        differences.extend(self.answers.compare(&*system, at_once)?);
+        let connections =
+            if is_peer { Some(best_connections(options, &*system, mix)?) } else { None };
+        let mut measured = measure_mix(options, &*system, mix, connections)?;
+        measured.load = times;
+        measured.differences = differences;
+        Ok((system, measured))
+    }
 }
 
 /// The record of a run.
