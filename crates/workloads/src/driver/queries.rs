@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -81,8 +81,13 @@ impl QueryTally {
     /// The mean over the statements of their mean response times: each counts alike.
     pub fn mean_of_means_ms(&self) -> f64 {
         let measured = self.latencies.iter().filter(|latency| latency.count() > 0);
-        let means: Vec<f64> = measured.map(Latency::mean_ms).collect();
-        means.iter().sum::<f64>() / means.len().max(1) as f64
+        self.sum_of_means_ms() / measured.count().max(1) as f64
+    }
+
+    /// The sum of the statements' mean response times.
+    pub fn sum_of_means_ms(&self) -> f64 {
+        let measured = self.latencies.iter().filter(|latency| latency.count() > 0);
+        measured.map(Latency::mean_ms).sum()
     }
 
     /// Milliseconds of server CPU per answer.
@@ -107,6 +112,9 @@ impl QueryTally {
     }
 }
 
+/// A client alone is measured until it has asked every statement once, unless that takes longer than this.
+const LONGEST_ROUND: Duration = Duration::from_secs(120);
+
 const WARM_UP: u8 = 0;
 const MEASURE: u8 = 1;
 const STOP: u8 = 2;
@@ -123,6 +131,8 @@ struct Run<'a> {
     plan: QueryLoop<'a>,
     phase: AtomicU8,
     waiting: Mutex<VecDeque<Waiting>>,
+    /// Answers while measuring.
+    ended: AtomicUsize,
     ready: Barrier,
 }
 
@@ -136,6 +146,7 @@ pub fn run(system: &dyn System, plan: QueryLoop<'_>) -> Result<QueryTally> {
         plan,
         phase: AtomicU8::new(WARM_UP),
         waiting: Mutex::new((0..plan.clients as u64).map(|i| new_client(plan.seed, i)).collect()),
+        ended: AtomicUsize::new(0),
         ready: Barrier::new(connections + 1),
     };
     let mut total = QueryTally { clients: plan.clients, connections, ..QueryTally::default() };
@@ -164,10 +175,18 @@ impl Run<'_> {
         let (cpu, own, start) = (system.cpu_seconds(), own_cpu_seconds(), Instant::now());
         self.phase.store(MEASURE, Ordering::Relaxed);
         std::thread::sleep(self.plan.measure);
+        while self.round_is_open() && start.elapsed() < LONGEST_ROUND {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         self.phase.store(STOP, Ordering::Relaxed);
         total.seconds = start.elapsed().as_secs_f64();
         total.server_cpu = system.cpu_seconds() - cpu;
         total.driver_cpu = own_cpu_seconds() - own;
+    }
+
+    fn round_is_open(&self) -> bool {
+        let statements = self.plan.mix.statements().len();
+        self.plan.clients == 1 && self.ended.load(Ordering::Relaxed) < statements
     }
 
     fn work(&self, mut session: Session<dyn Client>) -> Result<QueryTally> {
@@ -188,6 +207,7 @@ impl Run<'_> {
             }
             // What ends while we measure counts, whenever it began.
             if self.phase.load(Ordering::Relaxed) == MEASURE {
+                self.ended.fetch_add(1, Ordering::Relaxed);
                 match result {
                     Ok(rows) => {
                         tally.rows += rows as u64;

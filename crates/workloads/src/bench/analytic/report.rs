@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Measured;
 use crate::bench::Failure;
+use crate::driver::queries::QueryTally;
 use crate::report::{Figure, Line, Table};
 
 /// Response times and throughput by system and number of clients.
@@ -58,11 +59,15 @@ pub fn print_statements(measured: &[Measured]) {
         });
         table.row(std::iter::once(name.clone()).chain(cells));
     }
-    let means = measured.iter().map(|(_, tally)| match tally.answered() {
-        0 => "-".to_owned(),
-        _ => format!("{:.2}", tally.mean_of_means_ms()),
-    });
-    table.row(std::iter::once("mean".to_owned()).chain(means));
+    let totals = |name: &str, total: fn(&QueryTally) -> f64| {
+        let cells = measured.iter().map(|(_, tally)| match tally.answered() {
+            0 => "-".to_owned(),
+            _ => format!("{:.2}", total(tally)),
+        });
+        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
+    };
+    table.row(totals("mean", QueryTally::mean_of_means_ms));
+    table.row(totals("sum", QueryTally::sum_of_means_ms));
     println!("\n{table}");
 }
 
