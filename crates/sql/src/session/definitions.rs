@@ -239,6 +239,20 @@ impl Session {
         }
     }
 
+    /// Whether a sequence may be dropped and made again at once: in a block only one of its own.
+    pub(crate) fn may_replace_sequence(&self, id: SequenceId) -> bool {
+        let definitions = self.block.definitions();
+        definitions.is_none_or(|definitions| definitions.sequences.contains(&id))
+    }
+
+    /// The same as `begin_definitions`, outside a block nothing.
+    pub(crate) async fn begin_definitions_in_block(&mut self, tag: &str) -> Result<()> {
+        match self.block.is_explicit() {
+            true => self.begin_definitions(tag).await,
+            false => Ok(()),
+        }
+    }
+
     /// Lets the block change definitions from now on.
     pub(super) async fn begin_definitions(&mut self, tag: &str) -> Result<()> {
         let refuse = |why: &str| {

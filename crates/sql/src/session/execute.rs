@@ -112,6 +112,7 @@ impl Session {
             Plan::AlterSequence(alter) => {
                 alter_sequence::run(self, alter).await.map(Outcome::Command)
             }
+            Plan::Checkpoint => self.checkpoint().await,
             Plan::Declare(declare) => Box::pin(self.declare_cursor(declare, parameters)).await,
             Plan::Fetch(fetch) => self.fetch_cursor(fetch).await,
             Plan::Close(name) => self.close_cursors(name.as_deref()),
@@ -120,6 +121,15 @@ impl Session {
                 Box::pin(self.run_utility(&utility, &statement.text, implicit)).await
             }
         }
+    }
+
+    /// Answered when the checkpoint is durable.
+    async fn checkpoint(&self) -> Result<Outcome> {
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let receiver = Box::new(move |outcome: Result<_>| drop(send.send(outcome.map(|_| ()))));
+        self.database.engine.checkpoint(receiver);
+        receive.await.unwrap_or_else(|_| Err(shut_down()))?;
+        Ok(Outcome::Command("CHECKPOINT".to_owned()))
     }
 
     /// A statement's parameters: the client's, the lifted literals', the transaction's start.

@@ -38,6 +38,7 @@ impl Session {
             },
             Plan::Empty
             | Plan::AlterSequence(_)
+            | Plan::Checkpoint
             | Plan::Fetch(_)
             | Plan::Close(_)
             | Plan::Utility(_) => {

@@ -52,6 +52,8 @@ pub enum Plan {
     Complex(Box<ComplexWrite>),
     /// ALTER SEQUENCE, which the parser does not know.
     AlterSequence(AlterSequence),
+    /// CHECKPOINT, which the parser does not know.
+    Checkpoint,
     /// DECLARE
     Declare(Box<DeclareCursor>),
     /// FETCH and MOVE
@@ -104,6 +106,7 @@ impl Plan {
             self,
             Plan::Utility(_)
                 | Plan::AlterSequence(_)
+                | Plan::Checkpoint
                 | Plan::Empty
                 | Plan::Declare(_)
                 | Plan::Fetch(_)
@@ -115,7 +118,12 @@ impl Plan {
     pub fn opens_nothing(&self) -> bool {
         matches!(
             self,
-            Plan::Utility(_) | Plan::Empty | Plan::Declare(_) | Plan::Fetch(_) | Plan::Close(_)
+            Plan::Utility(_)
+                | Plan::Checkpoint
+                | Plan::Empty
+                | Plan::Declare(_)
+                | Plan::Fetch(_)
+                | Plan::Close(_)
         )
     }
 
@@ -159,6 +167,9 @@ impl Session {
         types: &[u32],
         catalog: &Arc<Catalog>,
     ) -> Result<(Arc<Prepared>, Vec<Value>)> {
+        if is_checkpoint(text) {
+            return Ok((Arc::new(Prepared::utility(catalog, Plan::Checkpoint, None)), Vec::new()));
+        }
         if let Some(restart) = alter_sequence::parse(text)? {
             let plan = Plan::AlterSequence(restart);
             return Ok((Arc::new(Prepared::utility(catalog, plan, None)), Vec::new()));
@@ -290,6 +301,11 @@ impl Session {
             database.planner.query(&catalog, &query, &mut parameters, &text)
         }
     }
+}
+
+/// CHECKPOINT, alone in its text.
+pub(crate) fn is_checkpoint(text: &str) -> bool {
+    text.trim().trim_end_matches(';').trim_end().eq_ignore_ascii_case("checkpoint")
 }
 
 /// PostgreSQL's parse analysis; a text that was rewritten before it was parsed has no places to point at.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::types::{Error, Result};
 
 use super::Session;
+use super::prepared::is_checkpoint;
 use crate::statement::{alter_sequence, cursor, rewrite};
 use crate::template::{characters, parse};
 
@@ -20,7 +21,9 @@ impl Session {
         }
         for (start, part) in &parts {
             let at = |error| moved(error, characters(text, *start) - 1);
-            if alter_sequence::parse(part)?.is_some() || cursor::parse(part).map_err(at)?.is_some()
+            if is_checkpoint(part)
+                || alter_sequence::parse(part)?.is_some()
+                || cursor::parse(part).map_err(at)?.is_some()
             {
                 continue;
             }

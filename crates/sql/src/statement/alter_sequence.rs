@@ -1,11 +1,13 @@
-//! ALTER SEQUENCE ... RESTART, which the parser does not know.
+//! ALTER SEQUENCE ... RESTART and OWNED BY, which the parser does not know.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
-use engine::types::{Error, Result, SqlState};
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
+use engine::transaction::Definition;
+use engine::types::{Error, Result, SequenceSchema, SqlState};
 
 use super::constraint::unsupported;
 use super::expression::sequence;
+use super::naming::{undefined_column, undefined_table};
 use super::rewrite::is_word;
 use crate::session::Session;
 
@@ -16,8 +18,17 @@ pub struct AlterSequence {
     pub name: String,
     /// IF EXISTS
     pub if_exists: bool,
+    /// What becomes of it.
+    pub change: Change,
+}
+
+/// A change of a sequence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
     /// RESTART WITH; `None`: where it started.
-    pub restart: Option<i64>,
+    Restart(Option<i64>),
+    /// OWNED BY table.column; `None`: nobody.
+    OwnedBy(Option<(String, String)>),
 }
 
 /// ALTER SEQUENCE, or `None` for any other statement.
@@ -40,28 +51,87 @@ pub fn parse(text: &str) -> Result<Option<AlterSequence>> {
         [a, b, after @ ..] if is_word(a, &["if"]) && is_word(b, &["exists"]) => (true, after),
         _ => (false, rest),
     };
+    let rest = unqualified(rest);
     let [Token::Word(name), rest @ ..] = rest else {
         return Err(Error::new(SqlState::SyntaxError, "syntax error at end of input"));
     };
-    let name = match name.quote_style {
-        Some(_) => name.value.clone(),
-        None => name.value.to_lowercase(),
-    };
+    let name = folded(name);
     let number = |digits: &str, sign: i64| {
         digits.parse::<i64>().map(|n| sign * n).map_err(|_| {
             Error::new(SqlState::SyntaxError, format!("syntax error at or near \"{digits}\""))
         })
     };
-    let restart = match rest {
-        [first] if is_word(first, &["restart"]) => None,
+    let change = match rest {
+        [first, second, rest @ ..] if is_word(first, &["owned"]) && is_word(second, &["by"]) => {
+            Change::OwnedBy(owner(rest)?)
+        }
+        [first] if is_word(first, &["restart"]) => Change::Restart(None),
         [first, middle @ .., Token::Number(digits, _)] if is_word(first, &["restart"]) => {
             let sign = if middle.last() == Some(&Token::Minus) { -1 } else { 1 };
-            Some(number(digits, sign)?)
+            Change::Restart(Some(number(digits, sign)?))
         }
         [first, ..] => return Err(unsupported(&format!("ALTER SEQUENCE ... {first}"))),
         [] => return Err(Error::new(SqlState::SyntaxError, "syntax error at end of input")),
     };
-    Ok(Some(AlterSequence { name, if_exists, restart }))
+    Ok(Some(AlterSequence { name, if_exists, change }))
+}
+
+fn folded(name: &Word) -> String {
+    match name.quote_style {
+        Some(_) => name.value.clone(),
+        None => name.value.to_lowercase(),
+    }
+}
+
+/// Without `public.` in front.
+fn unqualified(tokens: &[Token]) -> &[Token] {
+    match tokens {
+        [schema, Token::Period, rest @ ..] if is_word(schema, &["public"]) => rest,
+        _ => tokens,
+    }
+}
+
+/// `NONE`, or a table's column.
+fn owner(tokens: &[Token]) -> Result<Option<(String, String)>> {
+    match unqualified(tokens) {
+        [none] if is_word(none, &["none"]) => Ok(None),
+        [Token::Word(table), Token::Period, Token::Word(column)] => {
+            Ok(Some((folded(table), folded(column))))
+        }
+        _ => {
+            let message = "invalid OWNED BY option";
+            let hint = "Specify OWNED BY table.column or OWNED BY NONE.";
+            Err(Error::new(SqlState::SyntaxError, message).hint(hint))
+        }
+    }
+}
+
+/// Gives a sequence that nobody has asked yet to a column, or to nobody.
+async fn own(
+    session: &mut Session,
+    found: &SequenceSchema,
+    owner: Option<&(String, String)>,
+) -> Result<()> {
+    let _defining = session.define_alone().await?;
+    let catalog = session.catalog();
+    let owner = match owner {
+        None => None,
+        Some((table, column)) => {
+            let known = catalog.table(None, table).ok_or_else(|| undefined_table(table))?;
+            let (id, _) = known.column(column).ok_or_else(|| undefined_column(table, column))?;
+            Some((known.id, id))
+        }
+    };
+    if owner == found.owner {
+        return Ok(());
+    }
+    let stored = session.database().engine().store().sequence(found.id);
+    let used = stored.is_some_and(|sequence| sequence.state().1);
+    if used || !session.may_replace_sequence(found.id) {
+        return Err(unsupported("ALTER SEQUENCE ... OWNED BY of a sequence in use"));
+    }
+    session.define(Definition::DropSequence(found.id)).await?;
+    session.define(Definition::CreateSequence(SequenceSchema { owner, ..found.clone() })).await
 }
 
 /// Runs it.
@@ -74,8 +144,16 @@ pub async fn run(session: &mut Session, statement: &AlterSequence) -> Result<Str
         Err(_) if statement.if_exists => return Ok("ALTER SEQUENCE".to_owned()),
         Err(error) => return Err(error),
     };
-    let value = statement.restart.unwrap_or(found.start);
-    session.set_sequence(found.id, value, false).await?;
+    let found = found.clone();
+    match &statement.change {
+        Change::Restart(value) => {
+            session.set_sequence(found.id, value.unwrap_or(found.start), false).await?;
+        }
+        Change::OwnedBy(owner) => {
+            session.begin_definitions_in_block("ALTER SEQUENCE").await?;
+            own(session, &found, owner.as_ref()).await?;
+        }
+    }
     Ok("ALTER SEQUENCE".to_owned())
 }
 
@@ -85,14 +163,19 @@ mod tests {
 
     #[test]
     fn restarts_are_understood() {
-        let restart = |text: &str| parse(text).expect("valid").map(|s| (s.name, s.restart));
+        let restart = |text: &str| {
+            parse(text).expect("valid").map(|s| match s.change {
+                Change::Restart(value) => (s.name, value),
+                other => panic!("{other:?}"),
+            })
+        };
         assert_eq!(restart("alter sequence S restart with 5;"), Some(("s".into(), Some(5))));
         assert_eq!(restart("ALTER SEQUENCE \"S\" RESTART"), Some(("S".into(), None)));
         assert_eq!(restart("alter sequence s restart -3"), Some(("s".into(), Some(-3))));
         assert_eq!(restart("alter table t add a int"), None);
-        assert_eq!(
-            parse("alter sequence s owned by t.a").expect_err("refused").state.code(),
-            "0A000"
-        );
+        let owned = parse("alter sequence public.s owned by public.t.A").expect("valid");
+        let owner = Change::OwnedBy(Some(("t".into(), "a".into())));
+        assert_eq!(owned.map(|s| (s.name, s.change)), Some(("s".into(), owner)));
+        assert_eq!(parse("alter sequence s cycle").expect_err("refused").state.code(), "0A000");
     }
 }

@@ -216,8 +216,8 @@ async fn add(
         add_column_constraint(&mut draft, definition, option)?;
     }
     let mut changed = draft.schema;
-    let has_rows =
-        has_rows(session, &format!("SELECT 1 FROM {} LIMIT 1", quote(&table.name))).await?;
+    let stored = database.engine().store().table(table.id);
+    let has_rows = stored.is_some_and(|stored| stored.live_rows() > 0);
     let column = &mut changed.columns[id.index()];
     match &column.default {
         ColumnDefault::Constant(value) => column.missing = value.clone(),
@@ -485,9 +485,44 @@ async fn alter_column(
             }
             target.data_type = wanted;
         }
-        AlterColumnOperation::AddGenerated { .. } => {
-            return Err(unsupported("ALTER COLUMN ... ADD GENERATED"));
+        AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
+            let always = matches!(generated_as, Some(ast::GeneratedAs::Always));
+            let options = sequence_options.as_deref().unwrap_or_default();
+            return add_identity(session, table, id, always, options).await;
         }
+    }
+    session.define(Definition::AlterTable(changed)).await
+}
+
+/// ALTER COLUMN ... ADD GENERATED ... AS IDENTITY: rows that are there keep their values.
+async fn add_identity(
+    session: &mut Session,
+    table: &TableSchema,
+    id: ColumnId,
+    always: bool,
+    options: &[ast::SequenceOptions],
+) -> Result<()> {
+    let column = &table.columns[id.index()];
+    let place = format!("column \"{}\" of relation \"{}\"", column.name, table.name);
+    let refuse =
+        |what: &str| Err(Error::new(SqlState::ObjectNotInState, format!("{place} {what}")));
+    if !column.not_null {
+        return refuse("must be declared NOT NULL before identity can be added");
+    }
+    match column.default {
+        ColumnDefault::None => {}
+        ColumnDefault::Sequence { identity: true, .. } => {
+            return refuse("is already an identity column");
+        }
+        _ => return refuse("already has a default value"),
+    }
+    let (database, catalog) = (session.database().clone(), session.catalog());
+    let mut draft = Draft { schema: table.clone(), catalog: &catalog, ids: &database.ids };
+    let mut sequences = Vec::new();
+    super::create_table::identity(session, &mut draft, id, always, options, &mut sequences)?;
+    let changed = draft.schema;
+    for sequence in sequences {
+        session.define(Definition::CreateSequence(sequence)).await?;
     }
     session.define(Definition::AlterTable(changed)).await
 }

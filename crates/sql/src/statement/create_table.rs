@@ -204,6 +204,26 @@ fn own_sequence(
     Ok(())
 }
 
+/// Makes a column an identity column.
+pub fn identity(
+    session: &Session,
+    draft: &mut Draft<'_>,
+    id: ColumnId,
+    always: bool,
+    options: &[ast::SequenceOptions],
+    sequences: &mut Vec<SequenceSchema>,
+) -> Result<()> {
+    let data_type = draft.schema.columns[id.index()].data_type;
+    if !matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
+        let message = "identity column type must be smallint, integer, or bigint";
+        return Err(Error::new(SqlState::InvalidParameterValue, message));
+    }
+    let mut sequence = SequenceDraft::for_type(data_type);
+    sequence.apply(options)?;
+    let identity = if always { Identity::Always } else { Identity::ByDefault };
+    own_sequence(session, draft, id, sequence, sequences, identity)
+}
+
 fn apply_option(
     session: &Session,
     draft: &mut Draft<'_>,
@@ -225,16 +245,9 @@ fn apply_option(
             if generation_expr.is_some() {
                 return Err(unsupported("GENERATED ALWAYS AS (expression) STORED"));
             }
-            let data_type = column.data_type;
-            if !matches!(data_type, DataType::SmallInt | DataType::Integer | DataType::BigInt) {
-                let message = "identity column type must be smallint, integer, or bigint";
-                return Err(Error::new(SqlState::InvalidParameterValue, message));
-            }
-            let mut options = SequenceDraft::for_type(data_type);
-            options.apply(sequence_options.as_deref().unwrap_or_default())?;
             let always = matches!(generated_as, ast::GeneratedAs::Always);
-            let identity = if always { Identity::Always } else { Identity::ByDefault };
-            own_sequence(session, draft, id, options, sequences, identity)?;
+            let options = sequence_options.as_deref().unwrap_or_default();
+            identity(session, draft, id, always, options, sequences)?;
         }
         ColumnOption::PrimaryKey(_)
         | ColumnOption::Unique(_)
@@ -278,12 +291,15 @@ pub fn nextval_argument(expr: &Expr) -> Option<String> {
     if !name.value.eq_ignore_ascii_case("nextval") {
         return None;
     }
+    text_constant(only_argument(function)?)
+}
+
+fn only_argument(function: &ast::Function) -> Option<&Expr> {
     let ast::FunctionArguments::List(list) = &function.args else { return None };
-    let [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument))] = list.args.as_slice()
-    else {
-        return None;
-    };
-    text_constant(argument)
+    match list.args.as_slice() {
+        [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument))] => Some(argument),
+        _ => None,
+    }
 }
 
 /// A string constant, also one cast to `regclass` or `text`.
@@ -294,6 +310,10 @@ pub fn text_constant(expr: &Expr) -> Option<String> {
             _ => None,
         },
         Expr::Cast { expr, .. } | Expr::Nested(expr) => text_constant(expr),
+        // What the dialect makes of a cast to `regclass`.
+        Expr::Function(call) if call.name.to_string() == "__regclass" => {
+            text_constant(only_argument(call)?)
+        }
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ pub fn rewrite(text: &str) -> Option<String> {
     let apply = match first.to_ascii_lowercase().as_str() {
         "copy" => switches,
         "vacuum" | "analyze" => maintenance,
-        "create" => sequence_options,
+        "create" | "alter" => sequence_options,
         _ => return None,
     };
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
@@ -79,11 +79,12 @@ fn sequence_options(tokens: &[Token]) -> Option<Vec<Token>> {
     let mut changed = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
+        // An identity column's sequence has its usual name here.
+        at += named(&tokens[at..]).filter(|_| changed.last() == Some(&Token::LParen)).unwrap_or(0);
         let in_sequence = at > 0
             && (is_word(&tokens[1], &["sequence"])
-                || (tokens[at - 1] == Token::LParen
-                    && at > 1
-                    && is_word(&tokens[at - 2], &["identity"])));
+                || matches!(changed.as_slice(), [.., identity, Token::LParen]
+                    if is_word(identity, &["identity"])));
         let mut options = if in_sequence { options_at(&tokens[at..]) } else { Vec::new() };
         if options.is_empty() {
             changed.push(tokens[at].clone());
@@ -95,6 +96,17 @@ fn sequence_options(tokens: &[Token]) -> Option<Vec<Token>> {
         changed.extend(options.into_iter().flat_map(|option| option.1.to_vec()));
     }
     (changed != tokens).then_some(changed)
+}
+
+/// The length of `SEQUENCE NAME schema.name`.
+fn named(tokens: &[Token]) -> Option<usize> {
+    match tokens {
+        [a, b, rest @ ..] if is_word(a, &["sequence"]) && is_word(b, &["name"]) => {
+            let qualified = rest.get(1) == Some(&Token::Period);
+            Some(if qualified { 5 } else { 3 })
+        }
+        _ => None,
+    }
 }
 
 /// The options that follow each other here: the place of each in the parser's order, and its
@@ -159,6 +171,13 @@ mod tests {
         assert_eq!(
             rewritten.as_deref(),
             Some("create sequence s increment by - 2 start with 5 no cycle")
+        );
+        let rewritten = rewrite(
+            "alter table t alter a add generated always as identity (sequence name p.s start 5 increment 2)",
+        );
+        assert_eq!(
+            rewritten.as_deref(),
+            Some("alter table t alter a add generated always as identity ( increment 2 start 5 )")
         );
         assert_eq!(rewrite("create sequence s increment 2 start 5"), None);
         assert_eq!(rewrite("create table t (start int, increment int)"), None);
