@@ -142,6 +142,9 @@ pub async fn run(session: &mut Session, statement: &AlterSequence) -> Result<Str
     let found = match sequence(&catalog, &quoted) {
         Ok(found) => found,
         Err(_) if statement.if_exists => return Ok("ALTER SEQUENCE".to_owned()),
+        Err(error) if error.state == SqlState::UndefinedTable => {
+            return Err(undefined_table(&statement.name));
+        }
         Err(error) => return Err(error),
     };
     let found = found.clone();

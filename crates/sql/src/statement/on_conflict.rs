@@ -26,7 +26,8 @@ pub fn plan(
         OnConflictAction::DoUpdate(_) if index.is_none() => {
             let message =
                 "ON CONFLICT DO UPDATE requires inference specification or constraint name";
-            return Err(Error::new(SqlState::SyntaxError, message));
+            let hint = "For example, ON CONFLICT (column_name).";
+            return Err(Error::new(SqlState::SyntaxError, message).hint(hint));
         }
         OnConflictAction::DoUpdate(update) => {
             let assignments = assignments(&update.assignments, table, scope, parameters)?;
