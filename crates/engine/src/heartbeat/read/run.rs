@@ -3,19 +3,21 @@
 //! Nodes are opened from the answers down. A node that several consumers of the batch read is run once and kept;
 //! each consumer restricts it to its own slots. Breakers end a pipeline, everything else streams.
 
+mod star;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, StarPass, StarPlace, Step, Work};
+use self::star::StarRun;
+use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, StarPlace, Step, Work};
 use super::pool::{Loop, Pool};
 use super::prepared::{Cuts, PreparedLane, PreparedNode};
 use super::probe_chain::Views;
-use super::star::PreparedDimension;
 use crate::heartbeat::AnswerPart;
 use crate::operators::{
-    self, Batch, Budget, Child, Cut, Dimension, DimensionRows, FREE_SPAN, Faults, Groups,
-    IndexJoinState, JoinProbe, JoinTable, LimitState, Star, StarGrouping, StarGroups, Users,
+    self, Batch, Budget, Cut, Faults, Groups, IndexJoinState, JoinProbe, JoinTable, LimitState,
+    Users,
 };
 use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
@@ -174,14 +176,6 @@ pub fn run(
     let answers = run.answers();
     let sets = run.shared.sets.interned();
     Outcome { answers, spent: run.spent, sets }
-}
-
-/// What became of a star in this batch.
-enum StarRun {
-    Untried,
-    /// Its groupings run one by one.
-    Declined,
-    Done(Arc<StarGroups>),
 }
 
 struct Run<'a> {
@@ -383,96 +377,6 @@ impl Run<'_> {
         let groups = Arc::new(Groups::merge(node, &batch, builds, &mut self.faults));
         self.note(n, 0, began);
         Ok(vec![Pipe { source: PipeSource::Groups(n, groups, parts), steps: Vec::new() }])
-    }
-
-    /// The groups of a star, run once for all its groupings in this batch; `None` where they are better run one by one.
-    fn star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
-        match &self.stars[number] {
-            StarRun::Done(groups) => return Ok(Some(groups.clone())),
-            StarRun::Declined => return Ok(None),
-            StarRun::Untried => {}
-        }
-        let groups = self.run_star(number)?;
-        self.stars[number] = match &groups {
-            Some(groups) => StarRun::Done(groups.clone()),
-            None => StarRun::Declined,
-        };
-        Ok(groups)
-    }
-
-    fn run_star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
-        let shared = self.shared.clone();
-        let star = &shared.lane.stars.stars[number];
-        let parameters = shared.parameters();
-        let batch = shared.batch(&parameters);
-        let wanted: Vec<SetId> =
-            star.groupings.iter().map(|(node, _)| shared.wanted[*node]).collect();
-        let union = |all, set: &SetId| shared.sets.union(all, *set);
-        let all = wanted.iter().fold(SetId::EMPTY, union);
-        if !star.pays(&shared.lane.plan, shared.sets.cardinality(all), self.views.store) {
-            return Ok(None);
-        }
-        let mut dimensions: Vec<Dimension> = Vec::new();
-        for position in (0..star.dimensions.len()).rev() {
-            let joins = |grouping: &StarGrouping| grouping.dimensions.contains(&position);
-            let users = star.node.groupings.iter().zip(&wanted).filter(|(g, _)| joins(g));
-            let users = users.map(|(_, set)| set).fold(SetId::EMPTY, union);
-            let chunks = self.dimension_rows(&star.dimensions[position], users)?;
-            let rows = DimensionRows {
-                view: self.views.view(star.dimensions[position].table)?,
-                key: star.node.dimensions[position].key,
-                chunks: &chunks,
-                passing: shared.sets.difference(all, users),
-            };
-            // Those after it are there, the last one first.
-            let built = dimensions.iter().zip((0..star.dimensions.len()).rev());
-            let children = built.filter(|(_, n)| star.node.dimensions[*n].parent == Some(position));
-            let children: Vec<Child<'_>> = children
-                .map(|(dimension, number)| {
-                    let outer = star.node.dimensions[number].outer;
-                    Child { outer, dimension, number }
-                })
-                .collect();
-            let Some(dimension) = Dimension::new(&batch, &rows, &children) else { return Ok(None) };
-            dimensions.push(dimension);
-        }
-        dimensions.reverse();
-        let PreparedNode::Scan { table, variants } = &shared.lane.nodes[star.scan] else {
-            unreachable!("a star stands on a scan")
-        };
-        let view = self.views.view(*table)?;
-        let mut fact = self.table_batch(*table, &[(star.scan, variants)], all)?;
-        self.spent[star.scan].access =
-            Some(format!("{}; {}", fact.decision(), star.describe(&wanted)).into());
-        let active = star.groupings.iter().zip(&wanted).filter(|(_, set)| **set != SetId::EMPTY);
-        for join in active.flat_map(|((_, joins), _)| joins) {
-            self.spent[*join].access = Some("inside the star's pass".into());
-        }
-        let filters = fact.take_value_filters(FREE_SPAN, all);
-        let Some(made) = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted) else {
-            return Ok(None);
-        };
-        let made = Arc::new(made);
-        let pass = Arc::new(StarPass { number, star: made.clone(), fact });
-        let pipe = Pipe { source: PipeSource::Fact(pass), steps: Vec::new() };
-        let builds = self.drain(vec![pipe], Sink::Star).into_iter().filter_map(|part| match part {
-            Part::Star(build) => Some(*build),
-            _ => None,
-        });
-        Ok(Some(Arc::new(StarGroups::new(made, builds.collect()))))
-    }
-
-    /// The rows of a dimension that `users` want.
-    fn dimension_rows(
-        &mut self,
-        dimension: &PreparedDimension,
-        users: SetId,
-    ) -> Result<Vec<Tuples>> {
-        let joins: Vec<(usize, &[TableAccess])> =
-            dimension.joins.iter().map(|(node, variants)| (*node, &variants[..])).collect();
-        let batch = self.table_batch(dimension.table, &joins, users)?;
-        let source = PipeSource::Table(joins[0].0, Arc::new(batch));
-        Ok(self.collect(vec![Pipe { source, steps: Vec::new() }]))
     }
 
     /// What `users` want of a table, each by its variant of one of the nodes.

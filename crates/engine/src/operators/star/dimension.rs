@@ -155,6 +155,11 @@ impl Dimension {
         Some(())
     }
 
+    /// Bytes held, with what coded columns will take.
+    pub fn memory(&self) -> usize {
+        self.numbers.len() * 8 + self.sets.len() * 8 + self.places.len() * 16
+    }
+
     /// By place, the child's place that the row refers to; 0 where nobody wants the row.
     pub(super) fn references(&self, child: usize) -> Vec<u32> {
         let known = self.children.iter().find(|(number, _)| *number == child);

@@ -1,0 +1,134 @@
+//! A star of a batch: its dimensions one after the other, then one pass over its fact table.
+
+use std::sync::Arc;
+
+use super::super::pipeline::{Part, Pipe, PipeSource, Sink, StarPass};
+use super::super::prepared::PreparedNode;
+use super::super::probe_chain::Views;
+use super::super::star::{PreparedDimension, PreparedStar};
+use super::{Run, Shared};
+use crate::operators::{Child, Dimension, DimensionRows, FREE_SPAN, Star, StarGroups};
+use crate::query_set::{SetId, Tuples};
+use crate::scan::{TableAccess, TableBatch};
+use crate::types::Result;
+
+/// What became of a star in this batch.
+pub(super) enum StarRun {
+    Untried,
+    /// Its groupings run one by one.
+    Declined,
+    Done(Arc<StarGroups>),
+}
+
+impl Run<'_> {
+    /// The groups of a star, run once for all its groupings in this batch; `None` where they are better run one by one.
+    pub(super) fn star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
+        match &self.stars[number] {
+            StarRun::Done(groups) => return Ok(Some(groups.clone())),
+            StarRun::Declined => return Ok(None),
+            StarRun::Untried => {}
+        }
+        let groups = self.run_star(number)?;
+        self.stars[number] = match &groups {
+            Some(groups) => StarRun::Done(groups.clone()),
+            None => StarRun::Declined,
+        };
+        Ok(groups)
+    }
+
+    fn run_star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
+        let shared = self.shared.clone();
+        let star = &shared.lane.stars.stars[number];
+        let wanted: Vec<SetId> =
+            star.groupings.iter().map(|(node, _)| shared.wanted[*node]).collect();
+        let all = union(&shared, wanted.iter());
+        if !star.pays(&shared.lane.plan, shared.sets.cardinality(all), self.views.store) {
+            return Ok(None);
+        }
+        let Some(dimensions) = self.dimensions(star, &wanted, all)? else { return Ok(None) };
+        let PreparedNode::Scan { table, variants } = &shared.lane.nodes[star.scan] else {
+            unreachable!("a star stands on a scan")
+        };
+        let view = self.views.view(*table)?;
+        let mut fact = self.table_batch(*table, &[(star.scan, variants)], all)?;
+        self.note_star(star, &wanted, &fact);
+        let filters = fact.take_value_filters(FREE_SPAN, all);
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let made = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted);
+        let Some(made) = made.map(Arc::new) else { return Ok(None) };
+        let pass = Arc::new(StarPass { number, star: made.clone(), fact });
+        let pipe = Pipe { source: PipeSource::Fact(pass), steps: Vec::new() };
+        let builds = self.drain(vec![pipe], Sink::Star).into_iter().filter_map(|part| match part {
+            Part::Star(build) => Some(*build),
+            _ => None,
+        });
+        Ok(Some(Arc::new(StarGroups::new(made, builds.collect()))))
+    }
+
+    /// How the fact table and the joins were read, for EXPLAIN ANALYZE.
+    fn note_star(&mut self, star: &PreparedStar, wanted: &[SetId], fact: &TableBatch) {
+        let access = format!("{}; {}", fact.decision(), star.describe(wanted));
+        self.spent[star.scan].access = Some(access.into());
+        let active = star.groupings.iter().zip(wanted).filter(|(_, set)| **set != SetId::EMPTY);
+        for join in active.flat_map(|((_, joins), _)| joins) {
+            self.spent[*join].access = Some("inside the star's pass".into());
+        }
+    }
+
+    /// The star's dimensions, children before their parents; `None` where one cannot be an array.
+    fn dimensions(
+        &mut self,
+        star: &PreparedStar,
+        wanted: &[SetId],
+        all: SetId,
+    ) -> Result<Option<Vec<Dimension>>> {
+        let shared = self.shared.clone();
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        // From the last to the first, turned around at the end.
+        let mut built: Vec<Dimension> = Vec::new();
+        for position in (0..star.dimensions.len()).rev() {
+            let groupings = star.node.groupings.iter().zip(wanted);
+            let joining = groupings.filter(|(g, _)| g.dimensions.contains(&position));
+            let users = union(&shared, joining.map(|(_, set)| set));
+            let chunks = self.dimension_rows(&star.dimensions[position], users)?;
+            let rows = DimensionRows {
+                view: self.views.view(star.dimensions[position].table)?,
+                key: star.node.dimensions[position].key,
+                chunks: &chunks,
+                passing: shared.sets.difference(all, users),
+            };
+            let numbered = built.iter().zip((0..star.dimensions.len()).rev());
+            let children = numbered
+                .filter(|(_, number)| star.node.dimensions[*number].parent == Some(position))
+                .map(|(dimension, number)| {
+                    let outer = star.node.dimensions[number].outer;
+                    Child { outer, dimension, number }
+                });
+            let dimension = Dimension::new(&batch, &rows, &children.collect::<Vec<_>>());
+            let Some(dimension) = dimension else { return Ok(None) };
+            batch.budget.reserve(dimension.memory())?;
+            built.push(dimension);
+        }
+        built.reverse();
+        Ok(Some(built))
+    }
+
+    /// The rows of a dimension that `users` want.
+    fn dimension_rows(
+        &mut self,
+        dimension: &PreparedDimension,
+        users: SetId,
+    ) -> Result<Vec<Tuples>> {
+        let joins: Vec<(usize, &[TableAccess])> =
+            dimension.joins.iter().map(|(node, variants)| (*node, &variants[..])).collect();
+        let batch = self.table_batch(dimension.table, &joins, users)?;
+        let source = PipeSource::Table(joins[0].0, Arc::new(batch));
+        Ok(self.collect(vec![Pipe { source, steps: Vec::new() }]))
+    }
+}
+
+fn union<'a>(shared: &Shared, sets: impl Iterator<Item = &'a SetId>) -> SetId {
+    sets.fold(SetId::EMPTY, |all, set| shared.sets.union(all, *set))
+}
