@@ -112,7 +112,8 @@ impl QueryTally {
     }
 }
 
-/// A client alone is measured until it has asked every statement once, unless that takes longer than this.
+/// Warm-up and measurement go on until the clients have been answered once on average, and a client alone has asked
+/// every statement: a queue, or a batch, must have turned over. Unless that takes longer than this.
 const LONGEST_ROUND: Duration = Duration::from_secs(120);
 
 const WARM_UP: u8 = 0;
@@ -131,7 +132,7 @@ struct Run<'a> {
     plan: QueryLoop<'a>,
     phase: AtomicU8,
     waiting: Mutex<VecDeque<Waiting>>,
-    /// Answers while measuring.
+    /// Answers so far, failures among them.
     ended: AtomicUsize,
     ready: Barrier,
 }
@@ -171,22 +172,26 @@ fn new_client(seed: u64, number: u64) -> Waiting {
 
 impl Run<'_> {
     fn measure(&self, system: &dyn System, total: &mut QueryTally) {
-        std::thread::sleep(self.plan.warm_up);
+        self.sleep_for_a_round(self.plan.warm_up);
         let (cpu, own, start) = (system.cpu_seconds(), own_cpu_seconds(), Instant::now());
         self.phase.store(MEASURE, Ordering::Relaxed);
-        std::thread::sleep(self.plan.measure);
-        while self.round_is_open() && start.elapsed() < LONGEST_ROUND {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.sleep_for_a_round(self.plan.measure);
         self.phase.store(STOP, Ordering::Relaxed);
         total.seconds = start.elapsed().as_secs_f64();
         total.server_cpu = system.cpu_seconds() - cpu;
         total.driver_cpu = own_cpu_seconds() - own;
     }
 
-    fn round_is_open(&self) -> bool {
-        let statements = self.plan.mix.statements().len();
-        self.plan.clients == 1 && self.ended.load(Ordering::Relaxed) < statements
+    /// At least `least`.
+    fn sleep_for_a_round(&self, least: Duration) {
+        let (start, before) = (Instant::now(), self.ended.load(Ordering::Relaxed));
+        let alone = self.plan.clients == 1;
+        let round = if alone { self.plan.mix.statements().len() } else { self.plan.clients };
+        std::thread::sleep(least);
+        while self.ended.load(Ordering::Relaxed) - before < round && start.elapsed() < LONGEST_ROUND
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn work(&self, mut session: Session<dyn Client>) -> Result<QueryTally> {
@@ -205,9 +210,9 @@ impl Run<'_> {
                 // The connection itself is gone.
                 return result.map(|_| tally);
             }
+            self.ended.fetch_add(1, Ordering::Relaxed);
             // What ends while we measure counts, whenever it began.
             if self.phase.load(Ordering::Relaxed) == MEASURE {
-                self.ended.fetch_add(1, Ordering::Relaxed);
                 match result {
                     Ok(rows) => {
                         tally.rows += rows as u64;
