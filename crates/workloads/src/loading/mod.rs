@@ -1,7 +1,7 @@
 //! `shareddb load`: workloads and files into a running server, over the PostgreSQL wire like every client.
 //!
 //! A file is one COPY, so that it is loaded as a whole or not at all; several files are loaded in parallel.
-//! CSV ([`csv`]) is parsed by the server; Parquet ([`parquet`], feature `parquet`) is decoded here.
+//! CSV ([`csv`]) is parsed by the server; Parquet (the feature `parquet`) is decoded here.
 
 pub mod csv;
 pub mod escape;
