@@ -24,6 +24,9 @@ use engine::types::{Error, SqlState};
 /// Digits after the point that a division of numerics gives at least, as PostgreSQL's do.
 const DIVISION_SCALE: i8 = 16;
 
+/// Digits after the point that a product keeps whatever the precision of its operands.
+const EXACT_SCALE: i8 = 18;
+
 /// An operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Operation {
@@ -153,9 +156,11 @@ fn decimal_result(operation: Operation, p1: u8, s1: i8, p2: u8, s2: i8) -> DataT
         }
         Operation::Multiply => {
             let precision = i16::from(p1) + i16::from(p2);
-            // Digits after the point give way before digits in front of it.
+            // PostgreSQL keeps all digits. Where 38 are not enough, those after the point give way before those in front
+            // of it, but not while twenty are left there.
             let spare = (precision - i16::from(DECIMAL128_MAX_PRECISION)).max(0) as i8;
-            capped(precision, (s1 + s2 - spare).max(scale))
+            let exact = s1 + s2;
+            capped(precision, (exact - spare).max(scale).max(exact.min(EXACT_SCALE)))
         }
         Operation::Divide => capped(38, scale.max(DIVISION_SCALE)),
         Operation::Modulo => capped(i16::from(whole) + i16::from(scale), scale),
