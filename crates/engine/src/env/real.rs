@@ -106,6 +106,10 @@ impl File for SystemFile {
             let piece = zeros.len().min((length - at) as usize);
             self.0.write_all_at(&zeros[..piece], at)?;
             at += piece as u64;
+            // Piece by piece, so that a commit's sync never waits for all of it.
+            if at.is_multiple_of(4 << 20) {
+                self.0.sync_data()?;
+            }
         }
         Ok(())
     }

@@ -13,6 +13,10 @@ const BLOCK_HEADER: usize = 32;
 /// Bytes of strings after which a block is closed although it could have more rows.
 const BLOCK_HEAP: usize = 16 << 20;
 
+/// Bytes that are written before they are synced. A commit's sync waits for what the disk has been given before: a
+/// checkpoint that hands over a whole table at once would hold up commits for as long as that takes to write.
+const SYNCED_AT: u64 = 4 << 20;
+
 /// What a manifest says about a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DataFile {
@@ -31,6 +35,8 @@ pub(super) struct DataFileWriter {
     schema: Arc<TableSchema>,
     ids: Vec<RowId>,
     block: RowBlock,
+    /// Bytes synced so far.
+    synced: u64,
 }
 
 fn cannot(name: &str, action: &'static str) -> impl Fn(std::io::Error) -> Error {
@@ -47,7 +53,7 @@ impl DataFileWriter {
         let handle = directory.create(&name).map_err(cannot(&name, "create"))?;
         let described = DataFile { name, file, blocks: 0, rows: 0, length: 0 };
         let (ids, block) = (Vec::new(), RowBlock::new(&schema));
-        Ok(DataFileWriter { file: handle, described, schema, ids, block })
+        Ok(DataFileWriter { file: handle, described, schema, ids, block, synced: 0 })
     }
 
     /// Adds a row. Ids may come in any order; rising ones take fewer bytes.
@@ -89,6 +95,15 @@ impl DataFileWriter {
         self.described.length += bytes.len() as u64;
         self.described.blocks += 1;
         self.described.rows += u64::from(rows);
+        if self.described.length - self.synced >= SYNCED_AT {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.file.sync().map_err(cannot(&self.described.name, "sync"))?;
+        self.synced = self.described.length;
         Ok(())
     }
 
@@ -97,7 +112,7 @@ impl DataFileWriter {
         if !self.ids.is_empty() {
             self.finish_block()?;
         }
-        self.file.sync().map_err(cannot(&self.described.name, "sync"))?;
+        self.sync()?;
         Ok(self.described)
     }
 }
