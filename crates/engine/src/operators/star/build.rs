@@ -29,7 +29,7 @@ pub struct FactRows {
 
 /// Rows that are collected before slots are visited: so many that several rows of a slot share a cache miss in its groups,
 /// so few that what is read of them stays in the second cache.
-const ROWS: usize = 4 * CHUNK_ROWS;
+const ROWS: usize = 2 * CHUNK_ROWS;
 /// Pairs beyond which fewer rows do: 8 MiB of them.
 const PAIRS: usize = 1 << 20;
 

@@ -138,18 +138,32 @@ fn flatten_by_bit_instructions(
     flatten_anywhere(words, width, members, ends);
 }
 
+/// The positions of the words that are not 0, without a branch per word: which these are nobody can guess.
+#[inline(always)]
+fn nonzero(row: &[u64], positions: &mut [usize]) -> usize {
+    let mut count = 0;
+    for (position, &word) in row.iter().enumerate() {
+        // `count` never passes `position`.
+        positions[count] = position;
+        count += usize::from(word != 0);
+    }
+    count
+}
+
 #[inline(always)]
 fn flatten_anywhere(words: &[u64], width: usize, members: &mut Vec<u16>, ends: &mut Vec<u32>) {
     let mut length = members.len();
+    let mut wanted = vec![0; width];
     for row in words.chunks_exact(width) {
         // Room for all members of the row, and for what is written beyond them.
         if members.len() < length + width * 64 + STRIDE {
             members.resize((length + width * 64 + STRIDE) * 2, 0);
         }
-        for (first, &word) in (0..).step_by(64).zip(row) {
-            let mut rest = word;
+        let found = nonzero(row, &mut wanted);
+        for &word in &wanted[..found] {
+            let (first, mut rest) = (word as u16 * 64, row[word]);
             let mut written = length;
-            length += word.count_ones() as usize;
+            length += rest.count_ones() as usize;
             while rest != 0 {
                 let room = members[written..].first_chunk_mut::<STRIDE>();
                 for member in room.expect("there is room") {
