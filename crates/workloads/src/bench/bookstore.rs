@@ -1,5 +1,6 @@
 //! `shareddb bench bookstore`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,7 +88,7 @@ pub fn run(options: &BookstoreOptions) -> Result<(), Failure> {
     std::fs::create_dir_all(&scratch)?;
     super::open_to_all(&scratch)?;
     std::fs::create_dir_all(&options.output)?;
-    let systems = start(options, scale, &scratch)?;
+    let mut systems = start(options, scale, &scratch)?;
     let mut results = json!({
         "workload": "bookstore (TPC-W-derived)", "scale": scale, "seed": options.seed,
         "cores": std::thread::available_parallelism().map_or(0, usize::from),
@@ -95,18 +96,20 @@ pub fn run(options: &BookstoreOptions) -> Result<(), Failure> {
     });
     results["load"] = load_all(&systems, scale, &scratch, options.seed)?;
     results["answers"] = compare_answers(&systems, scale, options.seed)?;
-    results["mixes"] = run_mixes(options, &systems, scale)?;
+    results["mixes"] = run_mixes(options, &mut systems, scale)?;
     for figure in &options.figure {
         let (key, value) = match figure {
-            FigureKind::Throughput => ("throughput", draw_throughput(options, &systems, scale)?),
-            FigureKind::Batches => ("batches", draw_batches(options, &systems, scale)?),
+            FigureKind::Throughput => {
+                ("throughput", draw_throughput(options, &mut systems, scale)?)
+            }
+            FigureKind::Batches => ("batches", draw_batches(options, &mut systems, scale)?),
             FigureKind::Interference => {
-                ("interference", draw_interference(options, &systems, scale)?)
+                ("interference", draw_interference(options, &mut systems, scale)?)
             }
         };
         results[key] = value;
     }
-    results["violations"] = check_invariants(&systems)?;
+    results["violations"] = check_invariants(&mut systems)?;
     if let Some(file) = &options.json {
         std::fs::write(file, serde_json::to_string_pretty(&results)?)?;
     }
@@ -165,7 +168,7 @@ fn compare_answers(systems: &Systems, scale: Scale, seed: u64) -> Result<Value, 
 
 fn run_mixes(
     options: &BookstoreOptions,
-    systems: &Systems,
+    systems: &mut Systems,
     scale: Scale,
 ) -> Result<Value, Failure> {
     let mut values = serde_json::Map::new();
@@ -195,46 +198,67 @@ fn closed_loop(
     ClosedLoop { mix, scale, connections, warm_up, measure, seed: options.seed ^ (round << 48) }
 }
 
-/// The number of connections at which each system serves most.
+/// Asks each system in turn. A peer that fails, its server having ended, takes no further part: what the others gave is
+/// kept.
+fn on_each<T>(
+    systems: &mut Systems,
+    mut ask: impl FnMut(&dyn System) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
+    let mut given = Vec::new();
+    while let Some(system) = systems.get(given.len()) {
+        match ask(&**system) {
+            Ok(one) => given.push(one),
+            Err(error) if given.is_empty() => return Err(error),
+            Err(error) => {
+                println!("{} takes no further part: {error}", system.name());
+                systems.remove(given.len());
+            }
+        }
+    }
+    Ok(given)
+}
+
+/// The number of connections at which each system serves most, by name.
 fn sweep(
     options: &BookstoreOptions,
-    systems: &Systems,
+    systems: &mut Systems,
     scale: Scale,
     mix: Mix,
-) -> Result<Vec<usize>, Failure> {
-    let mut best = Vec::new();
-    for system in systems {
+) -> Result<HashMap<String, usize>, Failure> {
+    let best = on_each(systems, |system| {
         let mut found = (0.0, options.connections[0]);
         for &connections in &options.connections {
             let plan = closed_loop(options, scale, mix, connections, 2.0, 99);
-            let tally = closed::run(&**system, plan)?;
+            let tally = closed::run(system, plan)?;
             if tally.throughput() > found.0 {
                 found = (tally.throughput(), connections);
             }
         }
-        best.push(found.1);
-    }
-    Ok(best)
+        Ok((system.name().to_owned(), found.1))
+    })?;
+    Ok(best.into_iter().collect())
 }
 
 /// Systems in turns, so that a noisy minute hits all; the median run by throughput of each.
 fn measure(
     options: &BookstoreOptions,
-    systems: &Systems,
+    systems: &mut Systems,
     scale: Scale,
     mix: Mix,
-    best: &[usize],
+    best: &HashMap<String, usize>,
 ) -> Result<Vec<Tally>, Failure> {
-    let mut runs: Vec<Vec<Tally>> = systems.iter().map(|_| Vec::new()).collect();
+    let mut runs: HashMap<String, Vec<Tally>> = HashMap::new();
     for round in 0..options.rounds.max(1) {
-        for (number, system) in systems.iter().enumerate() {
-            let connections = best[number];
+        on_each(systems, |system| {
+            let connections = best[system.name()];
             let seconds = options.seconds;
             let plan = closed_loop(options, scale, mix, connections, seconds, round as u64);
-            runs[number].push(closed::run(&**system, plan)?);
-        }
+            let tally = closed::run(system, plan)?;
+            runs.entry(system.name().to_owned()).or_default().push(tally);
+            Ok(())
+        })?;
     }
-    Ok(runs.into_iter().map(median).collect())
+    Ok(systems.iter().filter_map(|system| runs.remove(system.name())).map(median).collect())
 }
 
 fn median(mut runs: Vec<Tally>) -> Tally {
@@ -315,16 +339,15 @@ fn tally_json(tally: &Tally) -> Value {
 
 fn draw_throughput(
     options: &BookstoreOptions,
-    systems: &Systems,
+    systems: &mut Systems,
     scale: Scale,
 ) -> Result<Value, Failure> {
     let mut values = serde_json::Map::new();
     for &mix in &options.mix {
-        let mut lines = Vec::new();
-        for system in systems {
-            let points = throughput_line(options, &**system, scale, mix)?;
-            lines.push(Line { label: system.name().to_owned(), points });
-        }
+        let lines = on_each(systems, |system| {
+            let points = throughput_line(options, system, scale, mix)?;
+            Ok(Line { label: system.name().to_owned(), points })
+        })?;
         let name = format!("{mix:?}").to_lowercase();
         values.insert(name.clone(), lines_json(&lines));
         let figure = Figure {
@@ -374,7 +397,7 @@ const BURSTS: [usize; 9] = [1, 4, 16, 64, 128, 256, 512, 1_024, 2_000];
 
 fn draw_batches(
     options: &BookstoreOptions,
-    systems: &Systems,
+    systems: &mut Systems,
     scale: Scale,
 ) -> Result<Value, Failure> {
     let kinds: [(&str, Statement); 3] = [
@@ -385,12 +408,11 @@ fn draw_batches(
     let mut values = serde_json::Map::new();
     for (name, statement) in kinds {
         let mut table = Table::new(&["at once", "system", "connections", "ms", "server CPU ms"]);
-        let mut lines: Vec<Line> = Vec::new();
-        for system in systems {
+        let lines = on_each(systems, |system| {
             let mut points = Vec::new();
             for queries in BURSTS {
                 let parameters = distinct_parameters(statement, scale, queries, options.seed);
-                let burst = best_burst(&**system, statement, &parameters)?;
+                let burst = best_burst(system, statement, &parameters)?;
                 table.row([
                     queries.to_string(),
                     system.name().to_owned(),
@@ -402,8 +424,8 @@ fn draw_batches(
                 let key = format!("{name}/{}/{queries}", system.name());
                 values.insert(key, json!(burst));
             }
-            lines.push(Line { label: system.name().to_owned(), points });
-        }
+            Ok(Line { label: system.name().to_owned(), points })
+        })?;
         println!("\nBatches of {name}\n{table}");
         let figure = Figure {
             title: format!("Response time of a batch: {name}"),
@@ -474,7 +496,7 @@ const HEAVY_PER_SECOND: [f64; 8] = [0.0, 200.0, 400.0, 700.0, 1_000.0, 2_000.0, 
 
 fn draw_interference(
     options: &BookstoreOptions,
-    systems: &Systems,
+    systems: &mut Systems,
     scale: Scale,
 ) -> Result<Value, Failure> {
     let items = distinct_parameters(Statement::ProductDetail, scale, 4_096, options.seed);
@@ -487,9 +509,8 @@ fn draw_interference(
         "light p50 ms",
         "light p99 ms",
     ]);
-    let mut lines = Vec::new();
     let mut values = serde_json::Map::new();
-    for system in systems {
+    let lines = on_each(systems, |system| {
         let mut points = Vec::new();
         for rate in HEAVY_PER_SECOND {
             let light = Stream {
@@ -505,7 +526,7 @@ fn draw_interference(
                 connections: 64,
             };
             let seconds = options.seconds.min(5.0);
-            let (light, heavy) = interference::run(&**system, &light, &heavy, seconds)?;
+            let (light, heavy) = interference::run(system, &light, &heavy, seconds)?;
             table.row([
                 system.name().to_owned(),
                 format!("{rate:.0}"),
@@ -525,8 +546,8 @@ fn draw_interference(
                 break;
             }
         }
-        lines.push(Line { label: system.name().to_owned(), points });
-    }
+        Ok(Line { label: system.name().to_owned(), points })
+    })?;
     println!("\n400 item look-ups per second beside best sellers\n{table}");
     let figure = Figure {
         title: "Light beside heavy".to_owned(),
@@ -549,9 +570,9 @@ fn write(figure: &Figure, file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check_invariants(systems: &Systems) -> Result<Value, Failure> {
+fn check_invariants(systems: &mut Systems) -> Result<Value, Failure> {
     let mut values = serde_json::Map::new();
-    for system in systems {
+    on_each(systems, |system| {
         let mut client = system.connect()?;
         let counts = check::counts(&mut *client)?;
         let violations = check::violations(&mut *client)?;
@@ -559,6 +580,7 @@ fn check_invariants(systems: &Systems) -> Result<Value, Failure> {
         violations.iter().for_each(|violation| println!("  {violation}"));
         values
             .insert(system.name().to_owned(), json!({"counts": counts, "violations": violations}));
-    }
+        Ok(())
+    })?;
     Ok(Value::Object(values))
 }
