@@ -26,6 +26,8 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::collect;
 use engine::types::{Error, SqlState};
 
+use super::hoisted::hoist;
+
 /// `ARRAY(subquery)` under this name: the subquery's rows as one array.
 pub const COLLECT: &str = "__collect";
 
@@ -36,7 +38,7 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
         let applied = apply(plain_membership(plan.clone())?, state)?;
         return state.optimize(&applied.data);
     }
-    let optimized = state.optimize(plan);
+    let optimized = state.optimize(&hoist(plan.clone())?.data);
     if optimized.as_ref().is_ok_and(|plan| !has_left_over(plan)) {
         return optimized;
     }

@@ -13,6 +13,7 @@ mod casts;
 mod catalog_functions;
 mod domains;
 mod functions;
+mod hoisted;
 mod introspection;
 
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 
 mod connection;
 mod copy;
+mod correlated;
 mod definitions;
 mod memory;
 mod oracle;
