@@ -7,8 +7,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{
-    DECIMAL128_MAX_PRECISION, DataType, Date32Type, Decimal128Type, DecimalType, Float32Type,
-    Float64Type, Int32Type, TimeUnit, i256,
+    DECIMAL128_MAX_PRECISION, DataType, Date32Type, Float32Type, Float64Type, Int32Type, TimeUnit,
 };
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DFSchema, DataFusionError, Result};
@@ -21,6 +20,8 @@ use datafusion::logical_expr::{
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 use engine::types::{Error, SqlState};
 
+use super::decimals;
+
 /// Digits after the point that a division of numerics gives at least, as PostgreSQL's do.
 const DIVISION_SCALE: i8 = 16;
 
@@ -29,7 +30,7 @@ const EXACT_SCALE: i8 = 18;
 
 /// An operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Operation {
+pub(super) enum Operation {
     Add,
     Subtract,
     Multiply,
@@ -38,7 +39,7 @@ enum Operation {
 }
 
 impl Operation {
-    const ALL: [Operation; 5] = [
+    pub(super) const ALL: [Operation; 5] = [
         Operation::Add,
         Operation::Subtract,
         Operation::Multiply,
@@ -144,7 +145,7 @@ fn decimal_of(data_type: &DataType) -> Option<(u8, i8)> {
     })
 }
 
-fn decimal_result(operation: Operation, p1: u8, s1: i8, p2: u8, s2: i8) -> DataType {
+pub(super) fn decimal_result(operation: Operation, p1: u8, s1: i8, p2: u8, s2: i8) -> DataType {
     let scale = s1.max(s2);
     let whole = (p1 as i8 - s1).max(p2 as i8 - s2);
     let capped = |precision: i16, scale: i8| {
@@ -278,14 +279,19 @@ impl ScalarUDFImpl for Arithmetic {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let result = args.return_field.data_type().clone();
-        let scalars = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
-        let rows = if scalars { 1 } else { args.number_rows };
-        let mut operands = args.args.into_iter().map(|arg| arg.into_array(rows));
-        let missing = || DataFusionError::Internal("an operand is missing".to_owned());
-        let left = operands.next().ok_or_else(missing)??;
-        let right = operands.next().ok_or_else(missing)??;
-        let array = compute(self.operation, &left, &right, &result)?;
+        let result = args.return_field.data_type();
+        let Ok([left, right]) = <[ColumnarValue; 2]>::try_from(args.args) else {
+            return Err(DataFusionError::Internal("an operator takes two operands".to_owned()));
+        };
+        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        let scalars = is_scalar(&left) && is_scalar(&right);
+        let array = if matches!(left.data_type(), DataType::Decimal128(..)) {
+            decimals::compute(self.operation, &*datum(left)?, &*datum(right)?, result)?
+        } else {
+            let rows = if scalars { 1 } else { args.number_rows };
+            let (left, right) = (left.into_array(rows)?, right.into_array(rows)?);
+            compute(self.operation, &left, &right, result)?
+        };
         if scalars {
             let value = datafusion::common::ScalarValue::try_from_array(&array, 0)?;
             return Ok(ColumnarValue::Scalar(value));
@@ -294,8 +300,16 @@ impl ScalarUDFImpl for Arithmetic {
     }
 }
 
+/// An operand for kernels that do not need one value expanded to all rows.
+fn datum(value: ColumnarValue) -> Result<Box<dyn Datum>> {
+    Ok(match value {
+        ColumnarValue::Array(array) => Box::new(array),
+        ColumnarValue::Scalar(value) => Box::new(value.to_scalar()?),
+    })
+}
+
 /// A fault in DataFusion's clothes.
-fn fault(state: SqlState, message: impl Into<String>) -> DataFusionError {
+pub(super) fn fault(state: SqlState, message: impl Into<String>) -> DataFusionError {
     DataFusionError::External(Box::new(Error::new(state, message)))
 }
 
@@ -308,7 +322,6 @@ fn compute(
     match (left.data_type(), right.data_type()) {
         (DataType::Date32, _) | (_, DataType::Date32) => dates(operation, left, right),
         (DataType::Float32 | DataType::Float64, _) => floats(operation, left, right),
-        (DataType::Decimal128(..), _) => decimals(operation, left, right, result),
         _ => kernel(operation, left, right).map_err(|error| integer_fault(error, result)),
     }
 }
@@ -391,89 +404,9 @@ fn overflowed(result: &ArrayRef, left: &ArrayRef, right: &ArrayRef) -> bool {
     })
 }
 
-fn decimals(
-    operation: Operation,
-    left: &ArrayRef,
-    right: &ArrayRef,
-    result: &DataType,
-) -> Result<ArrayRef> {
-    let DataType::Decimal128(precision, scale) = *result else {
-        return Err(DataFusionError::Internal("a numeric result was expected".to_owned()));
-    };
-    let (a, b) = (left.as_primitive::<Decimal128Type>(), right.as_primitive::<Decimal128Type>());
-    let shift = (a.scale(), b.scale(), scale);
-    let values = (0..a.len()).map(|row| {
-        if a.is_null(row) || b.is_null(row) {
-            return Ok(None);
-        }
-        let exact = decimal(operation, a.value(row), b.value(row), shift)?;
-        fit(exact, precision, scale).map(Some)
-    });
-    let values = values.collect::<Result<Vec<Option<i128>>>>()?;
-    let array = datafusion::arrow::array::Decimal128Array::from(values);
-    Ok(Arc::new(array.with_precision_and_scale(precision, scale)?))
-}
-
-fn power(exponent: i8) -> i256 {
-    (0..exponent).fold(i256::ONE, |value, _| value.wrapping_mul(i256::from(10)))
-}
-
-fn fit(value: i256, precision: u8, scale: i8) -> Result<i128> {
-    let out_of_range = || fault(SqlState::NumericOutOfRange, "numeric field overflow");
-    let value = value.to_i128().ok_or_else(out_of_range)?;
-    Decimal128Type::validate_decimal_precision(value, precision, scale)
-        .map_err(|_| out_of_range())?;
-    Ok(value)
-}
-
-fn decimal(op: Operation, a: i128, b: i128, (s1, s2, scale): (i8, i8, i8)) -> Result<i256> {
-    let (a, b) = (i256::from_i128(a), i256::from_i128(b));
-    let common = s1.max(s2);
-    let aligned = |value: i256, from: i8| value.wrapping_mul(power(common - from));
-    if matches!(op, Operation::Divide | Operation::Modulo) && b == i256::ZERO {
-        return Err(fault(SqlState::DivisionByZero, "division by zero"));
-    }
-    Ok(match op {
-        Operation::Add => aligned(a, s1).wrapping_add(aligned(b, s2)),
-        Operation::Subtract => aligned(a, s1).wrapping_sub(aligned(b, s2)),
-        Operation::Modulo => aligned(a, s1).wrapping_rem(aligned(b, s2)),
-        Operation::Multiply => divide(a.wrapping_mul(b), power(s1 + s2 - scale)),
-        // 38 digits times 10^(16 + 38) stay below 10^76, the width of 256 bits.
-        Operation::Divide => {
-            let up = scale + s2 - s1;
-            if up >= 0 { divide(a.wrapping_mul(power(up)), b) } else { divide(a, b) }
-        }
-    })
-}
-
-/// Half is rounded away from zero.
-fn divide(a: i256, b: i256) -> i256 {
-    let (quotient, rest) = (a.wrapping_div(b), a.wrapping_rem(b));
-    let twice = rest.wrapping_abs().wrapping_mul(i256::from(2));
-    if twice < b.wrapping_abs() {
-        return quotient;
-    }
-    let negative = (a < i256::ZERO) != (b < i256::ZERO);
-    let step = if negative { i256::MINUS_ONE } else { i256::ONE };
-    quotient.wrapping_add(step)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn number(op: Operation, a: i128, b: i128, scales: (i8, i8, i8)) -> i128 {
-        decimal(op, a, b, scales).unwrap().to_i128().unwrap()
-    }
-
-    #[test]
-    fn numerics_round_half_away_from_zero() {
-        // 1.00 / 3 with 16 digits, and 2 / 3 rounds up
-        assert_eq!(number(Operation::Divide, 100, 3, (2, 0, 16)), 3_333_333_333_333_333);
-        assert_eq!(number(Operation::Divide, -200, 3, (2, 0, 16)), -6_666_666_666_666_667);
-        assert_eq!(number(Operation::Add, 150, 25, (2, 1, 2)), 400);
-        assert!(decimal(Operation::Divide, 1, 0, (0, 0, 16)).is_err());
-    }
 
     #[test]
     fn types_follow_postgresql() {

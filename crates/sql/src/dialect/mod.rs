@@ -11,6 +11,7 @@ mod arrays;
 mod bags;
 mod casts;
 mod catalog_functions;
+mod decimals;
 mod domains;
 mod functions;
 mod hoisted;
