@@ -12,6 +12,9 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 
 use super::parameters::{Parameters, placeholder_index};
 
+/// `numeric` without precision.
+const UNCONSTRAINED: DataType = DataType::Decimal128(38, 10);
+
 /// Learns what the plan says about its parameters; whether that was news.
 pub fn infer(plan: &LogicalPlan, parameters: &mut Parameters) -> Result<bool> {
     let mut changed = false;
@@ -240,8 +243,21 @@ impl Inference<'_> {
             Some(known) => Some(known),
             None => wanted.cloned(),
         };
-        self.expr(left, for_left.as_ref())?;
-        self.expr(right, for_right.as_ref())
+        self.operand(left, for_left.as_ref())?;
+        self.operand(right, for_right.as_ref())
+    }
+
+    /// A factor or summand beside a numeric has digits of its own: it does not take the other's scale.
+    fn operand(&mut self, expr: &Expr, wanted: Option<&DataType>) -> Result<()> {
+        match (expr, wanted) {
+            (Expr::Placeholder(placeholder), Some(DataType::Decimal128(..))) => {
+                let index = placeholder_index(&placeholder.id)
+                    .map_err(|e| datafusion::common::DataFusionError::External(Box::new(e)))?;
+                self.changed |= self.parameters.learn(index, &UNCONSTRAINED);
+                Ok(())
+            }
+            _ => self.expr(expr, wanted),
+        }
     }
 
     fn like(&mut self, like: &Like) -> Result<()> {
