@@ -27,6 +27,7 @@ use datafusion::physical_plan::collect;
 use engine::types::{Error, SqlState};
 
 use super::hoisted::hoist;
+use super::pinned::pin;
 
 /// `ARRAY(subquery)` under this name: the subquery's rows as one array.
 pub const COLLECT: &str = "__collect";
@@ -38,7 +39,7 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
         let applied = apply(plain_membership(plan.clone())?, state)?;
         return state.optimize(&applied.data);
     }
-    let optimized = state.optimize(&hoist(plan.clone())?.data);
+    let optimized = state.optimize(&hoist(pin(plan.clone())?.data)?.data);
     if optimized.as_ref().is_ok_and(|plan| !has_left_over(plan)) {
         return optimized;
     }

@@ -16,6 +16,7 @@ mod domains;
 mod functions;
 mod hoisted;
 mod introspection;
+mod pinned;
 
 use std::sync::Arc;
 

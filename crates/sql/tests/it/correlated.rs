@@ -43,3 +43,18 @@ async fn expressions_over_aggregates_do_not_run_alone() {
         assert!(!lines[0].starts_with("Runs alone"), "{text}\n{}", lines.join("\n"));
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_constant_around_is_a_probe_inside() {
+    let database = database();
+    let mut session = database.session("shareddb");
+    query(&mut session, TABLES).await.unwrap();
+    query(&mut session, "CREATE INDEX lineitem_part ON lineitem (l_partkey)").await.unwrap();
+    let text =
+        "EXPLAIN SELECT p_partkey, (SELECT count(*) FROM lineitem WHERE l_partkey = p_partkey)
+         FROM part WHERE p_partkey = 5";
+    let lines = query(&mut session, text).await.unwrap().rows;
+    let lines: Vec<String> = lines.into_iter().flatten().flatten().collect();
+    let probes = lines.iter().any(|line| line.contains("Index probe of lineitem"));
+    assert!(probes, "{}", lines.join("\n"));
+}
