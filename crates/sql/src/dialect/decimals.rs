@@ -324,7 +324,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
 
         #[test]
         fn rows_are_as_in_256_bits(
