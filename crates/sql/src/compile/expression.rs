@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, Scalar};
 use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::kernels::cmp::distinct;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{BinaryExpr, Expr, Volatility};
+use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use engine::types::{ComputedComparison, DataType, Error, Expression, Result};
 
@@ -124,13 +126,50 @@ impl Evaluated {
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?;
-        let result = self.physical.evaluate(&batch)?.into_array(rows)?;
+        let physical = self.with_constants(&batch)?;
+        let result = physical.evaluate(&batch)?.into_array(rows)?;
         let wanted = self.data_type.arrow();
         if *result.data_type() == wanted {
             return Ok(result);
         }
         crate::alone::to_exact(&result, &wanted)
     }
+
+    /// The expression with literals for parameters that are the same in all rows, so that nothing is cast and computed
+    /// of them row by row.
+    fn with_constants(
+        &self,
+        batch: &RecordBatch,
+    ) -> datafusion::common::Result<Arc<dyn PhysicalExpr>> {
+        let parameters = self.columns.len()..batch.num_columns();
+        if batch.num_rows() < MANY_ROWS || parameters.is_empty() {
+            return Ok(self.physical.clone());
+        }
+        let mut constants = Vec::with_capacity(parameters.len());
+        for array in &batch.columns()[parameters.clone()] {
+            let value = is_uniform(array).then(|| ScalarValue::try_from_array(array, 0));
+            constants.push(value.transpose()?);
+        }
+        let literals = self.physical.clone().transform_up(|expr| {
+            let any: &dyn std::any::Any = expr.as_ref();
+            let column = any.downcast_ref::<Column>().map(Column::index);
+            let parameter = column.and_then(|index| index.checked_sub(parameters.start));
+            match parameter.and_then(|parameter| constants[parameter].clone()) {
+                Some(value) => Ok(Transformed::yes(lit(value))),
+                None => Ok(Transformed::no(expr)),
+            }
+        })?;
+        Ok(literals.data)
+    }
+}
+
+/// From so many rows on it pays to look whether a parameter has one value only.
+const MANY_ROWS: usize = 64;
+
+/// Whether all rows are the same; not asked of types that cannot be compared.
+fn is_uniform(array: &ArrayRef) -> bool {
+    let first = Scalar::new(array.slice(0, 1));
+    distinct(array, &first).is_ok_and(|differs| !differs.has_true())
 }
 
 /// The comparison of what is computed of columns alone with what is computed of parameters alone, if `expr` is one.
