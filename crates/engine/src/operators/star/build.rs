@@ -3,6 +3,7 @@
 
 use arrow_array::ArrayRef;
 
+use super::coded_column::CodedColumn;
 use super::key_places::places;
 use super::narrow::{Order, Survivors, narrow};
 use super::pairs::{Buckets, flatten};
@@ -56,7 +57,8 @@ struct Block {
     members: Vec<u16>,
     ends: Vec<u32>,
     buckets: Buckets,
-    places: Vec<u32>,
+    /// By root, the places of a chunk's rows.
+    places: Vec<Vec<u32>>,
 }
 
 /// A block's arguments that are plain columns.
@@ -184,23 +186,35 @@ impl Block {
         }
         let location = |&offset: &u32| Location { chunk: id, offset };
         self.locations.extend(survivors.rows.iter().map(location));
-        let width = star.columns.len() + 1;
-        let first = self.codes.len();
-        self.codes.resize(self.locations.len() * width, 0);
-        for (number, column) in star.columns.iter().enumerate() {
-            let range = star.dimensions[column.root].range;
-            places(&chunk.column(column.outer), &survivors.rows, range, &mut self.places);
-            let codes = self.codes[first + number..].iter_mut().step_by(width);
-            for (code, &place) in codes.zip(&self.places) {
-                *code = column.codes[place as usize];
-            }
-        }
+        self.code(star, chunk, &survivors.rows);
         match star.only {
             None => flatten(&survivors.words, star.width, &mut self.members, &mut self.ends),
             Some(only) => {
                 self.members.resize(self.locations.len(), only.0 as u16);
                 self.ends.extend(self.ends.len() as u32 + 1..=self.locations.len() as u32);
             }
+        }
+    }
+
+    /// Appends the codes of rows of a chunk: each reference is looked up once, then a row's codes are written together.
+    fn code(&mut self, star: &Star, chunk: &Chunk, rows: &[u32]) {
+        self.places.resize_with(star.roots.len(), Vec::new);
+        let read = |root: &usize| star.columns.iter().any(|column| column.root == *root);
+        for ((outer, root), at) in star.roots.iter().zip(&mut self.places) {
+            if read(root) {
+                places(&chunk.column(*outer), rows, star.dimensions[*root].range, at);
+            }
+        }
+        let place = |column: &CodedColumn| {
+            let root = star.roots.iter().position(|(_, root)| *root == column.root);
+            &self.places[root.expect("a grouping joins the dimensions of its keys")][..]
+        };
+        let columns: Vec<(&[u32], &[u32])> =
+            star.columns.iter().map(|column| (place(column), &column.codes[..])).collect();
+        self.codes.reserve(rows.len() * (columns.len() + 1));
+        for row in 0..rows.len() {
+            self.codes.extend(columns.iter().map(|(at, codes)| codes[at[row] as usize]));
+            self.codes.push(0);
         }
     }
 

@@ -4,14 +4,13 @@ use arrow_schema::DataType as ArrowType;
 
 use super::{Dimension, StarKey, StarNode};
 use crate::operators::kernel::KeyTable;
-use crate::types::{ColumnId, Location};
+use crate::types::Location;
 
 /// Numbers in place of values.
 #[derive(Debug)]
 pub(super) struct CodedColumn {
     pub key: StarKey,
-    /// The referring column of the fact table, and the dimension that it leads to.
-    pub outer: ColumnId,
+    /// The dimension that the fact table's reference leads to.
     pub root: usize,
     /// By place in the root dimension.
     pub codes: Vec<u32>,
@@ -37,12 +36,12 @@ impl CodedColumn {
                 representatives.push(place);
             }
         }
-        let (mut root, mut outer) = (key.dimension, node.dimensions[key.dimension].outer);
+        let mut root = key.dimension;
         while let Some(parent) = node.dimensions[root].parent {
             codes = raise(&codes, &dimensions[parent], root);
-            (root, outer) = (parent, node.dimensions[parent].outer);
+            root = parent;
         }
-        CodedColumn { key, outer, root, codes, representatives }
+        CodedColumn { key, root, codes, representatives }
     }
 
     /// By code, the row of a dimension that the representative is or leads to.
