@@ -13,9 +13,9 @@ pub const PROBE: f64 = 110.0;
 /// Reading a row that an index named: a random access.
 pub const FETCH: f64 = 40.0;
 /// Numbering an inner row of an index join for the batch.
-pub const REMEMBER: f64 = 10.0;
+pub const REMEMBER: f64 = 30.0;
 /// Finding an inner row that the batch has numbered.
-pub const RECALL: f64 = 3.0;
+pub const RECALL: f64 = 8.0;
 /// Putting a row into a hash table.
 pub const HASH_BUILD: f64 = 40.0;
 /// Looking a row up in a hash table.
