@@ -8,6 +8,7 @@ mod sql;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
 /// A SQL server that runs a whole workload as one global plan.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -25,7 +26,7 @@ enum Command {
     /// Runs statements on a running server and prints what they give.
     Sql(sql::SqlOptions),
     /// Measures workloads, also against other systems.
-    Bench(workloads::bench::BenchOptions),
+    Bench(Box<workloads::bench::BenchOptions>),
 }
 
 /// Why the program ends with a failure.
