@@ -196,7 +196,7 @@ fn key_index(table: &PlannedTable, keys: &[(usize, usize)]) -> Option<IndexMatch
             edges,
             condition: None,
             fan_out: join_order::fan_out(table, &columns),
-            inner_rows: table.rows(),
+            dimension: None,
         })
     });
     candidates.min_by(|a, b| a.fan_out.total_cmp(&b.fan_out))
@@ -261,7 +261,7 @@ fn index_join(
         predicates,
         residual,
     };
-    let looked_at = found.inner_rows;
+    let looked_at = found.dimension.unwrap_or(0.0);
     let rows = outer.operator.estimate.rows;
     estimate.cost = cost::operator(&operation, rows, fetched, looked_at);
     let operator = Operator {

@@ -63,8 +63,8 @@ pub struct Operator {
     pub types: Vec<DataType>,
     /// What it will cost.
     pub estimate: Estimate,
-    /// Rows that a source looks at: the table's for a scan, those fetched for an index access. The inner table's for an
-    /// index join.
+    /// Rows that a source looks at: the table's for a scan, those fetched for an index access. A dimension's for an
+    /// index join, else 0 there.
     pub looked_at: f64,
     /// Its node in the global plan; given when the template is merged.
     pub node: NodeId,

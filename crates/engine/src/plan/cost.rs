@@ -13,9 +13,12 @@ pub const PROBE: f64 = 110.0;
 /// Reading a row that an index named: a random access.
 pub const FETCH: f64 = 40.0;
 /// Numbering an inner row of an index join for the batch.
-pub const REMEMBER: f64 = 30.0;
+pub const REMEMBER: f64 = 10.0;
 /// Finding an inner row that the batch has numbered.
-pub const RECALL: f64 = 8.0;
+pub const RECALL: f64 = 3.0;
+/// A table is a star's dimension where the largest input of the joins has so many times its rows: only then numbering all
+/// of its rows costs little beside the pass.
+pub const DIMENSION_SHARE: f64 = 8.0;
 /// Putting a row into a hash table.
 pub const HASH_BUILD: f64 = 40.0;
 /// Looking a row up in a hash table.
@@ -64,7 +67,8 @@ pub fn index_join(outer: f64, keys: usize, inner: Option<f64>, fetched: f64) -> 
     inner.map_or(probed, |inner| probed.min(recalled(inner)))
 }
 
-/// Nanoseconds of one operator over so many input rows. `looked_at` are the rows of an index join's inner table.
+/// Nanoseconds of one operator over so many input rows. `looked_at` are the rows of a
+/// dimension that an index join reaches, 0 for other inner tables.
 pub fn operator(operation: &Operation, input: f64, output: f64, looked_at: f64) -> f64 {
     let work = match operation {
         Operation::Scan { access: super::Access::Scan, .. } => input * SCAN_ROW,
@@ -75,8 +79,8 @@ pub fn operator(operation: &Operation, input: f64, output: f64, looked_at: f64) 
             let moved = |s: &&crate::types::Scalar| !matches!(s, crate::types::Scalar::Column(_));
             input * EVALUATE * expressions.iter().filter(moved).count() as f64
         }
-        Operation::IndexJoin { keys, unique, .. } => {
-            index_join(input, keys.len(), unique.then_some(looked_at), output)
+        Operation::IndexJoin { keys, .. } => {
+            index_join(input, keys.len(), (looked_at > 0.0).then_some(looked_at), output)
         }
         Operation::HashJoin { .. } => input * HASH_PROBE + output * FETCH,
         Operation::Aggregate { aggregates, .. } => {

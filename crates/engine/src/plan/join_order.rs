@@ -64,8 +64,8 @@ pub struct IndexMatch {
     pub condition: Option<usize>,
     /// Rows that one outer row finds, before the inner predicates.
     pub fan_out: f64,
-    /// Rows of the table.
-    pub inner_rows: f64,
+    /// The table's rows, where it is a star's dimension.
+    pub dimension: Option<f64>,
 }
 
 /// What is asked of an order.
@@ -201,12 +201,7 @@ impl Search<'_> {
         let index = self.index(partial.mask, relation, &keys);
         let index_cost = index.as_ref().map(|found| {
             let fetched = partial.rows * found.fan_out;
-            cost::index_join(
-                partial.rows,
-                found.keys.len(),
-                found.unique.then_some(found.inner_rows),
-                fetched,
-            )
+            cost::index_join(partial.rows, found.keys.len(), found.dimension, fetched)
         });
         let hash_cost = match keys.is_empty() {
             true => joinable.cost + partial.rows * joinable.rows * cost::PAIR,
@@ -278,10 +273,16 @@ impl Search<'_> {
                 edges: found.iter().map(|key| key.0).collect(),
                 condition: None,
                 fan_out: if unique { 1.0 } else { fan_out(table, &columns) },
-                inner_rows: table.rows(),
+                dimension: (unique && self.is_dimension(table)).then(|| table.rows()),
             })
         });
         candidates.min_by(|a, b| a.fan_out.total_cmp(&b.fan_out))
+    }
+
+    /// Whether the largest input has many times the table's rows.
+    fn is_dimension(&self, table: &PlannedTable) -> bool {
+        let largest = self.relations.iter().map(|relation| relation.rows).fold(0.0, f64::max);
+        !self.aim.probes_only && largest >= cost::DIMENSION_SHARE * table.rows()
     }
 
     fn index_by_list(
@@ -303,7 +304,7 @@ impl Search<'_> {
                 keys: outer.into_iter().map(|c| vec![c]).collect(),
                 edges: Vec::new(),
                 condition: Some(condition),
-                inner_rows: table.rows(),
+                dimension: None,
             })
         })
     }

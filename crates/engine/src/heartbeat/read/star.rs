@@ -56,10 +56,22 @@ struct Join {
 const DIMENSION_ROWS: f64 = 3.0;
 
 impl PreparedStar {
-    /// Whether one pass costs less than joining by index what `activations` want of the fact table.
-    pub fn pays(&self, plan: &LanePlan, activations: usize, store: &Store) -> bool {
+    /// Whether one pass costs less than joining by index what `activations` want of the fact table. `wanted` are the slots
+    /// of each grouping.
+    pub fn pays(
+        &self,
+        plan: &LanePlan,
+        wanted: &[SetId],
+        activations: usize,
+        store: &Store,
+    ) -> bool {
         let rows = |table: TableId| store.table(table).map_or(0, |table| table.live_rows());
-        let dimensions: u64 = self.dimensions.iter().map(|own| rows(own.table)).sum();
+        let active = self.node.groupings.iter().zip(wanted);
+        let active: Vec<&StarGrouping> =
+            active.filter(|(_, set)| **set != SetId::EMPTY).map(|(grouping, _)| grouping).collect();
+        let joined = self.dimensions.iter().enumerate();
+        let joined = joined.filter(|(n, _)| active.iter().any(|g| g.dimensions.contains(n)));
+        let dimensions: u64 = joined.map(|(_, own)| rows(own.table)).sum();
         let fact =
             plan.nodes[self.scan].estimates.iter().map(|e| e.estimate.union(activations as f64));
         fact.fold(0.0, f64::max) * DIMENSION_ROWS > dimensions as f64

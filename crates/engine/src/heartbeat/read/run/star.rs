@@ -42,7 +42,8 @@ impl Run<'_> {
         let wanted: Vec<SetId> =
             star.groupings.iter().map(|(node, _)| shared.wanted[*node]).collect();
         let all = union(&shared, wanted.iter());
-        if !star.pays(&shared.lane.plan, shared.sets.cardinality(all), self.views.store) {
+        let activations = shared.sets.cardinality(all);
+        if !star.pays(&shared.lane.plan, &wanted, activations, self.views.store) {
             return Ok(None);
         }
         let Some(dimensions) = self.dimensions(star, &wanted, all)? else { return Ok(None) };
