@@ -97,13 +97,15 @@ impl Lane {
     /// back, as long as they do. Who is answered by one heartbeat and asks again would else always miss the next one, and
     /// two halves of the clients would take turns, each pass serving half of them.
     ///
-    /// Ends when all are back, when nobody came for a 64th of the heartbeat's time, or after a quarter of it.
-    pub fn gather(&self, answered: usize, took: Duration) {
+    /// Ends when all are back, when nobody came for a 64th of the heartbeat's time, after a quarter of it, or when another
+    /// lane wants the worker.
+    pub fn gather(&self, answered: usize, took: Duration, others_wait: &dyn Fn() -> bool) {
         let patience = (took / 64).clamp(PATIENCE.0, PATIENCE.1);
         let began = Instant::now();
         let mut queue = self.queue.lock();
         queue.gathering = queue.waiting.len() + answered;
-        while queue.waiting.len() < queue.gathering && began.elapsed() < took / 4 {
+        let in_time = || began.elapsed() < took / 4 && !others_wait();
+        while queue.waiting.len() < queue.gathering && in_time() {
             let before = queue.waiting.len();
             self.gathered.wait_for(&mut queue, patience);
             if queue.waiting.len() == before {

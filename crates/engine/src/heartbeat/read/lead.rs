@@ -87,8 +87,8 @@ impl Reads {
         self.heartbeat(lane, activations);
         let took = self.environment.clock.now().saturating_sub(began);
         let crew = self.crew(lane);
-        if answered > 1 && took >= GATHERED && crew.is_free() {
-            lane.gather(answered, took);
+        if answered > 1 && took >= GATHERED {
+            lane.gather(answered, took, &|| !crew.is_free());
         }
         crew.enqueue(lane.clone());
     }

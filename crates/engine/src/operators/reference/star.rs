@@ -6,15 +6,15 @@ use std::sync::Arc;
 use super::aggregate::{aggregate, grouped};
 use super::random::Random;
 use super::stored::{locations, table};
-use super::{Activations, Row, check};
+use super::{Activations, Row, check, fault};
 use crate::operators::{
-    Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey, Star, StarBuild,
-    StarDimension, StarGrouping, StarGroups, StarKey, StarNode,
+    Batch, Budget, Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey, Star,
+    StarBuild, StarDimension, StarGrouping, StarGroups, StarKey, StarNode,
 };
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{QuerySets, SetId, Tuples};
 use crate::storage::{Store, TableView};
-use crate::types::{ColumnId, DataType, Location, Scalar, Slot, Value};
+use crate::types::{ColumnId, DataType, Location, Scalar, Slot, SqlState, Value};
 
 /// The fact table refers to dimensions 0 and 1 by its columns 1 and 2, dimension 0 to dimension 2 by its column 1.
 const REFERENCES: [(Option<usize>, u32); 3] = [(None, 1), (None, 2), (Some(0), 1)];
@@ -173,6 +173,58 @@ fn view(store: &Arc<Store>, id: u32, types: &[DataType], rows: &Wanted) -> Arc<T
     table(store, id, types, &rows)
 }
 
+/// What a star gives two workers.
+fn outputs(
+    case: &Case,
+    activations: &Activations,
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) -> Vec<Tuples> {
+    let store = Store::new(2);
+    let fact = view(&store, 1, &case.fact_types, &case.fact);
+    let of = |grouping| {
+        let own = (0..case.groupings.len()).filter(|s| case.groupings[*s] == grouping);
+        batch.sets.intern_slots(own.map(|s| Slot(s as u32)))
+    };
+    let wanted: Vec<SetId> = (0..case.node.groupings.len()).map(of).collect();
+    let mut dimensions: Vec<Dimension> = Vec::new();
+    for d in (0..3).rev() {
+        let joins = |g: &usize| case.node.groupings[*g].dimensions.contains(&d);
+        let users = (0..wanted.len()).filter(joins);
+        let users = users.fold(SetId::EMPTY, |all, g| batch.sets.union(all, wanted[g]));
+        let view = view(&store, 2 + d as u32, &case.dimension_types, &case.dimensions[d]);
+        let sets = sets(&case.dimensions[d], activations);
+        let chunk = Tuples::of_table(view.clone(), locations(&view), sets);
+        let passing = batch.sets.difference(batch.sets.all(), users);
+        let rows = DimensionRows { view, key: ColumnId(0), chunks: &[chunk], passing };
+        // Built from the last to the first: dimension 2 is there when its parent comes.
+        let child = |dimension| Child { outer: ColumnId(1), dimension, number: 2 };
+        let children: Vec<Child<'_>> = match d {
+            0 => dimensions.first().map(child).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        dimensions.push(Dimension::new(batch, &rows, &children).expect("dense keys"));
+    }
+    dimensions.reverse();
+    let star = Star::new(&case.node, batch, fact.clone(), dimensions, &[], &wanted);
+    let star = Arc::new(star.expect("few groups"));
+    let mut builds = vec![StarBuild::default(), StarBuild::default()];
+    for (i, rows) in fact_rows(case, activations, &fact).into_iter().enumerate() {
+        builds[i % 2].add(&case.node, &star, batch, rows, faults);
+    }
+    for build in &mut builds {
+        build.group(&case.node, &star, batch, faults);
+    }
+    let groups = StarGroups::new(star, builds);
+    let mut output = Vec::new();
+    for (grouping, _) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY) {
+        for part in 0..2 {
+            output.push(groups.finish(&case.node, grouping, batch, (part, 2), faults));
+        }
+    }
+    output
+}
+
 #[test]
 fn a_star_equals_joins_and_groupings_alone() {
     for seed in 0..600 {
@@ -180,57 +232,43 @@ fn a_star_equals_joins_and_groupings_alone() {
         let slots = random.slots();
         let case = Case::new(&mut random, slots);
         let activations = random.activations(slots, &[]);
-        let store = Store::new(2);
-        let fact = view(&store, 1, &case.fact_types, &case.fact);
         activations.with(|batch| {
             let mut faults = Faults::default();
-            let of = |grouping| {
-                let own = (0..slots).filter(|s| case.groupings[*s] == grouping);
-                batch.sets.intern_slots(own.map(|s| Slot(s as u32)))
-            };
-            let wanted: Vec<SetId> = (0..case.node.groupings.len()).map(of).collect();
-            let mut dimensions: Vec<Dimension> = Vec::new();
-            for d in (0..3).rev() {
-                let joins = |g: &usize| case.node.groupings[*g].dimensions.contains(&d);
-                let users = (0..wanted.len()).filter(joins);
-                let users = users.fold(SetId::EMPTY, |all, g| batch.sets.union(all, wanted[g]));
-                let view = view(&store, 2 + d as u32, &case.dimension_types, &case.dimensions[d]);
-                let sets = sets(&case.dimensions[d], &activations);
-                let chunk = Tuples::of_table(view.clone(), locations(&view), sets);
-                let passing = batch.sets.difference(batch.sets.all(), users);
-                let rows = DimensionRows { view, key: ColumnId(0), chunks: &[chunk], passing };
-                // Built from the last to the first: dimension 2 is there when its parent comes.
-                let child = |dimension| Child { outer: ColumnId(1), dimension, number: 2 };
-                let children: Vec<Child<'_>> = match d {
-                    0 => dimensions.first().map(child).into_iter().collect(),
-                    _ => Vec::new(),
-                };
-                dimensions.push(Dimension::new(batch, &rows, &children).expect("dense keys"));
-            }
-            dimensions.reverse();
-            let star = Star::new(&case.node, batch, fact.clone(), dimensions, &[], &wanted);
-            let star = Arc::new(star.expect("few groups"));
-            let mut builds = vec![StarBuild::default(), StarBuild::default()];
-            for (i, rows) in fact_rows(&case, &activations, &fact).into_iter().enumerate() {
-                builds[i % 2].add(&case.node, &star, batch, rows, &mut faults);
-            }
-            for build in &mut builds {
-                build.group(&case.node, &star, batch, &mut faults);
-            }
-            let groups = StarGroups::new(star, builds);
-            let mut output = Vec::new();
-            for (grouping, _) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY)
-            {
-                for part in 0..2 {
-                    output.push(groups.finish(&case.node, grouping, batch, (part, 2), &mut faults));
-                }
-            }
+            let output = outputs(&case, &activations, batch, &mut faults);
             check(seed, batch, &output, &faults, false, |slot| {
                 let (node, types) = case.group_node(slot);
                 grouped(&case.joined(slot), &types, &node, &activations, slot)
             });
         });
     }
+}
+
+#[test]
+fn without_memory_a_slot_fails_and_the_others_get_their_groups() {
+    let (mut failed, mut answered) = (0, 0);
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let slots = random.slots();
+        let case = Case::new(&mut random, slots);
+        let mut activations = random.activations(slots, &[]);
+        activations.budget = Budget::new(random.below(20_000));
+        activations.with(|batch| {
+            let mut faults = Faults::default();
+            let output = outputs(&case, &activations, batch, &mut faults);
+            let states: Vec<_> = faults.iter().map(|(slot, error)| (slot, error.state)).collect();
+            check(seed, batch, &output, &faults, false, |slot| {
+                if states.contains(&(slot, SqlState::OutOfMemory)) {
+                    return Err(fault(SqlState::OutOfMemory));
+                }
+                let (node, types) = case.group_node(slot);
+                grouped(&case.joined(slot), &types, &node, &activations, slot)
+            });
+            let without = states.iter().filter(|(_, state)| *state == SqlState::OutOfMemory);
+            let without = without.count();
+            (failed, answered) = (failed + without, answered + slots - without);
+        });
+    }
+    assert!(failed > 100 && answered > 100, "{failed} failed, {answered} answered");
 }
 
 /// The fact table's rows in runs of one chunk.

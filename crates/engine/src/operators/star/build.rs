@@ -143,6 +143,8 @@ impl StarBuild {
             let count = groups.places.numbers.len();
             let width = SlotGroups::width(aggregates.len());
             if let Err(error) = batch.budget.reserve((count - before) * width) {
+                // Groups without aggregates must not be finished: the slot starts over and fails again.
+                *groups = SlotGroups::default();
                 faults.add(*slot, error);
                 continue;
             }

@@ -14,7 +14,7 @@ pub(super) struct CodedColumn {
     pub root: usize,
     /// By place in the root dimension.
     pub codes: Vec<u32>,
-    /// By code, the place of a row of the column's dimension that has the value.
+    /// By code, a row of the column's dimension that has the value: its position among the wanted ones.
     pub representatives: Vec<u32>,
 }
 
@@ -30,10 +30,10 @@ impl CodedColumn {
         let numbers = KeyTable::new([scale]).insert(&[array]);
         let mut codes = vec![0; own.numbers.len()];
         let mut representatives = Vec::new();
-        for (&place, &number) in own.places.iter().zip(&numbers) {
+        for ((row, &place), &number) in (0..).zip(&own.places).zip(&numbers) {
             codes[place as usize] = number;
             if number as usize == representatives.len() {
-                representatives.push(place);
+                representatives.push(row);
             }
         }
         let mut root = key.dimension;
@@ -51,6 +51,10 @@ impl CodedColumn {
         dimensions: &[Dimension],
         dimension: usize,
     ) -> Vec<Location> {
+        let own = &dimensions[self.key.dimension];
+        if dimension == self.key.dimension {
+            return self.representatives.iter().map(|&row| own.locations[row as usize]).collect();
+        }
         let mut way = vec![dimension];
         while let Some(&last) = way.last().filter(|last| **last != self.key.dimension) {
             let parent = node.dimensions[last].parent;
@@ -58,7 +62,8 @@ impl CodedColumn {
                 parent.expect("a key determines columns of its own row and of what that leads to"),
             );
         }
-        let mut places = self.representatives.clone();
+        let place = |&row: &u32| own.places[row as usize];
+        let mut places: Vec<u32> = self.representatives.iter().map(place).collect();
         for pair in way.windows(2).rev() {
             let references = dimensions[pair[1]].references(pair[0]);
             places.iter_mut().for_each(|place| *place = references[*place as usize]);

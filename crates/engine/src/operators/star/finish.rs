@@ -30,6 +30,21 @@ struct Output {
     places: GroupPlaces,
 }
 
+impl Output {
+    /// No row yet.
+    fn new(aggregates: &[Aggregate], arguments: Vec<Argument>) -> Output {
+        let pairs = aggregates.iter().zip(&arguments);
+        let accumulators = pairs.map(|(a, argument)| Accumulator::new(a.function, argument));
+        Output {
+            accumulators: accumulators.collect(),
+            arguments,
+            numbers: Vec::new(),
+            owners: Vec::new(),
+            places: GroupPlaces::default(),
+        }
+    }
+}
+
 impl StarGroups {
     /// Takes the workers' parts.
     pub fn new(star: Arc<Star>, builds: Vec<StarBuild>) -> StarGroups {
@@ -50,15 +65,7 @@ impl StarGroups {
         let position = active.expect("only groupings that somebody uses are finished");
         let active = &self.star.groupings[position];
         let arguments = self.arguments(position, aggregates);
-        let pairs = aggregates.iter().zip(&arguments);
-        let accumulators = pairs.map(|(a, argument)| Accumulator::new(a.function, argument));
-        let mut output = Output {
-            accumulators: accumulators.collect(),
-            arguments,
-            numbers: Vec::new(),
-            owners: Vec::new(),
-            places: GroupPlaces::default(),
-        };
+        let mut output = Output::new(aggregates, arguments);
         for &slot in &active.slots[share(active.slots.len(), part, parts)] {
             self.slot(slot, active.keys.is_empty(), &mut output);
         }
@@ -109,6 +116,8 @@ impl StarGroups {
         let width = 8 * (aggregates.len() + active.output.len());
         if let Err(error) = batch.budget.reserve(rows * width) {
             output.owners.iter().for_each(|slot| faults.add(*slot, error.clone()));
+            let nothing = Output::new(aggregates, output.arguments);
+            return self.tuples(active, aggregates, nothing, batch, faults);
         }
         output.accumulators.iter_mut().for_each(|accumulator| accumulator.grow(rows));
         let parts = aggregates.iter().zip(&output.arguments).zip(&output.accumulators);

@@ -1,7 +1,8 @@
 //! Fact rows meet the dimensions: what is left, and who wants it.
 //!
 //! One slot: rows are kept or dropped dimension by dimension. Up to 64 slots: a word per row, dropped when it gets
-//! empty. More: all dimensions at once, row by row, so that a row's words stay in registers.
+//! empty. More: dimension by dimension too, but rows that nobody wants are dropped at the end only: of so many slots
+//! somebody wants nearly every row until the last dimension.
 
 use super::key_places::places;
 use super::{Dimension, Star};

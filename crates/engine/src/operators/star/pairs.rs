@@ -178,8 +178,8 @@ fn flatten_anywhere(words: &[u64], width: usize, members: &mut Vec<u16>, ends: &
     members.truncate(length);
 }
 
-/// Slots that a member's number can tell apart.
-pub const MOST_SLOTS: usize = u16::MAX as usize;
+/// Slots that a member's number can tell apart, also where one is written past the end of a word.
+pub const MOST_SLOTS: usize = u16::MAX as usize - 64;
 
 /// Whether the batch is small enough for the numbers above.
 pub fn fits(sets: &SetTable) -> bool {
