@@ -39,6 +39,8 @@ struct Case {
     fact: Wanted,
     fact_types: Vec<DataType>,
     dimension_types: Vec<DataType>,
+    /// All slots want all rows of the fact table.
+    asks_nothing: bool,
 }
 
 impl Case {
@@ -66,7 +68,11 @@ impl Case {
         // A scan leaves no row that nobody wants.
         let mut fact = wanted(random, facts, &all);
         fact.retain(|(_, set)| !set.is_empty());
-        Case { node, groupings: own, dimensions, fact, fact_types, dimension_types }
+        let asks_nothing = random.chance(50);
+        if asks_nothing {
+            fact.iter_mut().for_each(|(_, set)| *set = all.iter().copied().collect());
+        }
+        Case { node, groupings: own, dimensions, fact, fact_types, dimension_types, asks_nothing }
     }
 
     /// The rows of one slot's joins, fact columns first.
@@ -179,7 +185,7 @@ fn outputs(
     activations: &Activations,
     batch: &Batch<'_>,
     faults: &mut Faults,
-) -> Vec<Tuples> {
+) -> (Vec<Tuples>, usize) {
     let store = Store::new(2);
     let fact = view(&store, 1, &case.fact_types, &case.fact);
     let of = |grouping| {
@@ -208,6 +214,7 @@ fn outputs(
     dimensions.reverse();
     let star = Star::new(&case.node, batch, fact.clone(), dimensions, &[], &wanted);
     let star = Arc::new(star.expect("few groups"));
+    let in_bins = star.groupings_in_bins();
     let mut builds = vec![StarBuild::default(), StarBuild::default()];
     for (i, rows) in fact_rows(case, activations, &fact).into_iter().enumerate() {
         builds[i % 2].add(&case.node, &star, batch, rows, faults);
@@ -222,11 +229,12 @@ fn outputs(
             output.push(groups.finish(&case.node, grouping, batch, (part, 2), faults));
         }
     }
-    output
+    (output, in_bins)
 }
 
 #[test]
 fn a_star_equals_joins_and_groupings_alone() {
+    let mut in_bins = 0;
     for seed in 0..600 {
         let mut random = Random::new(seed);
         let slots = random.slots();
@@ -234,13 +242,15 @@ fn a_star_equals_joins_and_groupings_alone() {
         let activations = random.activations(slots, &[]);
         activations.with(|batch| {
             let mut faults = Faults::default();
-            let output = outputs(&case, &activations, batch, &mut faults);
+            let (output, binned) = outputs(&case, &activations, batch, &mut faults);
+            in_bins += usize::from(case.asks_nothing) * binned;
             check(seed, batch, &output, &faults, false, |slot| {
                 let (node, types) = case.group_node(slot);
                 grouped(&case.joined(slot), &types, &node, &activations, slot)
             });
         });
     }
+    assert!(in_bins > 100, "{in_bins} groupings had bins");
 }
 
 #[test]
@@ -254,7 +264,7 @@ fn without_memory_a_slot_fails_and_the_others_get_their_groups() {
         activations.budget = Budget::new(random.below(20_000));
         activations.with(|batch| {
             let mut faults = Faults::default();
-            let output = outputs(&case, &activations, batch, &mut faults);
+            let (output, _) = outputs(&case, &activations, batch, &mut faults);
             let states: Vec<_> = faults.iter().map(|(slot, error)| (slot, error.state)).collect();
             check(seed, batch, &output, &faults, false, |slot| {
                 if states.contains(&(slot, SqlState::OutOfMemory)) {
@@ -273,7 +283,10 @@ fn without_memory_a_slot_fails_and_the_others_get_their_groups() {
 
 /// The fact table's rows in runs of one chunk.
 fn fact_rows(case: &Case, activations: &Activations, view: &TableView) -> Vec<FactRows> {
-    let sets = sets(&case.fact, activations);
+    let sets = match case.asks_nothing {
+        true => QuerySets::Uniform(activations.sets.all()),
+        false => sets(&case.fact, activations),
+    };
     let locations = locations(view);
     let mut start = 0;
     let runs = locations.chunk_by(|a, b| a.chunk == b.chunk && a.offset < b.offset).map(|run| {

@@ -3,18 +3,20 @@
 
 use arrow_array::ArrayRef;
 
-use super::coded_column::CodedColumn;
-use super::key_places::places;
-use super::narrow::{Order, Survivors, narrow};
-use super::pairs::{Buckets, flatten};
+use super::bins::BinBuild;
+use super::group_numbers::{group_numbers, key_columns};
+use super::key_places::{ChunkPart, PartPlaces, append_places};
+use super::narrow::{Narrowing, Order, Survivors, narrow};
+use super::pairs::{Buckets, MOST_ROWS, flatten};
+use super::set_words::SetWords;
 use super::slot_groups::SlotGroups;
-use super::{ActiveGrouping, Star, StarNode};
+use super::{ActiveGrouping, Star, StarNode, same_argument};
 use crate::operators::grouping::{Accumulator, Argument};
 use crate::operators::kernel::{constant_array, evaluate_expression, try_evaluate_expression};
 use crate::operators::{Batch, Faults};
 use crate::plan::Aggregate;
-use crate::query_set::{QuerySets, Tuples};
-use crate::storage::{CHUNK_ROWS, Chunk};
+use crate::query_set::{QuerySets, SetId, Tuples};
+use crate::storage::CHUNK_ROWS;
 use crate::types::{ChunkId, ColumnId, DataType, Location, Scalar};
 
 /// Rows of one chunk of the fact table that the scan has left.
@@ -31,8 +33,10 @@ pub struct FactRows {
 /// Rows that are collected before slots are visited: so many that several rows of a slot share a cache miss in its groups,
 /// so few that what is read of them stays in the second cache.
 const ROWS: usize = 2 * CHUNK_ROWS;
-/// Pairs beyond which fewer rows do: 8 MiB of them.
+/// Pairs beyond which fewer rows do: 2 MiB of them.
 const PAIRS: usize = 1 << 20;
+// A block takes one more chunk than it is asked for.
+const _: () = assert!(ROWS + CHUNK_ROWS <= MOST_ROWS);
 
 /// One worker's part.
 #[derive(Debug, Default)]
@@ -42,8 +46,10 @@ pub struct StarBuild {
     pub(super) slots: Vec<SlotGroups>,
     /// By active grouping, once rows have come: what the accumulators' numbers mean.
     pub(super) arguments: Vec<Option<Vec<Argument>>>,
+    pub(super) bins: BinBuild,
+    places: PartPlaces,
     block: Block,
-    /// Rows that somebody wanted.
+    /// Rows that somebody wanted; of rows that went into bins and into pairs, those of the larger number.
     survivors: usize,
 }
 
@@ -51,13 +57,11 @@ pub struct StarBuild {
 #[derive(Debug, Default)]
 struct Block {
     locations: Vec<Location>,
-    /// By row, one per coded column and a 0.
-    codes: Vec<u32>,
     /// The slots of row after row, and where each row's end.
     members: Vec<u16>,
     ends: Vec<u32>,
     buckets: Buckets,
-    /// By root, the places of a chunk's rows.
+    /// By root, the places of the rows; none of roots by which nobody groups.
     places: Vec<Vec<u32>>,
 }
 
@@ -79,14 +83,48 @@ impl StarBuild {
         rows: FactRows,
         faults: &mut Faults,
     ) {
+        let part =
+            ChunkPart { id: rows.chunk, chunk: star.fact.chunk(rows.chunk), rows: &rows.rows };
+        self.places.start(star.roots.len());
+        let binned = self.bin(node, star, batch, &part, &rows.sets);
+        let (words, rest) = match &binned {
+            Some((_, rest)) => (&star.unbinned, rest),
+            None => (&star.words, &rows.sets),
+        };
+        let binned = binned.as_ref().map_or(0, |(wanted, _)| *wanted);
+        if matches!(rest, QuerySets::Uniform(SetId::EMPTY)) {
+            self.survivors += binned;
+            return;
+        }
         let order = self.order.get_or_insert_with(|| Order::new(star));
-        let chunk = star.fact.chunk(rows.chunk);
-        let survivors = narrow(star, batch, order, chunk, rows.rows, &rows.sets);
-        self.survivors += survivors.rows.len();
-        self.block.add(star, rows.chunk, chunk, &survivors);
+        let narrowing = Narrowing { star, batch, words, part, sets: rest };
+        let survivors = narrow(&narrowing, order, &mut self.places);
+        self.survivors += binned.max(survivors.rows.len());
+        self.block.add(star, words, &part, &survivors, &self.places);
         if self.block.locations.len() >= ROWS || self.block.members.len() >= PAIRS {
             self.group(node, star, batch, faults);
         }
+    }
+
+    /// Puts rows into the bins of the groupings that have some, where the scan has asked nothing of them in which the
+    /// slots differ: how many somebody wanted, and who wants them besides.
+    fn bin(
+        &mut self,
+        node: &StarNode,
+        star: &Star,
+        batch: &Batch<'_>,
+        part: &ChunkPart<'_>,
+        sets: &QuerySets,
+    ) -> Option<(usize, QuerySets)> {
+        let QuerySets::Uniform(set) = *sets else { return None };
+        let all_ride = batch.sets.difference(star.binned, set) == SetId::EMPTY;
+        if star.binned == SetId::EMPTY || !all_ride {
+            return None;
+        }
+        self.arguments.resize_with(star.groupings.len(), || None);
+        let places = &mut self.places;
+        let wanted = self.bins.add(node, star, batch, part, places, &mut self.arguments)?;
+        Some((wanted, QuerySets::Uniform(batch.sets.difference(set, star.binned))))
     }
 
     /// Puts the rows that are left into their groups. To be called once more at the end.
@@ -94,7 +132,7 @@ impl StarBuild {
         if self.block.members.is_empty() {
             return;
         }
-        self.block.bucket(star, batch.sets.slots());
+        self.block.buckets.fill(batch.sets.slots(), &self.block.members, &self.block.ends);
         self.slots.resize_with(batch.sets.slots(), SlotGroups::default);
         self.arguments.resize_with(star.groupings.len(), || None);
         let mut columns = Columns::new();
@@ -108,7 +146,7 @@ impl StarBuild {
             let arguments = own.arguments(aggregates, &columns);
             self.arguments[position]
                 .get_or_insert_with(|| arguments.iter().map(|a| a.emptied()).collect());
-            self.aggregate(batch, grouping, aggregates, &arguments, &own, faults);
+            self.aggregate(star, batch, grouping, aggregates, &arguments, &own, faults);
         }
         self.block.clear();
     }
@@ -116,6 +154,7 @@ impl StarBuild {
     /// Aggregates one grouping's slots, one after the other.
     fn aggregate(
         &mut self,
+        star: &Star,
         batch: &Batch<'_>,
         grouping: &ActiveGrouping,
         aggregates: &[Aggregate],
@@ -124,9 +163,10 @@ impl StarBuild {
         faults: &mut Faults,
     ) {
         let (mut places, mut rows, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+        let keys = key_columns(star, grouping, &self.block.places);
         for slot in &grouping.slots {
-            let pairs = self.block.buckets.of(slot.index());
-            if pairs.is_empty() {
+            let own_rows = self.block.buckets.of(slot.index());
+            if own_rows.is_empty() {
                 continue;
             }
             let groups = &mut self.slots[slot.index()];
@@ -136,10 +176,10 @@ impl StarBuild {
                     pairs.map(|(a, argument)| Accumulator::new(a.function, argument)).collect();
             }
             let before = groups.places.numbers.len();
-            places.clear();
-            places.extend(pairs.iter().map(|pair| groups.places.place(pair.number)));
+            group_numbers(&keys, own_rows, &mut places);
+            places.iter_mut().for_each(|number| *number = groups.places.place(*number));
             rows.clear();
-            rows.extend(pairs.iter().map(|pair| pair.row));
+            rows.extend(own_rows.iter().map(|&row| u32::from(row)));
             let count = groups.places.numbers.len();
             let width = SlotGroups::width(aggregates.len());
             if let Err(error) = batch.budget.reserve((count - before) * width) {
@@ -158,17 +198,6 @@ impl StarBuild {
     }
 }
 
-/// Whether two aggregates over plain columns take the same numbers.
-fn same_argument(a: &Aggregate, b: &Aggregate) -> bool {
-    let same = match (&a.argument, &b.argument) {
-        (None, None) => true,
-        (Some(Scalar::Column(a)), Some(Scalar::Column(b))) => a == b,
-        (Some(Scalar::Literal(a)), Some(Scalar::Literal(b))) => a == b,
-        _ => false,
-    };
-    same && a.function == b.function
-}
-
 /// In place of a position: no slot of the grouping wants the row.
 const NOT_WANTED: u32 = u32::MAX;
 
@@ -182,15 +211,34 @@ struct Computed {
 }
 
 impl Block {
-    fn add(&mut self, star: &Star, id: ChunkId, chunk: &Chunk, survivors: &Survivors) {
-        if survivors.rows.is_empty() {
-            return;
-        }
-        let location = |&offset: &u32| Location { chunk: id, offset };
+    /// Appends rows of a chunk, each with who wants it and its places in the dimensions by which somebody groups.
+    fn add(
+        &mut self,
+        star: &Star,
+        words: &SetWords,
+        part: &ChunkPart<'_>,
+        survivors: &Survivors,
+        places: &PartPlaces,
+    ) {
+        let location = |&offset: &u32| Location { chunk: part.id, offset };
         self.locations.extend(survivors.rows.iter().map(location));
-        self.code(star, chunk, &survivors.rows);
+        self.places.resize_with(star.roots.len(), Vec::new);
+        let grouped = |root: usize| star.columns.iter().any(|column| column.root == root);
+        for (root, (outer, dimension)) in star.roots.iter().enumerate() {
+            if !grouped(*dimension) {
+                continue;
+            }
+            let own = &mut self.places[root];
+            match places.of(root).filter(|_| !survivors.positions.is_empty()) {
+                Some(known) => own.extend(survivors.positions.iter().map(|&p| known[p as usize])),
+                None => {
+                    let range = star.dimensions[*dimension].range;
+                    append_places(&part.chunk.column(*outer), &survivors.rows, range, own);
+                }
+            }
+        }
         match star.only {
-            None => flatten(&survivors.words, star.width, &mut self.members, &mut self.ends),
+            None => flatten(&survivors.words, &words.numbers, &mut self.members, &mut self.ends),
             Some(only) => {
                 self.members.resize(self.locations.len(), only.0 as u16);
                 self.ends.extend(self.ends.len() as u32 + 1..=self.locations.len() as u32);
@@ -198,36 +246,9 @@ impl Block {
         }
     }
 
-    /// Appends the codes of rows of a chunk: each reference is looked up once, then a row's codes are written together.
-    fn code(&mut self, star: &Star, chunk: &Chunk, rows: &[u32]) {
-        self.places.resize_with(star.roots.len(), Vec::new);
-        let read = |root: &usize| star.columns.iter().any(|column| column.root == *root);
-        for ((outer, root), at) in star.roots.iter().zip(&mut self.places) {
-            if read(root) {
-                places(&chunk.column(*outer), rows, star.dimensions[*root].range, at);
-            }
-        }
-        let place = |column: &CodedColumn| {
-            let root = star.roots.iter().position(|(_, root)| *root == column.root);
-            &self.places[root.expect("a grouping joins the dimensions of its keys")][..]
-        };
-        let columns: Vec<(&[u32], &[u32])> =
-            star.columns.iter().map(|column| (place(column), &column.codes[..])).collect();
-        self.codes.reserve(rows.len() * (columns.len() + 1));
-        for row in 0..rows.len() {
-            self.codes.extend(columns.iter().map(|(at, codes)| codes[at[row] as usize]));
-            self.codes.push(0);
-        }
-    }
-
-    fn bucket(&mut self, star: &Star, slots: usize) {
-        let codes = (&self.codes[..], star.columns.len() + 1);
-        self.buckets.fill(slots, &self.members, &self.ends, codes, &star.numbering);
-    }
-
     fn clear(&mut self) {
         self.locations.clear();
-        self.codes.clear();
+        self.places.iter_mut().for_each(Vec::clear);
         self.members.clear();
         self.ends.clear();
     }
@@ -297,8 +318,8 @@ impl Block {
         }
         positions.resize(self.locations.len(), NOT_WANTED);
         for slot in &grouping.slots {
-            let pairs = self.buckets.of(slot.index()).iter();
-            pairs.for_each(|pair| positions[pair.row as usize] = 0);
+            let rows = self.buckets.of(slot.index()).iter();
+            rows.for_each(|&row| positions[usize::from(row)] = 0);
         }
         let mut locations = Vec::new();
         for (position, &location) in positions.iter_mut().zip(&self.locations) {
@@ -324,8 +345,8 @@ fn owners(
 ) -> QuerySets {
     let mut by_row = vec![Vec::new(); rows];
     for &slot in &grouping.slots {
-        for pair in buckets.of(slot.index()) {
-            let place = positions.get(pair.row as usize).copied().unwrap_or(pair.row);
+        for &row in buckets.of(slot.index()) {
+            let place = positions.get(usize::from(row)).copied().unwrap_or(u32::from(row));
             by_row[place as usize].push(slot);
         }
     }

@@ -60,7 +60,9 @@ pub struct Dimension {
     pub(super) locations: Vec<Location>,
     /// By child, the child's place that each wanted row refers to.
     pub(super) children: Vec<(usize, Vec<u32>)>,
-    /// Share of the table's rows that somebody wants, 1 where slots pass.
+    /// The table's rows; of a column its values.
+    pub(super) rows: u64,
+    /// Share of them that somebody wants, 1 where slots pass.
     pub(super) kept: f64,
 }
 
@@ -82,6 +84,7 @@ impl Dimension {
             places: Vec::new(),
             locations: Vec::new(),
             children: children.iter().map(|child| (child.number, Vec::new())).collect(),
+            rows: rows.view.table().live_rows().max(1),
             kept: 1.0,
         };
         let mut sets = NumberedSets::new(batch, rows.passing);
@@ -90,8 +93,7 @@ impl Dimension {
         }
         dimension.sets = sets.words;
         if rows.passing == SetId::EMPTY {
-            dimension.kept =
-                dimension.places.len() as f64 / rows.view.table().live_rows().max(1) as f64;
+            dimension.kept = dimension.places.len() as f64 / dimension.rows as f64;
         }
         Some(dimension)
     }
@@ -115,6 +117,7 @@ impl Dimension {
             places: Vec::new(),
             locations: Vec::new(),
             children: Vec::new(),
+            rows: filter.sets.len().max(1) as u64,
             kept: wanted as f64 / filter.sets.len().max(1) as f64,
         })
     }

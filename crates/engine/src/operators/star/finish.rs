@@ -1,10 +1,12 @@
 //! All workers' parts of a star to one output row per slot and group.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
 
+use super::bin_shares::{BinShare, BinShares};
+use super::bins::Bins;
 use super::slot_groups::GroupPlaces;
 use super::{ActiveGrouping, OutputKey, Star, StarBuild, StarNode};
 use crate::operators::grouping::{Accumulator, Argument, results};
@@ -18,6 +20,16 @@ use crate::types::{DataType, Scalar, Slot};
 pub struct StarGroups {
     star: Arc<Star>,
     builds: Vec<StarBuild>,
+    /// By active grouping, all workers' bins, put together by who comes first.
+    bins: Vec<OnceLock<Option<AllBins>>>,
+}
+
+/// All workers' bins of a grouping.
+#[derive(Debug)]
+struct AllBins {
+    bins: Bins,
+    /// Those that rows fell into.
+    seen: Vec<u32>,
 }
 
 /// Output rows under construction.
@@ -48,7 +60,8 @@ impl Output {
 impl StarGroups {
     /// Takes the workers' parts.
     pub fn new(star: Arc<Star>, builds: Vec<StarBuild>) -> StarGroups {
-        StarGroups { star, builds }
+        let bins = star.groupings.iter().map(|_| OnceLock::new()).collect();
+        StarGroups { star, builds, bins }
     }
 
     /// The groups of part `part` of `parts` of a grouping's slots; parts may run on different workers.
@@ -66,14 +79,42 @@ impl StarGroups {
         let active = &self.star.groupings[position];
         let arguments = self.arguments(position, aggregates);
         let mut output = Output::new(aggregates, arguments);
-        for &slot in &active.slots[share(active.slots.len(), part, parts)] {
-            self.slot(slot, active.keys.is_empty(), &mut output);
+        let bins = self.bins(position);
+        for slots in within_words(share(active.slots.len(), part, parts)) {
+            let shares = bins.zip(self.star.bins[position].as_ref()).map(|(bins, space)| {
+                BinShares::new(space, &bins.seen, active.slots.len(), slots.clone())
+            });
+            for own in slots {
+                let bins = bins.zip(shares.as_ref());
+                let bins = bins.map(|(bins, shares)| (&bins.bins, shares.of(own)));
+                self.slot(active.slots[own], active.keys.is_empty(), bins, &mut output);
+            }
         }
         self.tuples(active, aggregates, output, batch, faults)
     }
 
-    /// One slot's groups of all workers; without keys it has its one group also where it has no row.
-    fn slot(&self, slot: Slot, one_group: bool, output: &mut Output) {
+    /// All workers' bins of a grouping.
+    fn bins(&self, position: usize) -> Option<&AllBins> {
+        let put_together = || {
+            let mut parts = self.builds.iter().filter_map(|b| b.bins.bins.get(position)?.as_ref());
+            let mut bins = parts.next()?.clone();
+            parts.for_each(|part| bins.merge(part));
+            let seen = (0..).zip(&bins.seen).filter(|(_, seen)| **seen).map(|(bin, _)| bin);
+            let seen = seen.collect();
+            Some(AllBins { bins, seen })
+        };
+        self.bins[position].get_or_init(put_together).as_ref()
+    }
+
+    /// One slot's groups of all workers, those of its `bins` among them; without keys it has its one group also where it
+    /// has no row.
+    fn slot(
+        &self,
+        slot: Slot,
+        one_group: bool,
+        bins: Option<(&Bins, &[BinShare])>,
+        output: &mut Output,
+    ) {
         let first = output.numbers.len();
         output.places.clear();
         if one_group {
@@ -88,6 +129,15 @@ impl StarGroups {
             for (accumulator, own) in output.accumulators.iter_mut().zip(&groups.accumulators) {
                 accumulator.grow(first + output.places.numbers.len());
                 accumulator.merge(own, &places, 0..numbers.len());
+            }
+        }
+        if let Some((bins, shares)) = bins {
+            let place = |share: &BinShare| first as u32 + output.places.place(share.group);
+            let places: Vec<u32> = shares.iter().map(place).collect();
+            let own = shares.iter().map(|share| share.bin as usize);
+            for (accumulator, from) in output.accumulators.iter_mut().zip(&bins.accumulators) {
+                accumulator.grow(first + output.places.numbers.len());
+                accumulator.merge(from, &places, own.clone());
             }
         }
         output.numbers.extend_from_slice(&output.places.numbers);
@@ -160,4 +210,12 @@ fn nothing(aggregate: &Aggregate) -> Argument {
 /// Part `part` of `parts` about equal parts of `0..count`.
 fn share(count: usize, part: usize, parts: usize) -> Range<usize> {
     count * part / parts..count * (part + 1) / parts
+}
+
+/// A range in pieces that each lie in one word of a set.
+fn within_words(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let words = range.start / 64..range.end.div_ceil(64);
+    words
+        .map(move |word| range.start.max(word * 64)..range.end.min((word + 1) * 64))
+        .filter(|piece| !piece.is_empty())
 }

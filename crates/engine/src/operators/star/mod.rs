@@ -11,13 +11,18 @@
 //! Called by `heartbeat`, which finds the stars of a lane and reads the tables. The twin is the same plan as index
 //! joins below groupings.
 
+mod bin_shares;
+mod bin_space;
+mod bins;
 mod build;
 mod coded_column;
 mod dimension;
 mod finish;
+mod group_numbers;
 mod key_places;
 mod narrow;
 mod pairs;
+mod set_words;
 mod slot_groups;
 
 use std::sync::Arc;
@@ -26,8 +31,9 @@ pub use build::{FactRows, StarBuild};
 pub use dimension::{Child, Dimension, DimensionRows, FREE_SPAN};
 pub use finish::StarGroups;
 
+use self::bin_space::{BinSpace, Shares};
 use self::coded_column::CodedColumn;
-use self::pairs::Numbering;
+use self::set_words::SetWords;
 use super::Batch;
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{SetId, words};
@@ -93,8 +99,6 @@ pub struct StarKey {
 #[derive(Debug)]
 pub struct Star {
     fact: Arc<TableView>,
-    /// Words of a set, a power of two: kernels are made for these.
-    width: usize,
     /// The only slot, where there is one.
     only: Option<Slot>,
     dimensions: Vec<Dimension>,
@@ -102,7 +106,14 @@ pub struct Star {
     roots: Vec<(ColumnId, usize)>,
     columns: Vec<CodedColumn>,
     groupings: Vec<ActiveGrouping>,
-    numbering: Numbering,
+    /// By active grouping, the bins of those whose rows are aggregated once for all slots.
+    bins: Vec<Option<BinSpace>>,
+    /// The slots of these.
+    binned: SetId,
+    /// The words of sets.
+    words: SetWords,
+    /// Those of slots that have no bins.
+    unbinned: SetWords,
 }
 
 /// A grouping that some slot of the batch uses.
@@ -153,13 +164,15 @@ impl Star {
         let roots = node.dimensions.iter().enumerate().filter(is_root);
         let mut star = Star {
             fact,
-            width: padded_width(batch.sets.slots()),
             only: batch.sets.single(all),
             roots: roots.map(|(number, dimension)| (dimension.outer, number)).collect(),
             dimensions,
             columns: Vec::new(),
             groupings: Vec::new(),
-            numbering: Numbering::default(),
+            bins: Vec::new(),
+            binned: SetId::EMPTY,
+            words: SetWords::all(batch),
+            unbinned: SetWords::all(batch),
         };
         for filter in filters {
             star.roots.push((filter.column, star.dimensions.len()));
@@ -173,9 +186,17 @@ impl Star {
             star.code_keys(node, grouping, &mut active)?;
             star.groupings.push(active);
         }
-        let slots = batch.sets.slots();
-        star.numbering = Numbering::new(&star.groupings, star.columns.len(), slots);
+        star.bin(node, batch);
+        if star.binned != SetId::EMPTY {
+            let unbinned = batch.sets.difference(all, star.binned);
+            star.unbinned = SetWords::of(batch, unbinned, &star.dimensions);
+        }
         pairs::fits(batch.sets).then_some(star)
+    }
+
+    /// Groupings whose rows are aggregated once for all their slots.
+    pub fn groupings_in_bins(&self) -> usize {
+        self.bins.iter().flatten().count()
     }
 
     /// Codes the columns that tell groups apart, and says where all of them are read.
@@ -209,6 +230,23 @@ impl Star {
         Some(())
     }
 
+    /// Finds the groupings for which bins cost less than pairs.
+    fn bin(&mut self, node: &StarNode, batch: &Batch<'_>) {
+        if self.only.is_some() {
+            self.bins = self.groupings.iter().map(|_| None).collect();
+            return;
+        }
+        let shares = Shares::new(self, batch.sets.slots());
+        let bins = self.groupings.iter().map(|grouping| {
+            let aggregates = node.groupings[grouping.number].aggregates.len();
+            BinSpace::new(self, grouping, aggregates, &shares)
+        });
+        self.bins = bins.collect();
+        let binned = self.groupings.iter().zip(&self.bins).filter(|(_, bins)| bins.is_some());
+        self.binned =
+            binned.fold(SetId::EMPTY, |all, (grouping, _)| batch.sets.union(all, grouping.set));
+    }
+
     /// The position of a coded column.
     fn code(&mut self, node: &StarNode, key: StarKey) -> usize {
         let known = self.columns.iter().position(|column| column.key == key);
@@ -235,6 +273,20 @@ impl StarGrouping {
             reads_fact && !aggregate.distinct && aggregate.filter.is_none() && !has_ranks(aggregate)
         })
     }
+}
+
+/// Whether two aggregates take the same numbers.
+fn same_argument(a: &Aggregate, b: &Aggregate) -> bool {
+    let same = match (&a.argument, &b.argument) {
+        (None, None) => true,
+        (Some(Scalar::Column(a)), Some(Scalar::Column(b))) => a == b,
+        (Some(Scalar::Literal(a)), Some(Scalar::Literal(b))) => a == b,
+        (Some(Scalar::Expression(a)), Some(Scalar::Expression(b))) => {
+            a.text() == b.text() && a.columns() == b.columns()
+        }
+        _ => false,
+    };
+    same && a.function == b.function
 }
 
 /// Extremes of strings are kept as ranks among the strings of one chunk, which cannot be put together.

@@ -4,11 +4,11 @@
 //! empty. More: dimension by dimension too, but rows that nobody wants are dropped at the end only: of so many slots
 //! somebody wants nearly every row until the last dimension.
 
-use super::key_places::places;
-use super::{Dimension, Star};
+use super::Star;
+use super::key_places::{ChunkPart, PartPlaces, append_places};
+use super::set_words::SetWords;
 use crate::operators::Batch;
 use crate::query_set::{QuerySets, RowSet, SetId, words};
-use crate::storage::Chunk;
 use crate::types::ColumnId;
 
 /// Rows of one chunk that somebody wants.
@@ -16,7 +16,9 @@ use crate::types::ColumnId;
 pub(super) struct Survivors {
     /// Offsets in the chunk, ascending.
     pub rows: Vec<u32>,
-    /// Words of row after row, as many each as the star's width; none where there is one slot.
+    /// Their positions among the part's rows, where places of all of these were looked up.
+    pub positions: Vec<u32>,
+    /// Words of row after row; none where there is one slot.
     pub words: Vec<u64>,
 }
 
@@ -53,61 +55,69 @@ impl Order {
     }
 }
 
-/// Keeps the rows of a chunk that somebody wants.
+/// What all kernels need.
+pub(super) struct Narrowing<'a> {
+    pub star: &'a Star,
+    pub batch: &'a Batch<'a>,
+    /// The words of sets that count.
+    pub words: &'a SetWords,
+    pub part: ChunkPart<'a>,
+    /// Who wants the part's rows as the scan leaves them.
+    pub sets: &'a QuerySets,
+}
+
+/// Keeps the rows of a part that somebody wants.
 pub(super) fn narrow(
-    star: &Star,
-    batch: &Batch<'_>,
+    narrowing: &Narrowing<'_>,
     order: &mut Order,
-    chunk: &Chunk,
-    rows: Vec<u32>,
-    sets: &QuerySets,
+    places: &mut PartPlaces,
 ) -> Survivors {
-    if star.only.is_some() {
-        return narrow_one(star, order, chunk, rows);
+    if narrowing.star.only.is_some() {
+        return narrow_one(narrowing, order);
     }
-    match star.width {
-        1 => narrow_word(star, batch, order, chunk, rows, sets),
-        2 => narrow_words::<2>(star, batch, order, chunk, rows, sets),
-        4 => narrow_words::<4>(star, batch, order, chunk, rows, sets),
-        8 => narrow_words::<8>(star, batch, order, chunk, rows, sets),
-        16 => narrow_words::<16>(star, batch, order, chunk, rows, sets),
-        _ => narrow_words_blocked(star, batch, chunk, rows, sets),
+    match narrowing.words.width() {
+        1 => narrow_word(narrowing, order),
+        2 => narrow_words::<2>(narrowing, order, places),
+        4 => narrow_words::<4>(narrowing, order, places),
+        8 => narrow_words::<8>(narrowing, order, places),
+        16 => narrow_words::<16>(narrowing, order, places),
+        _ => narrow_words_blocked(narrowing, places),
     }
 }
 
-fn roots<'a>(star: &'a Star, order: &Order) -> Vec<(ColumnId, &'a Dimension)> {
-    let root = |seen: &(usize, f64, f64)| {
-        let (outer, dimension) = star.roots[seen.0];
-        (outer, &star.dimensions[dimension])
-    };
-    order.seen.iter().map(root).collect()
+/// The roots' referring columns and dimensions, the one that drops most first.
+fn roots(star: &Star, order: &Order) -> Vec<(ColumnId, usize)> {
+    order.seen.iter().map(|seen| star.roots[seen.0]).collect()
 }
 
-fn narrow_one(star: &Star, order: &mut Order, chunk: &Chunk, mut rows: Vec<u32>) -> Survivors {
+fn narrow_one(narrowing: &Narrowing<'_>, order: &mut Order) -> Survivors {
+    let mut rows = narrowing.part.rows.to_vec();
     let mut at = Vec::with_capacity(rows.len());
-    for (position, (outer, dimension)) in roots(star, order).into_iter().enumerate() {
+    for (position, (outer, dimension)) in roots(narrowing.star, order).into_iter().enumerate() {
         let came = rows.len();
-        keep_wanted(star.width, chunk, outer, dimension, &mut rows, &mut at);
+        keep_wanted(narrowing, outer, dimension, &mut rows, &mut at);
         order.saw(position, came, rows.len());
     }
     order.sort();
-    Survivors { rows, words: Vec::new() }
+    Survivors { rows, ..Survivors::default() }
 }
 
 /// A row stays where its set is that of the one slot; there the sets are numbered 0, nobody, and 1. Where the slot passes
 /// it is in set 0.
 fn keep_wanted(
-    width: usize,
-    chunk: &Chunk,
+    narrowing: &Narrowing<'_>,
     outer: ColumnId,
-    dimension: &Dimension,
+    dimension: usize,
     rows: &mut Vec<u32>,
     at: &mut Vec<u32>,
 ) {
-    if !words::is_empty(dimension.set_number(width, 0)) || rows.is_empty() {
+    let dimensions = &narrowing.star.dimensions;
+    if !narrowing.words.is_empty(dimensions, dimension, 0) || rows.is_empty() {
         return;
     }
-    places(&chunk.column(outer), rows, dimension.range, at);
+    let dimension = &dimensions[dimension];
+    at.clear();
+    append_places(&narrowing.part.chunk.column(outer), rows, dimension.range, at);
     let mut count = 0;
     for (position, &place) in at.iter().enumerate() {
         // `count` never passes `position`: what is overwritten has been read.
@@ -117,32 +127,31 @@ fn keep_wanted(
     rows.truncate(count);
 }
 
-fn narrow_word(
-    star: &Star,
-    batch: &Batch<'_>,
-    order: &mut Order,
-    chunk: &Chunk,
-    mut rows: Vec<u32>,
-    sets: &QuerySets,
-) -> Survivors {
-    let mut words = row_words(sets, rows.len(), batch);
+fn narrow_word(narrowing: &Narrowing<'_>, order: &mut Order) -> Survivors {
+    let star = narrowing.star;
+    let mut rows = narrowing.part.rows.to_vec();
+    let mut words = row_words(narrowing);
     let mut at = Vec::with_capacity(rows.len());
     for (position, (outer, dimension)) in roots(star, order).into_iter().enumerate() {
         let came = rows.len();
-        places(&chunk.column(outer), &rows, dimension.range, &mut at);
-        let count = intersect_word(&dimension.numbers, &dimension.sets, &at, &mut rows, &mut words);
+        let sets = narrowing.words.sets(&star.dimensions, dimension);
+        let dimension = &star.dimensions[dimension];
+        at.clear();
+        append_places(&narrowing.part.chunk.column(outer), &rows, dimension.range, &mut at);
+        let count = intersect_word(&dimension.numbers, sets, &at, &mut rows, &mut words);
         rows.truncate(count);
         words.truncate(count);
         order.saw(position, came, count);
     }
     order.sort();
-    Survivors { rows, words }
+    Survivors { rows, positions: Vec::new(), words }
 }
 
 /// Each row's set as one word.
-fn row_words(sets: &QuerySets, rows: usize, batch: &Batch<'_>) -> Vec<u64> {
-    match sets {
-        QuerySets::Uniform(id) => vec![batch.sets.words(*id)[0]; rows],
+fn row_words(narrowing: &Narrowing<'_>) -> Vec<u64> {
+    let (rows, batch) = (narrowing.part.rows.len(), narrowing.batch);
+    match narrowing.sets {
+        QuerySets::Uniform(id) => vec![narrowing.words.of_set(batch, *id)[0]; rows],
         sets => sets.bitmaps(rows, batch.sets),
     }
 }
@@ -168,55 +177,54 @@ fn intersect_word(
 
 /// The number of each row's set in each dimension, dimension after dimension.
 fn numbers(
-    star: &Star,
-    order: Option<&Order>,
-    chunk: &Chunk,
-    rows: &[u32],
+    narrowing: &Narrowing<'_>,
+    order: impl Iterator<Item = usize>,
+    places: &mut PartPlaces,
 ) -> Vec<(Vec<u16>, usize)> {
-    let in_order = |order: &Order| order.seen.iter().map(|seen| seen.0).collect::<Vec<_>>();
-    let order = order.map_or_else(|| (0..star.roots.len()).collect(), in_order);
-    let mut at = Vec::with_capacity(rows.len());
+    let star = narrowing.star;
     let number = |root: usize| {
-        let (outer, dimension) = star.roots[root];
-        let of = &star.dimensions[dimension];
-        places(&chunk.column(outer), rows, of.range, &mut at);
-        (at.iter().map(|&place| of.numbers[place as usize]).collect(), dimension)
+        places.look_up(star, &narrowing.part, root);
+        let dimension = star.roots[root].1;
+        let numbers = &star.dimensions[dimension].numbers;
+        let at = places.of(root).expect("it was looked up");
+        (at.iter().map(|&place| numbers[place as usize]).collect(), dimension)
     };
-    order.into_iter().map(number).collect()
+    order.map(number).collect()
 }
 
 fn narrow_words<const WIDTH: usize>(
-    star: &Star,
-    batch: &Batch<'_>,
-    order: &mut Order,
-    chunk: &Chunk,
-    rows: Vec<u32>,
-    sets: &QuerySets,
+    narrowing: &Narrowing<'_>,
+    order: &Order,
+    places: &mut PartPlaces,
 ) -> Survivors {
-    let numbers = numbers(star, Some(order), chunk, &rows);
-    let dimensions: Vec<(&[u16], &[[u64; WIDTH]])> = numbers
-        .iter()
-        .map(|(numbers, dimension)| {
-            (&numbers[..], star.dimensions[*dimension].sets.as_chunks::<WIDTH>().0)
-        })
-        .collect();
-    let mut own = OwnWords::<WIDTH>::new(sets, batch);
-    let mut words = Vec::with_capacity(rows.len());
-    words.extend((0..rows.len()).map(|row| *own.row(row, sets, batch)));
-    let mut rows = rows;
-    for (numbers, sets) in &dimensions {
-        intersect_words(numbers, sets, &mut words);
+    let (batch, sets) = (narrowing.batch, narrowing.sets);
+    let numbers = numbers(narrowing, order.seen.iter().map(|seen| seen.0), places);
+    let mut own = OwnWords::<WIDTH>::new(narrowing);
+    let count = narrowing.part.rows.len();
+    let mut words = Vec::with_capacity(count);
+    words.extend((0..count).map(|row| *own.row(row, sets, batch)));
+    for (numbers, dimension) in &numbers {
+        let sets = narrowing.words.sets(&narrowing.star.dimensions, *dimension);
+        intersect_words(numbers, sets.as_chunks().0, &mut words);
     }
+    let positions = keep_wanted_rows(&mut words);
+    let rows = positions.iter().map(|&position| narrowing.part.rows[position as usize]).collect();
+    Survivors { rows, positions, words: words.into_flattened() }
+}
+
+/// Moves the words of rows that somebody wants to the front: the positions where they were.
+fn keep_wanted_rows<const WIDTH: usize>(words: &mut Vec<[u64; WIDTH]>) -> Vec<u32> {
+    let mut positions = vec![0; words.len()];
     let mut count = 0;
-    for position in 0..rows.len() {
+    for position in 0..words.len() {
         // `count` never passes `position`: what is overwritten has been read.
-        rows[count] = rows[position];
+        positions[count] = position as u32;
         words[count] = words[position];
         count += usize::from(words[position].iter().fold(0, |any, word| any | word) != 0);
     }
-    rows.truncate(count);
+    positions.truncate(count);
     words.truncate(count);
-    Survivors { rows, words: words.into_flattened() }
+    positions
 }
 
 /// Intersects each row's words with those of its set's number.
@@ -263,10 +271,10 @@ struct OwnWords<const WIDTH: usize> {
 }
 
 impl<const WIDTH: usize> OwnWords<WIDTH> {
-    fn new(sets: &QuerySets, batch: &Batch<'_>) -> OwnWords<WIDTH> {
+    fn new(narrowing: &Narrowing<'_>) -> OwnWords<WIDTH> {
         let mut own = OwnWords { last: None, words: [0; WIDTH] };
-        if let QuerySets::Uniform(id) = sets {
-            own.set(RowSet::Id(*id), batch);
+        if let QuerySets::Uniform(id) = narrowing.sets {
+            own.words.copy_from_slice(&narrowing.words.of_set(narrowing.batch, *id));
             own.last = Some(*id);
         }
         own
@@ -296,27 +304,31 @@ impl<const WIDTH: usize> OwnWords<WIDTH> {
 }
 
 /// For batches of more slots than kernels are made for.
-fn narrow_words_blocked(
-    star: &Star,
-    batch: &Batch<'_>,
-    chunk: &Chunk,
-    rows: Vec<u32>,
-    sets: &QuerySets,
-) -> Survivors {
-    let width = star.width;
-    let numbers = numbers(star, None, chunk, &rows);
+fn narrow_words_blocked(narrowing: &Narrowing<'_>, places: &mut PartPlaces) -> Survivors {
+    let (star, batch, width) = (narrowing.star, narrowing.batch, narrowing.words.width());
+    let numbers = numbers(narrowing, 0..star.roots.len(), places);
+    let uniform = match narrowing.sets {
+        QuerySets::Uniform(id) => Some(narrowing.words.of_set(batch, *id)),
+        _ => None,
+    };
     let mut survivors = Survivors::default();
     let mut words = vec![0; width];
-    for (position, &row) in rows.iter().enumerate() {
-        words.fill(0);
-        sets.row(position).union_into(&mut words, batch.sets);
+    for (position, &row) in narrowing.part.rows.iter().enumerate() {
+        match &uniform {
+            Some(uniform) => words.copy_from_slice(uniform),
+            None => {
+                words.fill(0);
+                narrowing.sets.row(position).union_into(&mut words, batch.sets);
+            }
+        }
         for (numbers, dimension) in &numbers {
             let number = usize::from(numbers[position]);
-            let other = &star.dimensions[*dimension].sets[number * width..][..width];
-            words::intersect_into(&mut words, other);
+            let sets = narrowing.words.sets(&star.dimensions, *dimension);
+            words::intersect_into(&mut words, &sets[number * width..][..width]);
         }
         if !words::is_empty(&words) {
             survivors.rows.push(row);
+            survivors.positions.push(position as u32);
             survivors.words.extend_from_slice(&words);
         }
     }

@@ -9,7 +9,7 @@ use super::super::star::{PreparedDimension, PreparedStar};
 use super::{Run, Shared};
 use crate::operators::{Child, Dimension, DimensionRows, FREE_SPAN, Star, StarGroups};
 use crate::query_set::{SetId, Tuples};
-use crate::scan::{TableAccess, TableBatch};
+use crate::scan::TableAccess;
 use crate::types::Result;
 
 /// What became of a star in this batch.
@@ -52,12 +52,15 @@ impl Run<'_> {
         };
         let view = self.views.view(*table)?;
         let mut fact = self.table_batch(*table, &[(star.scan, variants)], all)?;
-        self.note_star(star, &wanted, &fact);
+        let decision = fact.decision().to_string();
         let filters = fact.take_value_filters(FREE_SPAN, all);
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let made = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted);
         let Some(made) = made.map(Arc::new) else { return Ok(None) };
+        let in_bins = made.groupings_in_bins();
+        let access = format!("{decision}; {}, {in_bins} in bins", star.describe(&wanted));
+        self.note_star(star, &wanted, access);
         let pass = Arc::new(StarPass { number, star: made.clone(), fact });
         let pipe = Pipe { source: PipeSource::Fact(pass), steps: Vec::new() };
         let builds = self.drain(vec![pipe], Sink::Star).into_iter().filter_map(|part| match part {
@@ -68,8 +71,7 @@ impl Run<'_> {
     }
 
     /// How the fact table and the joins were read, for EXPLAIN ANALYZE.
-    fn note_star(&mut self, star: &PreparedStar, wanted: &[SetId], fact: &TableBatch) {
-        let access = format!("{}; {}", fact.decision(), star.describe(wanted));
+    fn note_star(&mut self, star: &PreparedStar, wanted: &[SetId], access: String) {
         self.spent[star.scan].access = Some(access.into());
         let active = star.groupings.iter().zip(wanted).filter(|(_, set)| **set != SetId::EMPTY);
         for join in active.flat_map(|((_, joins), _)| joins) {

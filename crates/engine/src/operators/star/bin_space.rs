@@ -1,0 +1,225 @@
+//! Bins: rows that are the same to all queries of a grouping.
+//!
+//! A row's class in a dimension is who wants the dimension's row, of the grouping's slots, and its values of the grouping's
+//! keys. Rows that have the same class everywhere go to the same group of the same slots. So they can be aggregated once,
+//! whatever the number of queries, and each bin handed to its slots at the end: aggregation by (key, set), in an array,
+//! because the classes of a few dimensions have few combinations where queries ask by region, year or category.
+//! Called by `mod` when a batch's star is put together.
+
+use std::collections::HashMap;
+
+use super::{ActiveGrouping, Dimension, Star};
+use crate::query_set::words;
+use crate::types::Slot;
+
+/// Bins that a grouping may have: a worker's sums then take a few megabytes.
+const MOST_BINS: u64 = 1 << 18;
+/// Combinations of set and keys that a dimension may have, met or not: what tells them apart is an array.
+const MOST_COMBINATIONS: u64 = 1 << 20;
+/// Dimensions and filters that the kernel is made for.
+pub(super) const MOST_ROOTS: usize = 6;
+
+/// What writing a (row, slot) pair down, bucketing and aggregating it takes, in nanoseconds.
+const PAIR: f64 = 12.0;
+/// Looking one row up in one dimension's classes.
+const LOOK_UP: f64 = 1.5;
+/// Adding a row to one aggregate of its bin, its argument's reading included.
+const ADD: f64 = 3.0;
+/// Classing one place of a dimension.
+const CLASS: f64 = 3.0;
+
+/// The bins of one grouping.
+#[derive(Debug)]
+pub(super) struct BinSpace {
+    pub roots: Vec<BinRoot>,
+    /// How many there are.
+    pub bins: usize,
+    /// What the sum of class × stride is too large by.
+    pub base: u32,
+}
+
+/// A dimension or a filter that tells bins apart.
+#[derive(Debug)]
+pub(super) struct BinRoot {
+    /// Position in [`Star::roots`].
+    pub root: usize,
+    /// By place. Class 0: none of the grouping's slots wants the row.
+    pub classes: Vec<u16>,
+    /// What a class counts in a bin's number.
+    pub stride: u32,
+    /// By class, who wants it: words over positions among the grouping's slots.
+    sets: Vec<u64>,
+    /// By class, what it adds to the number of the group.
+    groups: Vec<u32>,
+}
+
+/// By root, the share of the fact table's rows that it leaves to each slot, all of its rows or values taken as equally
+/// frequent.
+pub(super) struct Shares(Vec<Vec<f64>>);
+
+impl Shares {
+    pub fn new(star: &Star, slots: usize) -> Shares {
+        let root =
+            |(_, root): &(_, usize)| of_slots(&star.dimensions[*root], star.words.width(), slots);
+        Shares(star.roots.iter().map(root).collect())
+    }
+
+    /// Expected pairs of a grouping's slots with rows.
+    fn pairs(&self, grouping: &ActiveGrouping, rows: f64) -> f64 {
+        let share = |slot: &Slot| self.0.iter().map(|shares| shares[slot.index()]).product::<f64>();
+        rows * grouping.slots.iter().map(share).sum::<f64>()
+    }
+}
+
+fn of_slots(dimension: &Dimension, width: usize, slots: usize) -> Vec<f64> {
+    let mut rows = vec![0u32; dimension.sets.len() / width];
+    match dimension.places.is_empty() {
+        true => dimension.numbers[1..].iter().for_each(|&n| rows[usize::from(n)] += 1),
+        false => {
+            let number = |place: &u32| usize::from(dimension.numbers[*place as usize]);
+            dimension.places.iter().for_each(|place| rows[number(place)] += 1);
+        }
+    }
+    let mut wanted = vec![0.0; slots];
+    for (number, &count) in rows.iter().enumerate().skip(1).filter(|(_, count)| **count > 0) {
+        words::for_each(dimension.set_number(width, number), |slot| {
+            wanted[slot.index()] += f64::from(count)
+        });
+    }
+    let all = dimension.rows.max(1) as f64;
+    wanted.iter_mut().for_each(|wanted| *wanted = (*wanted / all).min(1.0));
+    words::for_each(dimension.set_number(width, 0), |slot| wanted[slot.index()] = 1.0);
+    wanted
+}
+
+impl BinSpace {
+    /// A grouping's bins where these cost less than its pairs; `None` where not, or where they are too many.
+    pub fn new(
+        star: &Star,
+        grouping: &ActiveGrouping,
+        aggregates: usize,
+        shares: &Shares,
+    ) -> Option<BinSpace> {
+        let rows = star.fact.table().live_rows() as f64;
+        let pairs = shares.pairs(grouping, rows);
+        // Not even the least that bins cost.
+        if pairs * PAIR < rows * LOOK_UP {
+            return None;
+        }
+        let mut space = BinSpace { roots: Vec::new(), bins: 1, base: 0 };
+        for root in 0..star.roots.len() {
+            space.add(star, grouping, root)?;
+        }
+        let places: usize = space.roots.iter().map(|root| root.classes.len()).sum();
+        let looked_up = rows * LOOK_UP * space.roots.len() as f64;
+        let added = rows.min(pairs) * ADD * aggregates.max(1) as f64;
+        let cost = looked_up + added + CLASS * places as f64;
+        (cost < pairs * PAIR && (1..=MOST_ROOTS).contains(&space.roots.len())).then_some(space)
+    }
+
+    fn add(&mut self, star: &Star, grouping: &ActiveGrouping, root: usize) -> Option<()> {
+        let Some(own) = BinRoot::new(star, grouping, root, self.bins as u32)? else {
+            return Some(());
+        };
+        let bins = self.bins as u64 * own.groups.len().saturating_sub(1).max(1) as u64;
+        self.bins = usize::try_from(bins).ok().filter(|_| bins <= MOST_BINS)?;
+        self.base = self.base.wrapping_add(own.stride);
+        self.roots.push(own);
+        Some(())
+    }
+
+    /// Who wants a bin, one word of it, and its group's number.
+    pub fn of_bin(&self, bin: usize, word: usize, width: usize) -> (u64, u32) {
+        let mut rest = bin as u32;
+        let (mut set, mut group) = (u64::MAX, 0);
+        for root in self.roots.iter().rev() {
+            let class = (rest / root.stride) as usize + 1;
+            rest %= root.stride;
+            set &= root.sets[class * width + word];
+            group += root.groups[class];
+        }
+        (set, group)
+    }
+}
+
+impl BinRoot {
+    /// A dimension's classes for a grouping: outside `None` where they are too many, inside where the dimension tells no
+    /// rows apart.
+    fn new(
+        star: &Star,
+        grouping: &ActiveGrouping,
+        root: usize,
+        stride: u32,
+    ) -> Option<Option<BinRoot>> {
+        let dimension = &star.dimensions[star.roots[root].1];
+        let width = words::word_count(grouping.slots.len());
+        let (numbers, sets) = restricted(dimension, star.words.width(), &grouping.slots);
+        let is_key = |key: &&(usize, u32)| star.columns[key.0].root == star.roots[root].1;
+        let keys: Vec<(&[u32], u32, u32)> = grouping
+            .keys
+            .iter()
+            .filter(is_key)
+            .map(|key| {
+                let column = &star.columns[key.0];
+                (&column.codes[..], column.representatives.len().max(1) as u32, key.1)
+            })
+            .collect();
+        let all = |words: &[u64]| {
+            words.iter().map(|word| word.count_ones() as usize).sum::<usize>()
+                == grouping.slots.len()
+        };
+        if keys.is_empty() && sets.chunks_exact(width).skip(1).all(all) && !numbers.contains(&0) {
+            return Some(None);
+        }
+        let combinations = keys.iter().try_fold((sets.len() / width) as u64, |product, key| {
+            product.checked_mul(u64::from(key.1))
+        });
+        let combinations = combinations.filter(|count| *count <= MOST_COMBINATIONS)?;
+        let mut known = vec![0u16; combinations as usize];
+        let mut own = BinRoot {
+            root,
+            classes: vec![0; dimension.numbers.len()],
+            stride,
+            sets: vec![0; width],
+            groups: vec![0],
+        };
+        for (place, class) in own.classes.iter_mut().enumerate() {
+            let set = numbers[usize::from(dimension.numbers[place])];
+            if set == 0 {
+                continue;
+            }
+            let combination =
+                keys.iter().fold(set, |number, (codes, count, _)| number * count + codes[place]);
+            let known = &mut known[combination as usize];
+            if *known == 0 {
+                *known = u16::try_from(own.groups.len()).ok()?;
+                own.sets.extend_from_slice(&sets[set as usize * width..][..width]);
+                own.groups.push(keys.iter().map(|(codes, _, factor)| codes[place] * factor).sum());
+            }
+            *class = *known;
+        }
+        Some(Some(own))
+    }
+}
+
+/// A dimension's sets restricted to some slots: by number the number of the restricted one, and the words of these over
+/// positions among the slots. Number 0 is the empty set.
+fn restricted(dimension: &Dimension, width: usize, slots: &[Slot]) -> (Vec<u32>, Vec<u64>) {
+    let own_width = words::word_count(slots.len());
+    let mut sets = vec![0; own_width];
+    let mut known = HashMap::from([(sets.clone(), 0)]);
+    let number = |set: &[u64]| {
+        let mut own = vec![0; own_width];
+        for (position, slot) in slots.iter().enumerate() {
+            let wants = set[slot.index() / 64] >> (slot.index() % 64) & 1;
+            own[position / 64] |= wants << (position % 64);
+        }
+        let next = known.len() as u32;
+        *known.entry(own).or_insert_with_key(|own| {
+            sets.extend_from_slice(own);
+            next
+        })
+    };
+    let numbers = dimension.sets.chunks_exact(width).map(number).collect();
+    (numbers, sets)
+}

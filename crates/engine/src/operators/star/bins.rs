@@ -1,0 +1,222 @@
+//! One worker's bins: rows of a chunk are numbered by bin, and each aggregate takes them in once for all slots of its
+//! grouping.
+
+use arrow_array::ArrayRef;
+
+use super::bin_space::{BinSpace, MOST_ROOTS};
+use super::key_places::{ChunkPart, PartPlaces};
+use super::{ActiveGrouping, Star, StarNode, same_argument};
+use crate::operators::Batch;
+use crate::operators::grouping::{Accumulator, Argument};
+use crate::operators::kernel::{constant_array, try_evaluate_expression};
+use crate::plan::Aggregate;
+use crate::query_set::{QuerySets, Tuples};
+use crate::types::{ColumnId, DataType, Location, Result, Scalar};
+
+/// The bins of one grouping.
+#[derive(Clone, Debug)]
+pub(super) struct Bins {
+    /// By bin, whether a row fell into it.
+    pub seen: Vec<bool>,
+    pub accumulators: Vec<Accumulator>,
+}
+
+/// A worker's bins, and what it needs while it fills them.
+#[derive(Debug, Default)]
+pub(super) struct BinBuild {
+    /// By active grouping, once rows have come; `None` for those without bins.
+    pub bins: Vec<Option<Bins>>,
+    /// Memory was denied: all rows go into pairs.
+    denied: bool,
+    rows: Vec<u32>,
+    numbers: Vec<u32>,
+}
+
+/// Arguments of a chunk's rows, each read once for all groupings that take it.
+type Arguments = Vec<(Aggregate, Argument)>;
+
+impl Bins {
+    fn new(space: &BinSpace, aggregates: &[Aggregate], arguments: &[&Argument]) -> Bins {
+        let mut accumulators: Vec<Accumulator> = aggregates
+            .iter()
+            .zip(arguments)
+            .map(|(aggregate, argument)| Accumulator::new(aggregate.function, argument))
+            .collect();
+        accumulators.iter_mut().for_each(|accumulator| accumulator.grow(space.bins));
+        Bins { seen: vec![false; space.bins], accumulators }
+    }
+
+    /// Takes in another worker's bins.
+    pub fn merge(&mut self, other: &Bins) {
+        let bins: Vec<u32> =
+            (0..).zip(&other.seen).filter(|(_, seen)| **seen).map(|(bin, _)| bin).collect();
+        bins.iter().for_each(|&bin| self.seen[bin as usize] = true);
+        for (own, more) in self.accumulators.iter_mut().zip(&other.accumulators) {
+            own.merge(more, &bins, bins.iter().map(|&bin| bin as usize));
+        }
+    }
+}
+
+impl BinBuild {
+    /// Puts a chunk's rows into the bins of all groupings that have some: the number of rows that somebody there wanted.
+    /// `None` where the rows have to go into pairs: for want of memory, or because an argument cannot be computed for
+    /// some row, and whose error that is only its slots' own rows can tell.
+    pub fn add(
+        &mut self,
+        node: &StarNode,
+        star: &Star,
+        batch: &Batch<'_>,
+        part: &ChunkPart<'_>,
+        places: &mut PartPlaces,
+        arguments: &mut [Option<Vec<Argument>>],
+    ) -> Option<usize> {
+        if self.denied {
+            return None;
+        }
+        let read = read(node, star, batch, part).ok()?;
+        self.bins.resize_with(star.groupings.len(), || None);
+        self.reserve(node, star, batch)?;
+        let mut wanted = 0;
+        for (position, (grouping, space)) in star.groupings.iter().zip(&star.bins).enumerate() {
+            let Some(space) = space else { continue };
+            let aggregates = &node.groupings[grouping.number].aggregates;
+            let own: Vec<&Argument> = aggregates.iter().map(|one| find(&read, one)).collect();
+            arguments[position].get_or_insert_with(|| own.iter().map(|a| a.emptied()).collect());
+            space.roots.iter().for_each(|root| places.look_up(star, part, root.root));
+            number(space, places, part.rows.len(), &mut self.rows, &mut self.numbers);
+            wanted = wanted.max(self.rows.len());
+            let bins = &mut self.bins[position];
+            let bins = bins.get_or_insert_with(|| Bins::new(space, aggregates, &own));
+            self.numbers.iter().for_each(|&bin| bins.seen[bin as usize] = true);
+            for (accumulator, argument) in bins.accumulators.iter_mut().zip(own) {
+                accumulator.fold(argument, &self.numbers, &self.rows);
+            }
+        }
+        Some(wanted)
+    }
+
+    /// Reserves what the bins take before the first rows come.
+    fn reserve(&mut self, node: &StarNode, star: &Star, batch: &Batch<'_>) -> Option<()> {
+        if self.bins.iter().any(Option::is_some) {
+            return Some(());
+        }
+        let bytes = |(grouping, space): (&ActiveGrouping, &Option<BinSpace>)| {
+            let aggregates = node.groupings[grouping.number].aggregates.len();
+            space.as_ref().map_or(0, |space| space.bins * (1 + 24 * aggregates))
+        };
+        let bytes = star.groupings.iter().zip(&star.bins).map(bytes).sum();
+        self.denied = batch.budget.reserve(bytes).is_err();
+        (!self.denied).then_some(())
+    }
+}
+
+/// The arguments of all groupings that have bins.
+fn read(
+    node: &StarNode,
+    star: &Star,
+    batch: &Batch<'_>,
+    part: &ChunkPart<'_>,
+) -> Result<Arguments> {
+    let mut known = Arguments::new();
+    for (grouping, _) in star.groupings.iter().zip(&star.bins).filter(|(_, bins)| bins.is_some()) {
+        for aggregate in &node.groupings[grouping.number].aggregates {
+            if known.iter().any(|(other, _)| same_argument(aggregate, other)) {
+                continue;
+            }
+            let values = values(star, batch, part, aggregate)?;
+            let argument = Argument::new(aggregate.function, false, values.as_ref(), None);
+            known.push((aggregate.clone(), argument));
+        }
+    }
+    Ok(known)
+}
+
+fn find<'a>(known: &'a Arguments, aggregate: &Aggregate) -> &'a Argument {
+    let found = known.iter().find(|(other, _)| same_argument(aggregate, other));
+    &found.expect("all arguments were read").1
+}
+
+/// An aggregate's argument for all rows of the part.
+fn values(
+    star: &Star,
+    batch: &Batch<'_>,
+    part: &ChunkPart<'_>,
+    aggregate: &Aggregate,
+) -> Result<Option<ArrayRef>> {
+    Ok(match &aggregate.argument {
+        None | Some(Scalar::Parameter(_)) => None,
+        Some(Scalar::Column(column)) => Some(column_of(star, part, ColumnId(*column as u32))),
+        Some(Scalar::Literal(value)) => {
+            let data_type = value.borrow().data_type().unwrap_or(DataType::BigInt);
+            Some(constant_array(data_type, value, part.rows.len()))
+        }
+        Some(Scalar::Expression(expression)) => {
+            let location = |&offset: &u32| Location { chunk: part.id, offset };
+            let locations = part.rows.iter().map(location).collect();
+            let sets = QuerySets::Uniform(batch.sets.all());
+            let tuples = Tuples::of_table(star.fact.clone(), locations, sets);
+            Some(try_evaluate_expression(&**expression, &tuples, batch)?)
+        }
+    })
+}
+
+/// A column of the part's rows; the chunk's own memory where these lie side by side.
+fn column_of(star: &Star, part: &ChunkPart<'_>, column: ColumnId) -> ArrayRef {
+    match part.rows {
+        [first, .., last] if (last - first) as usize + 1 == part.rows.len() => {
+            star.fact.array(column, part.id, *first..last + 1)
+        }
+        rows => star.fact.select(column, part.id, rows),
+    }
+}
+
+/// Overwrites `rows` with the positions below `count` that somebody wants, and `numbers` with their bins.
+fn number(
+    space: &BinSpace,
+    places: &PartPlaces,
+    count: usize,
+    rows: &mut Vec<u32>,
+    numbers: &mut Vec<u32>,
+) {
+    const { assert!(MOST_ROOTS == 6, "a kernel for each number of roots") };
+    match space.roots.len() {
+        1 => number_of::<1>(space, places, count, rows, numbers),
+        2 => number_of::<2>(space, places, count, rows, numbers),
+        3 => number_of::<3>(space, places, count, rows, numbers),
+        4 => number_of::<4>(space, places, count, rows, numbers),
+        5 => number_of::<5>(space, places, count, rows, numbers),
+        _ => number_of::<6>(space, places, count, rows, numbers),
+    }
+}
+
+fn number_of<const ROOTS: usize>(
+    space: &BinSpace,
+    places: &PartPlaces,
+    count: usize,
+    rows: &mut Vec<u32>,
+    numbers: &mut Vec<u32>,
+) {
+    let root = |i: usize| {
+        let root = &space.roots[i];
+        let places = places.of(root.root).expect("the places were looked up");
+        (&root.classes[..], root.stride, &places[..count])
+    };
+    let roots: [(&[u16], u32, &[u32]); ROOTS] = std::array::from_fn(root);
+    rows.resize(count, 0);
+    numbers.resize(count, 0);
+    let mut kept = 0;
+    for row in 0..count {
+        let (mut bin, mut wanted) = (0u32.wrapping_sub(space.base), true);
+        for (classes, stride, places) in &roots {
+            let class = classes[places[row] as usize];
+            bin = bin.wrapping_add(u32::from(class).wrapping_mul(*stride));
+            wanted &= class != 0;
+        }
+        // `kept` never passes `row`.
+        rows[kept] = row as u32;
+        numbers[kept] = bin;
+        kept += usize::from(wanted);
+    }
+    rows.truncate(kept);
+    numbers.truncate(kept);
+}
