@@ -7,7 +7,7 @@ use super::bins::BinBuild;
 use super::group_numbers::{group_numbers, key_columns};
 use super::key_places::{ChunkPart, PartPlaces, append_places};
 use super::narrow::{Narrowing, Order, Survivors, narrow};
-use super::pairs::{Buckets, MOST_ROWS, flatten};
+use super::pairs::{Buckets, MOST_ROWS, Pair, flatten, pair};
 use super::set_words::SetWords;
 use super::slot_groups::SlotGroups;
 use super::{ActiveGrouping, Star, StarNode, same_argument};
@@ -34,7 +34,7 @@ pub struct FactRows {
 /// so few that what is read of them stays in the second cache.
 const ROWS: usize = 2 * CHUNK_ROWS;
 /// Pairs beyond which fewer rows do: 2 MiB of them.
-const PAIRS: usize = 1 << 20;
+const PAIRS: usize = 1 << 19;
 // A block takes one more chunk than it is asked for.
 const _: () = assert!(ROWS + CHUNK_ROWS <= MOST_ROWS);
 
@@ -57,9 +57,8 @@ pub struct StarBuild {
 #[derive(Debug, Default)]
 struct Block {
     locations: Vec<Location>,
-    /// The slots of row after row, and where each row's end.
-    members: Vec<u16>,
-    ends: Vec<u32>,
+    /// Rows ascending.
+    pairs: Vec<Pair>,
     buckets: Buckets,
     /// By root, the places of the rows; none of roots by which nobody groups.
     places: Vec<Vec<u32>>,
@@ -101,7 +100,7 @@ impl StarBuild {
         let survivors = narrow(&narrowing, order, &mut self.places);
         self.survivors += binned.max(survivors.rows.len());
         self.block.add(star, words, &part, &survivors, &self.places);
-        if self.block.locations.len() >= ROWS || self.block.members.len() >= PAIRS {
+        if self.block.locations.len() >= ROWS || self.block.pairs.len() >= PAIRS {
             self.group(node, star, batch, faults);
         }
     }
@@ -129,10 +128,10 @@ impl StarBuild {
 
     /// Puts the rows that are left into their groups. To be called once more at the end.
     pub fn group(&mut self, node: &StarNode, star: &Star, batch: &Batch<'_>, faults: &mut Faults) {
-        if self.block.members.is_empty() {
+        if self.block.pairs.is_empty() {
             return;
         }
-        self.block.buckets.fill(batch.sets.slots(), &self.block.members, &self.block.ends);
+        self.block.buckets.fill(batch.sets.slots(), &self.block.pairs);
         self.slots.resize_with(batch.sets.slots(), SlotGroups::default);
         self.arguments.resize_with(star.groupings.len(), || None);
         let mut columns = Columns::new();
@@ -220,6 +219,7 @@ impl Block {
         survivors: &Survivors,
         places: &PartPlaces,
     ) {
+        let first = self.locations.len();
         let location = |&offset: &u32| Location { chunk: part.id, offset };
         self.locations.extend(survivors.rows.iter().map(location));
         self.places.resize_with(star.roots.len(), Vec::new);
@@ -238,10 +238,10 @@ impl Block {
             }
         }
         match star.only {
-            None => flatten(&survivors.words, &words.numbers, &mut self.members, &mut self.ends),
+            None => flatten(&survivors.words, &words.numbers, first, &mut self.pairs),
             Some(only) => {
-                self.members.resize(self.locations.len(), only.0 as u16);
-                self.ends.extend(self.ends.len() as u32 + 1..=self.locations.len() as u32);
+                let rows = first..self.locations.len();
+                self.pairs.extend(rows.map(|row| pair(row, only.index())));
             }
         }
     }
@@ -249,8 +249,7 @@ impl Block {
     fn clear(&mut self) {
         self.locations.clear();
         self.places.iter_mut().for_each(Vec::clear);
-        self.members.clear();
-        self.ends.clear();
+        self.pairs.clear();
     }
 
     /// Reads the plain columns that aggregates take, each once for all groupings.

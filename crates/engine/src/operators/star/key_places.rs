@@ -22,6 +22,53 @@ impl KeyRange {
     }
 }
 
+/// A range of keys of 32 bits.
+#[derive(Clone, Copy, Debug)]
+struct NarrowRange {
+    least: u32,
+    span: u32,
+}
+
+impl KeyRange {
+    /// The same range in 32 bits, where all of its keys fit: a smaller key's difference wraps around to beyond the span.
+    fn narrow(self) -> Option<NarrowRange> {
+        let least = i32::try_from(self.least).ok()?;
+        let span = u32::try_from(self.span).ok()?;
+        let most = self.least + i64::from(span) - 1;
+        (most <= i64::from(i32::MAX)).then_some(NarrowRange { least: least as u32, span })
+    }
+}
+
+/// The values of rows that lie side by side.
+fn side_by_side<'a, T>(values: &'a [T], rows: &[u32]) -> Option<&'a [T]> {
+    let (first, last) = (*rows.first()? as usize, *rows.last()? as usize);
+    (last - first + 1 == rows.len()).then(|| &values[first..=last])
+}
+
+fn append_narrow_places(values: &[i32], range: NarrowRange, places: &mut Vec<u32>) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { append_narrow_places_by_vectors(values, range, places) };
+    }
+    append_narrow_places_anywhere(values, range, places);
+}
+
+/// Eight keys an instruction.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn append_narrow_places_by_vectors(values: &[i32], range: NarrowRange, places: &mut Vec<u32>) {
+    append_narrow_places_anywhere(values, range, places);
+}
+
+#[inline(always)]
+fn append_narrow_places_anywhere(values: &[i32], range: NarrowRange, places: &mut Vec<u32>) {
+    places.extend(values.iter().map(|&key| {
+        let offset = (key as u32).wrapping_sub(range.least);
+        if offset < range.span { offset + 1 } else { 0 }
+    }));
+}
+
 /// Rows of one chunk of the fact table.
 #[derive(Clone, Copy)]
 pub struct ChunkPart<'a> {
@@ -68,9 +115,13 @@ impl PartPlaces {
 pub fn append_places(keys: &ColumnSlice<'_>, rows: &[u32], range: KeyRange, places: &mut Vec<u32>) {
     let first = places.len();
     match *keys {
-        ColumnSlice::Int32(values, _) => {
-            places.extend(rows.iter().map(|&row| range.place(i64::from(values[row as usize]))));
-        }
+        ColumnSlice::Int32(values, _) => match (side_by_side(values, rows), range.narrow()) {
+            (Some(values), Some(range)) => append_narrow_places(values, range, places),
+            _ => {
+                let place = |&row: &u32| range.place(i64::from(values[row as usize]));
+                places.extend(rows.iter().map(place));
+            }
+        },
         ColumnSlice::Int64(values, _) => {
             places.extend(rows.iter().map(|&row| range.place(values[row as usize])));
         }
@@ -99,5 +150,27 @@ fn integer(value: &Value) -> Option<i64> {
         Value::Integer(value) | Value::Date(value) => Some(i64::from(value)),
         Value::BigInt(value) => Some(value),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_keys_have_the_same_places() {
+        let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
+        let keys = [i32::MIN, i32::MIN + 1, -7, -1, 0, 1, 6, 7, i32::MAX - 1, i32::MAX];
+        let rows: Vec<u32> = (0..keys.len() as u32).collect();
+        for (least, span) in
+            [(low, 2), (-7, 9), (0, 7), (high - 1, 2), (low, u64::from(u32::MAX)), (5, 0)]
+        {
+            let range = KeyRange { least, span };
+            let mut places = Vec::new();
+            append_places(&ColumnSlice::Int32(&keys, Nulls::None), &rows, range, &mut places);
+            let expected: Vec<u32> = keys.iter().map(|&key| range.place(i64::from(key))).collect();
+            assert_eq!(places, expected, "{least} {span}");
+        }
+        assert!(KeyRange { least: high, span: 2 }.narrow().is_none());
     }
 }

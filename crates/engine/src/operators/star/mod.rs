@@ -7,7 +7,12 @@
 //! ([`narrow`]), and what is left is bucketed by slot and aggregated one query's table at a time ([`StarBuild`]), which
 //! keeps that table in the cache. A batch of one carries no sets at all.
 //!
-//! Cost: dimension rows + fact rows × dimensions × words of a set, plus the (row, slot) pairs that are left.
+//! Where many queries of a grouping want the same rows, their pairs are not written down: rows that the queries cannot
+//! tell apart fall into one bin (`BinSpace`) and are aggregated once for all of them (`bins`); at the end each bin goes
+//! to the slots that want it (`bin_shares`).
+//!
+//! Cost: dimension rows + fact rows × dimensions × words of a set, plus the (row, slot) pairs that are left; of groupings
+//! in bins fact rows × dimensions, plus (bin, slot) pairs.
 //! Called by `heartbeat`, which finds the stars of a lane and reads the tables. The twin is the same plan as index
 //! joins below groupings.
 
