@@ -4,7 +4,7 @@
 use arrow_array::ArrayRef;
 
 use super::bins::BinBuild;
-use super::group_numbers::{group_numbers, key_columns};
+use super::group_numbers::{KeyColumn, group_numbers, key_columns};
 use super::key_places::{ChunkPart, PartPlaces, append_places};
 use super::narrow::{Narrowing, Order, Survivors, narrow};
 use super::pairs::{Buckets, MOST_ROWS, Pair, flatten, pair};
@@ -17,7 +17,7 @@ use crate::operators::{Batch, Faults};
 use crate::plan::Aggregate;
 use crate::query_set::{QuerySets, SetId, Tuples};
 use crate::storage::CHUNK_ROWS;
-use crate::types::{ChunkId, ColumnId, DataType, Location, Scalar};
+use crate::types::{ChunkId, ColumnId, DataType, Location, Scalar, Slot};
 
 /// Rows of one chunk of the fact table that the scan has left.
 #[derive(Debug)]
@@ -145,54 +145,63 @@ impl StarBuild {
             let arguments = own.arguments(aggregates, &columns);
             self.arguments[position]
                 .get_or_insert_with(|| arguments.iter().map(|a| a.emptied()).collect());
-            self.aggregate(star, batch, grouping, aggregates, &arguments, &own, faults);
+            let keys = key_columns(star, grouping, &self.block.places);
+            let aggregation =
+                Aggregation { slots: &grouping.slots, keys, aggregates, arguments, computed: &own };
+            aggregate(&aggregation, &self.block.buckets, &mut self.slots, batch, faults);
         }
         self.block.clear();
     }
+}
 
-    /// Aggregates one grouping's slots, one after the other.
-    fn aggregate(
-        &mut self,
-        star: &Star,
-        batch: &Batch<'_>,
-        grouping: &ActiveGrouping,
-        aggregates: &[Aggregate],
-        arguments: &[&Argument],
-        own: &Computed,
-        faults: &mut Faults,
-    ) {
-        let (mut places, mut rows, mut moved) = (Vec::new(), Vec::new(), Vec::new());
-        let keys = key_columns(star, grouping, &self.block.places);
-        for slot in &grouping.slots {
-            let own_rows = self.block.buckets.of(slot.index());
-            if own_rows.is_empty() {
-                continue;
-            }
-            let groups = &mut self.slots[slot.index()];
-            if groups.accumulators.is_empty() {
-                let pairs = aggregates.iter().zip(arguments);
-                groups.accumulators =
-                    pairs.map(|(a, argument)| Accumulator::new(a.function, argument)).collect();
-            }
-            let before = groups.places.numbers.len();
-            group_numbers(&keys, own_rows, &mut places);
-            places.iter_mut().for_each(|number| *number = groups.places.place(*number));
-            rows.clear();
-            rows.extend(own_rows.iter().map(|&row| u32::from(row)));
-            let count = groups.places.numbers.len();
-            let width = SlotGroups::width(aggregates.len());
-            if let Err(error) = batch.budget.reserve((count - before) * width) {
-                // Groups without aggregates must not be finished: the slot starts over and fails again.
-                *groups = SlotGroups::default();
-                faults.add(*slot, error);
-                continue;
-            }
-            own.positions(&rows, &mut moved);
-            for (number, accumulator) in groups.accumulators.iter_mut().enumerate() {
-                accumulator.grow(count);
-                let rows = if own.is_computed(number) { &moved } else { &rows };
-                accumulator.fold(arguments[number], &places, rows);
-            }
+/// What one grouping's slots do with a block's rows.
+struct Aggregation<'a> {
+    slots: &'a [Slot],
+    keys: Vec<KeyColumn<'a>>,
+    aggregates: &'a [Aggregate],
+    arguments: Vec<&'a Argument>,
+    computed: &'a Computed,
+}
+
+/// Aggregates one grouping's slots, one after the other.
+fn aggregate(
+    aggregation: &Aggregation<'_>,
+    buckets: &Buckets,
+    slots: &mut [SlotGroups],
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) {
+    let Aggregation { keys, aggregates, arguments, computed, .. } = aggregation;
+    let (mut places, mut rows, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+    for slot in aggregation.slots {
+        let own_rows = buckets.of(slot.index());
+        if own_rows.is_empty() {
+            continue;
+        }
+        let groups = &mut slots[slot.index()];
+        if groups.accumulators.is_empty() {
+            let pairs = aggregates.iter().zip(arguments);
+            groups.accumulators =
+                pairs.map(|(a, argument)| Accumulator::new(a.function, argument)).collect();
+        }
+        let before = groups.places.numbers.len();
+        group_numbers(keys, own_rows, &mut places);
+        places.iter_mut().for_each(|number| *number = groups.places.place(*number));
+        rows.clear();
+        rows.extend(own_rows.iter().map(|&row| u32::from(row)));
+        let count = groups.places.numbers.len();
+        let width = SlotGroups::width(aggregates.len());
+        if let Err(error) = batch.budget.reserve((count - before) * width) {
+            // Groups without aggregates must not be finished: the slot starts over and fails again.
+            *groups = SlotGroups::default();
+            faults.add(*slot, error);
+            continue;
+        }
+        computed.positions(&rows, &mut moved);
+        for (number, accumulator) in groups.accumulators.iter_mut().enumerate() {
+            accumulator.grow(count);
+            let rows = if computed.is_computed(number) { &moved } else { &rows };
+            accumulator.fold(arguments[number], &places, rows);
         }
     }
 }
