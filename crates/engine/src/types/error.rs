@@ -128,6 +128,7 @@ states! {
     TimeZoneOutOfRange "22009" "invalid_time_zone_displacement_value";
     NegativeSubstring "22011" "substring_error";
     DivisionByZero "22012" "division_by_zero";
+    NtileArgument "22014" "invalid_argument_for_ntile_function";
     InvalidEscape "22025" "invalid_escape_sequence";
     InvalidRegularExpression "2201B" "invalid_regular_expression";
     InvalidLogarithm "2201E" "invalid_argument_for_logarithm";

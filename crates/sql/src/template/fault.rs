@@ -52,7 +52,49 @@ fn internal(message: &str) -> Error {
     if message.contains("regex parse error") {
         return regular_expression(message);
     }
-    Error::new(SqlState::InternalError, first_line(message))
+    unlabelled(message).unwrap_or_else(|| Error::new(SqlState::InternalError, first_line(message)))
+}
+
+/// Users' faults for which DataFusion has no kind of their own.
+fn unlabelled(message: &str) -> Option<Error> {
+    use SqlState::*;
+    let known = [
+        ("Timestamp out of range", DatetimeOverflow, "timestamp out of range"),
+        (
+            "NTILE requires a positive integer",
+            NtileArgument,
+            "argument of ntile must be greater than zero",
+        ),
+        (
+            "In an aggregate with DISTINCT, ORDER BY expressions must appear",
+            InvalidColumnReference,
+            "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+        ),
+        (
+            "Expected an integer value",
+            InvalidTextRepresentation,
+            "invalid input syntax for type integer",
+        ),
+        (
+            "LIKE does not support escape_char",
+            FeatureNotSupported,
+            "LIKE with another escape character than the backslash is not supported",
+        ),
+    ];
+    if let Some((_, state, said)) = known.iter().find(|(found, ..)| message.contains(found)) {
+        return Some(Error::new(*state, *said));
+    }
+    let date_part = ["Year value", "Month value", "Day value"];
+    if date_part.iter().any(|part| message.contains(part)) && message.contains("out of range") {
+        return Some(Error::new(DatetimeOverflow, "date field value out of range"));
+    }
+    let (_, rest) = message.split_once("Cannot access field at argument ")?;
+    let found = rest.split_once(": type ")?.1.split(" is not ").next()?;
+    let message = format!(
+        "column notation applied to type {}, which is not a composite type",
+        type_name(found)
+    );
+    Some(Error::new(WrongObjectType, message))
 }
 
 fn first_line(message: &str) -> String {
