@@ -1,6 +1,7 @@
 //! How much of a table a predicate leaves, alone and for the union of a batch.
 
 use super::catalog::PlannedTable;
+use crate::storage::position_of;
 use crate::types::{Comparison, Predicate, Scalar, Value, ValueRef};
 
 /// Activations assumed to share a heavy operator when a join order is chosen. With distinct parameters an
@@ -89,13 +90,28 @@ fn comparison_share(
     }
 }
 
-/// The share of rows below a literal, by linear interpolation between smallest and largest value.
+/// The share of rows below a literal, by the column's histogram or else by linear interpolation between smallest and
+/// largest value.
 fn below(table: &PlannedTable, column: usize, value: &Scalar) -> Option<f64> {
     let Scalar::Literal(literal) = value else { return None };
     let statistics = table.statistics.columns.get(column)?;
+    if let Some(histogram) = &statistics.histogram
+        && let Some(position) = position_in(literal, statistics.min.as_ref()?)
+    {
+        return Some(histogram.below(position));
+    }
     let (min, max) = (number(statistics.min.as_ref()?)?, number(statistics.max.as_ref()?)?);
     let share = (number(literal)? - min) / (max - min);
     share.is_finite().then(|| share.clamp(0.0, 1.0))
+}
+
+/// Where a literal lies on the scale of a column that has a value like `known`.
+fn position_in(literal: &Value, known: &Value) -> Option<f64> {
+    match known {
+        Value::Text(_) | Value::Bytea(_) => position_of(literal),
+        Value::Numeric(_, scale) => Some(number(literal)? * 10f64.powi(i32::from(*scale))),
+        _ => number(literal),
+    }
 }
 
 fn number(value: &Value) -> Option<f64> {

@@ -1,9 +1,9 @@
 //! Which share of a table's rows a predicate lets through, as far as statistics tell.
 
-use super::filter::{ColumnFilter, KeyKind, narrow_key};
+use super::filter::{ColumnFilter, KeyKind};
 use super::key_set::{Key, KeySet};
 use super::pattern::{Pattern, PatternShape};
-use crate::storage::ColumnStatistics;
+use crate::storage::{ColumnStatistics, position_of, position_of_bytes};
 use crate::types::Value;
 
 /// A LIKE without any literal.
@@ -23,7 +23,7 @@ pub fn filter_selectivity(filter: &ColumnFilter, column: &ColumnStatistics) -> f
             (keys_share(keys, column, |key, _| Some(*key as f64)), keys.nulls())
         }
         ColumnFilter::Bytes(keys) => {
-            (keys_share(keys, column, |key, _| Some(bytes_scale(key))), keys.nulls())
+            (keys_share(keys, column, |key, _| Some(position_of_bytes(key))), keys.nulls())
         }
     };
     let null_share = column.null_share.clamp(0.0, 1.0);
@@ -75,6 +75,10 @@ fn keys_share<K: Key>(
         }
         let low = scale(&span[0], column);
         let high = end.map_or(Some(f64::INFINITY), |end| scale(end, column));
+        if let (Some(low), Some(high), Some(histogram)) = (low, high, &column.histogram) {
+            share += (histogram.below(high) - histogram.below(low)).max(point);
+            continue;
+        }
         share += match (low, high, bounds) {
             (Some(low), Some(high), Some((min, max))) if max > min => {
                 let covered = (high.min(max) - low.max(min)).max(0.0);
@@ -90,19 +94,7 @@ fn keys_share<K: Key>(
 
 /// The column's smallest and largest value on the scale that its keys have.
 fn column_bounds(column: &ColumnStatistics) -> Option<(f64, f64)> {
-    Some((value_scale(column.min.as_ref()?)?, value_scale(column.max.as_ref()?)?))
-}
-
-fn value_scale(value: &Value) -> Option<f64> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Text(text) => bytes_scale(text.as_bytes()),
-        Value::Bytea(bytes) => bytes_scale(bytes),
-        Value::Real(value) => f64::from(*value),
-        Value::Double(value) => *value,
-        Value::Numeric(value, _) => *value as f64,
-        other => narrow_key(other.borrow())? as f64,
-    })
+    Some((position_of(column.min.as_ref()?)?, position_of(column.max.as_ref()?)?))
 }
 
 /// Floats are interpolated by value, not by their bits.
@@ -113,11 +105,6 @@ fn narrow_scale(key: &i64, column: &ColumnStatistics) -> Option<f64> {
         }
         _ => Some(*key as f64),
     }
-}
-
-/// The first bytes as a fraction: neighbouring strings lie next to each other.
-fn bytes_scale(bytes: &[u8]) -> f64 {
-    bytes.iter().take(7).rev().fold(0.0, |scale, &byte| (scale + f64::from(byte)) / 256.0)
 }
 
 /// About the share of rows that `column = value` lets through for some value.
@@ -150,6 +137,7 @@ mod tests {
             min: Some(Value::Integer(0)),
             max: Some(Value::Integer(1000)),
             width: 4.0,
+            histogram: None,
         };
         let share = |keys| filter_selectivity(&ColumnFilter::Narrow(keys), &column);
         assert!(near(share(KeySet::span(Some(0), Some(500))), 0.25));

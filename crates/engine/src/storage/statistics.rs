@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use super::column_store::heap_size;
+use super::histogram::{Histogram, ValueSample};
 use super::{Chunk, ColumnSlice, Nulls, Zone, zone};
 use crate::types::{ColumnId, DataType, Value};
 
@@ -28,6 +29,8 @@ pub struct ColumnStatistics {
     pub max: Option<Value>,
     /// Mean bytes of a value.
     pub width: f64,
+    /// How the values are spread, where enough of them are known.
+    pub histogram: Option<Histogram>,
 }
 
 /// Registers of a counter: a relative error of 1.04 / sqrt(1024), about 3 %.
@@ -76,6 +79,7 @@ pub(super) struct ColumnCounter {
     bytes: u64,
     min: Option<Value>,
     max: Option<Value>,
+    sample: ValueSample,
 }
 
 impl ColumnCounter {
@@ -87,6 +91,7 @@ impl ColumnCounter {
             bytes: 0,
             min: None,
             max: None,
+            sample: ValueSample::default(),
         }
     }
 
@@ -96,6 +101,7 @@ impl ColumnCounter {
         self.nulls += u64::from(zone.nulls);
         self.min = zone::smaller(self.min.take(), zone.min);
         self.max = zone::larger(self.max.take(), zone.max);
+        self.sample.add(slice);
         self.count_values(slice);
     }
 
@@ -152,6 +158,7 @@ impl ColumnCounter {
         self.bytes += other.bytes;
         self.min = zone::smaller(self.min.take(), other.min);
         self.max = zone::larger(self.max.take(), other.max);
+        self.sample.merge(&other.sample);
     }
 
     /// Values counted so far, NULLs included.
@@ -178,6 +185,7 @@ impl ColumnCounter {
             min: self.min.clone(),
             max: self.max.clone(),
             width: fixed_width(data_type).unwrap_or_else(|| share(self.bytes, filled)),
+            histogram: self.sample.histogram(),
         }
     }
 }
