@@ -13,6 +13,7 @@ mod casts;
 mod catalog_functions;
 mod decimals;
 mod domains;
+mod escapes;
 mod functions;
 mod hoisted;
 mod introspection;
@@ -57,7 +58,8 @@ pub fn session_state(
     let mut state = context.state();
     let registered = "a fresh registry takes functions";
     let own = arithmetic::functions().into_iter().chain(functions::functions());
-    let own = own.chain(arrays::functions()).chain([applied::collect_function()]);
+    let own =
+        own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }

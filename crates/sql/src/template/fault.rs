@@ -75,11 +75,6 @@ fn unlabelled(message: &str) -> Option<Error> {
             InvalidTextRepresentation,
             "invalid input syntax for type integer",
         ),
-        (
-            "LIKE does not support escape_char",
-            FeatureNotSupported,
-            "LIKE with another escape character than the backslash is not supported",
-        ),
     ];
     if let Some((_, state, said)) = known.iter().find(|(found, ..)| message.contains(found)) {
         return Some(Error::new(*state, *said));

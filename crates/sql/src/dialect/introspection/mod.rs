@@ -11,6 +11,8 @@ mod fetch;
 mod names;
 mod series;
 
+pub(super) use calls::call;
+
 use std::sync::LazyLock;
 
 use datafusion::sql::sqlparser::ast::{Statement, VisitMut};
@@ -46,6 +48,9 @@ pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
     }
     if mentions(text, "array") || mentions(text, ").") {
         let _ = VisitMut::visit(&mut statement, &mut arrays::Arrays);
+    }
+    if mentions(text, "escape") {
+        let _ = VisitMut::visit(&mut statement, &mut super::escapes::Escapes);
     }
     if mentions(text, "reg") {
         let _ = VisitMut::visit(&mut statement, &mut names::Names);
