@@ -11,8 +11,8 @@ pub fn write_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Null => {}
         ValueRef::Boolean(v) => out.push(if v { b't' } else { b'f' }),
-        ValueRef::SmallInt(v) => write_integer(i64::from(v), out),
-        ValueRef::Integer(v) => write_integer(i64::from(v), out),
+        ValueRef::SmallInt(v) => write_integer(v, out),
+        ValueRef::Integer(v) => write_integer(v, out),
         ValueRef::BigInt(v) => write_integer(v, out),
         ValueRef::Real(v) => write_float(f64::from(v), &format!("{v:?}"), 6, out),
         ValueRef::Double(v) => write_float(v, &format!("{v:?}"), 15, out),
@@ -33,31 +33,16 @@ pub fn pad(text: &str, data_type: DataType, out: &mut Vec<u8>) {
     }
 }
 
-/// Digits from the right into a buffer on the stack: no formatting machinery on the hot path.
-fn write_integer(value: i64, out: &mut Vec<u8>) {
-    let mut digits = [0u8; 20]; // i64::MIN has 19 digits and a sign
-    let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        at -= 1;
-        digits[at] = b'-';
-    }
-    out.extend_from_slice(&digits[at..]);
+fn write_integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 fn write_numeric(value: i128, scale: u8, out: &mut Vec<u8>) {
     if value < 0 {
         out.push(b'-');
     }
-    let digits = value.unsigned_abs().to_string();
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(value.unsigned_abs());
     let scale = usize::from(scale);
     if scale == 0 {
         return out.extend_from_slice(digits.as_bytes());
@@ -95,7 +80,7 @@ fn write_float(value: f64, shortest: &str, plain_digits: i32, out: &mut Vec<u8>)
         if exponent.abs() < 10 {
             out.push(b'0');
         }
-        write_integer(i64::from(exponent.abs()), out);
+        write_integer(exponent.abs(), out);
     }
 }
 

@@ -13,7 +13,7 @@ impl<'a> CopyLine<'a> {
 
     /// Adds an integer.
     pub fn integer(self, value: i64) -> CopyLine<'a> {
-        append_integer(self.out, value);
+        self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
         self.out.push(b'\t');
         self
     }
@@ -36,24 +36,6 @@ impl<'a> CopyLine<'a> {
         let last = self.out.last_mut().expect("a row has at least one field");
         *last = b'\n';
     }
-}
-
-fn append_integer(out: &mut Vec<u8>, value: i64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]
