@@ -30,8 +30,11 @@ pub struct ServeOptions {
     /// Where log and checkpoints lie; without it nothing is kept
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Run every query alone, for comparison
-    #[arg(long)]
+    /// Which batches share operators; all but `automatic` is for comparison
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "automatic")]
+    sharing: SharingChoice,
+    /// The same as `--sharing never`
+    #[arg(long, conflicts_with = "sharing")]
     no_sharing: bool,
     /// Worker threads for heavy lanes [default: one per core]
     #[arg(long, value_name = "N")]
@@ -51,6 +54,16 @@ pub struct ServeOptions {
     /// Load a demo after the start
     #[arg(long, value_name = "NAME")]
     demo: Option<Demo>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SharingChoice {
+    /// Those that are predicted to cost less together than one by one
+    Automatic,
+    /// All
+    Always,
+    /// None: every query runs alone
+    Never,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -92,12 +105,21 @@ fn database_options(options: &ServeOptions, cores: usize) -> DatabaseOptions {
         engine: EngineOptions {
             workers: options.workers.unwrap_or(cores).max(1),
             data: options.data.clone(),
-            sharing: if options.no_sharing { Sharing::Never } else { Sharing::Automatic },
+            sharing: sharing(options),
             queue_limit: QUEUE_LIMIT,
             memory_limit: options.batch_memory << 20,
         },
         template_limit: TEMPLATE_LIMIT,
         password_verifier: Some(server::password_verifier),
+    }
+}
+
+fn sharing(options: &ServeOptions) -> Sharing {
+    match options.sharing {
+        _ if options.no_sharing => Sharing::Never,
+        SharingChoice::Automatic => Sharing::Automatic,
+        SharingChoice::Always => Sharing::Always,
+        SharingChoice::Never => Sharing::Never,
     }
 }
 
