@@ -1,5 +1,6 @@
 //! The program as a whole: killed, restarted, driven by other people's clients.
 
+mod bench;
 mod kill;
 mod pgbench;
 mod server;

@@ -2,7 +2,8 @@
 
 use super::Failure;
 use super::analytic::{
-    AnalyticOptions, Contest, Measured, print_bursts, print_loops, print_statements, record,
+    AnalyticOptions, Contest, Measured, own_failures, print_bursts, print_loads, print_loops,
+    print_statements, record,
 };
 use crate::driver::Session;
 use crate::peers::System;
@@ -29,10 +30,10 @@ pub fn run(options: &TpchOptions) -> Result<(), Failure> {
     let mut contest = Contest::new(common, "tpch", &dataset, &mix)?;
     let mut measured: Vec<Measured> = Vec::new();
     for contestant in common.contestants() {
-        let outcome = contest.measure(contestant, |system| verify(system, &mix, factor))?;
-        measured.extend(outcome.map(|(_, measured)| measured));
-        common.clean(&common.scratch_folder()?);
+        let published = |system: &dyn System| verify(system, &mix, factor);
+        measured.push(contest.measure(contestant, published, |_, _, _| Ok(()))?);
     }
+    print_loads(&measured);
     print_loops(&measured);
     print_statements(&measured);
     print_bursts(&measured);
@@ -41,7 +42,7 @@ pub fn run(options: &TpchOptions) -> Result<(), Failure> {
         value["scale_factor"] = factor.into();
         std::fs::write(file, serde_json::to_string_pretty(&value)?)?;
     }
-    Ok(())
+    own_failures(&measured)
 }
 
 /// The validation run: answers against the published ones, which exist for scale factor 1.

@@ -2,9 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use super::rows::Encoding;
-use super::{Client, Failure, Parameter, Prepared, Result, Rows};
+use super::{Client, Failure, Parameter, Prepared, Result, Rows, no_answer};
 
 /// What is asked; the other side's comment tells what each does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,15 @@ impl EmbeddedClient {
         Ok(EmbeddedClient { stream, statements: Vec::new(), rows: Rows::default() })
     }
 
+    /// An answer that does not come for so long counts as a connection that is gone.
+    pub fn give_up_after(&mut self, patience: Duration) -> Result<()> {
+        Ok(self.stream.set_read_timeout(Some(patience))?)
+    }
+
+    fn receive(&mut self, bytes: &mut [u8]) -> Result<()> {
+        self.stream.read_exact(bytes).map_err(|error| no_answer(error, &self.stream))
+    }
+
     /// Asks and waits for the answer.
     pub fn ask(&mut self, request: Request, text: &str) -> Result<Reply> {
         let mut message = vec![request.code()];
@@ -63,13 +73,13 @@ impl EmbeddedClient {
         message.extend_from_slice(text.as_bytes());
         self.stream.write_all(&message)?;
         let mut head = [0u8; 13];
-        self.stream.read_exact(&mut head)?;
+        self.receive(&mut head)?;
         let number = |at: usize| {
             let bytes = head[at..at + 4].try_into().expect("four bytes");
             u32::from_be_bytes(bytes) as usize
         };
         let mut body = vec![0u8; number(9)];
-        self.stream.read_exact(&mut body)?;
+        self.receive(&mut body)?;
         let text = String::from_utf8_lossy(&body).into_owned();
         match head[0] {
             b'o' => Ok(Reply { rows: number(1), columns: number(5), text }),

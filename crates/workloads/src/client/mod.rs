@@ -12,6 +12,7 @@ mod postgres;
 mod rows;
 
 use std::fmt;
+use std::net::TcpStream;
 
 pub use self::copy_line::CopyLine;
 pub use self::embedded::{EmbeddedClient, Reply, Request};
@@ -117,6 +118,18 @@ impl std::error::Error for Failure {}
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         Failure { state: String::new(), message: error.to_string() }
+    }
+}
+
+/// What a failed read means: beyond the time limit of the socket it is the server that does not answer.
+fn no_answer(error: std::io::Error, stream: &TcpStream) -> Failure {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+    match (error.kind(), stream.read_timeout()) {
+        (TimedOut | WouldBlock, Ok(Some(limit))) => {
+            let message = format!("no answer within {} s", limit.as_secs_f64());
+            Failure { state: String::new(), message }
+        }
+        _ => error.into(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! A client for MariaDB: the same statements with `?` in place of `$n`.
 
+use std::time::Duration;
+
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Value};
@@ -16,14 +18,21 @@ pub struct MysqlClient {
 }
 
 impl MysqlClient {
-    /// Connects over TCP without a password.
-    pub fn connect(host: &str, port: u16, user: &str, database: &str) -> Result<MysqlClient> {
+    /// Connects over TCP without a password; an answer that takes longer than `patience` ends the connection.
+    pub fn connect(
+        host: &str,
+        port: u16,
+        user: &str,
+        database: &str,
+        patience: Duration,
+    ) -> Result<MysqlClient> {
         let options = OptsBuilder::new()
             .ip_or_hostname(Some(host))
             .tcp_port(port)
             .user(Some(user))
             .db_name(Some(database))
             .prefer_socket(false)
+            .read_timeout(Some(patience))
             // Every statement of the workload stays prepared.
             .stmt_cache_size(Some(256));
         let connection = Conn::new(options)?;

@@ -12,7 +12,7 @@ use postgres_protocol::message::backend::{ErrorResponseBody, Message};
 use postgres_protocol::message::frontend;
 
 use super::rows::Encoding;
-use super::{Client, Failure, Parameter, Prepared, Result, Rows, numeric};
+use super::{Client, Failure, Parameter, Prepared, Result, Rows, no_answer, numeric};
 
 /// Microseconds from 1970 to PostgreSQL's epoch, 2000-01-01.
 const EPOCH_MICROSECONDS: i64 = 946_684_800_000_000;
@@ -52,6 +52,11 @@ impl PostgresClient {
         Ok(client)
     }
 
+    /// An answer that does not come for so long counts as a connection that is gone.
+    pub fn give_up_after(&mut self, patience: Duration) -> Result<()> {
+        Ok(self.stream.set_read_timeout(Some(patience))?)
+    }
+
     fn flush(&mut self) -> Result<()> {
         self.stream.write_all(&self.out)?;
         self.out.clear();
@@ -74,20 +79,25 @@ impl PostgresClient {
         self.input.resize(room, 0);
         let read = self.stream.read(&mut self.input[start..]);
         self.input.truncate(start + *read.as_ref().unwrap_or(&0));
-        match read? {
+        match read.map_err(|error| no_answer(error, &self.stream))? {
             0 => Err(Failure { state: String::new(), message: "the server hung up".to_owned() }),
             _ => Ok(()),
         }
     }
 
-    /// Hands every message up to ReadyForQuery to `take`; an error is returned after ReadyForQuery.
+    /// Hands every message up to ReadyForQuery to `take`; an error is returned after ReadyForQuery, or when the server
+    /// has hung up after it.
     fn until_ready(
         &mut self,
         mut take: impl FnMut(&mut PostgresClient, Message) -> Result<()>,
     ) -> Result<()> {
         let mut failure = None;
         loop {
-            match self.next_message()? {
+            let message = match self.next_message() {
+                Ok(message) => message,
+                Err(gone) => return Err(failure.unwrap_or(gone)),
+            };
+            match message {
                 Message::ReadyForQuery(_) => break,
                 Message::ErrorResponse(body) => failure = Some(error(&body)),
                 message => take(self, message)?,

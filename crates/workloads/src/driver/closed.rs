@@ -55,12 +55,12 @@ pub fn run(system: &dyn System, plan: ClosedLoop) -> Result<Tally> {
             .collect();
         ready.wait();
         std::thread::sleep(plan.warm_up);
-        let (cpu, own, start) = (system.cpu_seconds(), own_cpu_seconds(), Instant::now());
+        let (cpu, own, start) = (system.server().cpu_seconds(), own_cpu_seconds(), Instant::now());
         phase.store(MEASURE, Ordering::Relaxed);
         std::thread::sleep(plan.measure);
         phase.store(STOP, Ordering::Relaxed);
         total.seconds = start.elapsed().as_secs_f64();
-        total.server_cpu = system.cpu_seconds() - cpu;
+        total.server_cpu = system.server().cpu_seconds() - cpu;
         total.driver_cpu = own_cpu_seconds() - own;
         let tallies = workers.into_iter().map(|worker| worker.join().expect("a worker panicked"));
         tallies.for_each(|tally| total.merge(tally));
@@ -68,6 +68,7 @@ pub fn run(system: &dyn System, plan: ClosedLoop) -> Result<Tally> {
     });
     total.effects = effects;
     total.connections = plan.connections;
+    system.server().check(total.lost > 0)?;
     Ok(total)
 }
 
@@ -91,6 +92,7 @@ fn work(mut shop: Shop, plan: ClosedLoop, number: u64, phase: &AtomicU8) -> Tall
             Ok(()) => {}
             Err(failure) if failure.state.is_empty() => {
                 tally.fail(interaction, &failure.to_string());
+                tally.lost = 1;
                 break;
             }
             Err(failure) => tally.fail(interaction, &failure.to_string()),

@@ -90,14 +90,15 @@ pub fn run(system: &dyn System, plan: OfferedLoad) -> Result<Tally> {
         let work = |shop| scope.spawn(move || work(shop, plan, queue, browsers, measure_from));
         let workers: Vec<_> = shops.into_iter().map(work).collect();
         std::thread::sleep(measure_from.saturating_duration_since(Instant::now()));
-        let (cpu, own) = (system.cpu_seconds(), own_cpu_seconds());
+        let (cpu, own) = (system.server().cpu_seconds(), own_cpu_seconds());
         std::thread::sleep(end.saturating_duration_since(Instant::now()));
         total.seconds = plan.measure.as_secs_f64();
-        total.server_cpu = system.cpu_seconds() - cpu;
+        total.server_cpu = system.server().cpu_seconds() - cpu;
         total.driver_cpu = own_cpu_seconds() - own;
         let tallies = workers.into_iter().map(|worker| worker.join().expect("a worker panicked"));
         tallies.for_each(|tally| total.merge(tally));
     });
+    system.server().check(total.lost > 0)?;
     Ok(total)
 }
 
@@ -116,7 +117,13 @@ fn work(
         match result {
             Ok(()) if due >= measure_from => tally.record(interaction, due.elapsed()),
             Ok(()) => {}
-            Err(failure) => tally.fail(interaction, &failure.to_string()),
+            Err(failure) => {
+                tally.fail(interaction, &failure.to_string());
+                if failure.state.is_empty() {
+                    tally.lost = 1;
+                    break;
+                }
+            }
         }
         let uniform: f64 = browser.rng.random_range(f64::MIN_POSITIVE..1.0);
         let factor = (-uniform.ln()).min(10.0);

@@ -173,12 +173,12 @@ fn new_client(seed: u64, number: u64) -> Waiting {
 impl Run<'_> {
     fn measure(&self, system: &dyn System, total: &mut QueryTally) {
         self.sleep_for_a_round(self.plan.warm_up);
-        let (cpu, own, start) = (system.cpu_seconds(), own_cpu_seconds(), Instant::now());
+        let (cpu, own, start) = (system.server().cpu_seconds(), own_cpu_seconds(), Instant::now());
         self.phase.store(MEASURE, Ordering::Relaxed);
         self.sleep_for_a_round(self.plan.measure);
         self.phase.store(STOP, Ordering::Relaxed);
         total.seconds = start.elapsed().as_secs_f64();
-        total.server_cpu = system.cpu_seconds() - cpu;
+        total.server_cpu = system.server().cpu_seconds() - cpu;
         total.driver_cpu = own_cpu_seconds() - own;
     }
 

@@ -67,6 +67,8 @@ pub struct Tally {
     pub driver_cpu: f64,
     /// Connections used.
     pub connections: usize,
+    /// Connections that were lost.
+    pub lost: usize,
 }
 
 impl Tally {
@@ -89,6 +91,7 @@ impl Tally {
     pub fn merge(&mut self, other: Tally) {
         self.in_time += other.in_time;
         self.late += other.late;
+        self.lost += other.lost;
         for (message, count) in other.failures {
             *self.failures.entry(message).or_default() += count;
         }

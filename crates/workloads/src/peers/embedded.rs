@@ -3,13 +3,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::System;
-use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
-use super::process::{Server, failure, free_port, on_cores};
+use super::process::{Server, command, failure, free_port, on_cores};
+use super::{PeerOptions, System};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, EmbeddedClient, PostgresClient, Request, Result};
 use crate::dataset::{ColumnType, TableDefinition};
@@ -56,45 +55,45 @@ pub struct Embedded {
     address: SocketAddr,
     library: Library,
     version: String,
+    /// For answers to queries; loading may take its time.
+    patience: Duration,
     tables: parking_lot::Mutex<Vec<Value>>,
 }
 
 impl Embedded {
-    /// Starts it under `folder` with the given Python (`None` for the usual one) on so many cores (`None` for all).
-    pub fn start(
-        folder: &Path,
-        library: Library,
-        python: Option<&Path>,
-        cores: Option<usize>,
-    ) -> Result<Embedded> {
-        let python = std::path::absolute(python.map_or_else(usual_python, Path::to_path_buf))?;
-        if !python.exists() {
-            let place = python.display();
-            let how = "scripts/install-bench-peers.sh makes it";
-            return Err(failure(format!("no Python with the peers at {place}; {how}")));
-        }
+    /// Starts it under `folder`.
+    pub fn start(folder: &Path, library: Library, options: PeerOptions<'_>) -> Result<Embedded> {
+        let python = python(options.python)?;
         let folder = folder.join(library.argument());
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder)?;
         let program = folder.join("embedded.py");
         std::fs::write(&program, PROGRAM)?;
         let port = free_port()?;
-        let mut command = Command::new(python);
+        let mut command = command(python, None);
         command.arg(program).arg(library.argument()).arg(port.to_string()).arg(&folder);
         // Some write logs into the current folder.
         command.current_dir(&folder);
-        let mut command = on_cores(command, cores);
-        let mut server = Server::start(&mut command, &folder.join("log"))?;
+        let server = Server::start(&mut on_cores(command, options.cores), &folder.join("log"))?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        server.wait_for(address)?;
-        let version = EmbeddedClient::connect(address)?.ask(Request::Version, "")?.text;
-        let tables = parking_lot::Mutex::new(Vec::new());
-        Ok(Embedded { server, address, library, version, tables })
+        let mut client = server.wait_for(|| EmbeddedClient::connect(address))?;
+        let version = client.ask(Request::Version, "")?.text;
+        let (patience, tables) = (options.patience, parking_lot::Mutex::new(Vec::new()));
+        Ok(Embedded { server, address, library, version, patience, tables })
     }
 
     fn open(&self) -> Result<EmbeddedClient> {
         EmbeddedClient::connect(self.address)
     }
+}
+
+fn python(named: Option<&Path>) -> Result<PathBuf> {
+    let python = std::path::absolute(named.map_or_else(usual_python, Path::to_path_buf))?;
+    if python.exists() {
+        return Ok(python);
+    }
+    let (place, how) = (python.display(), "scripts/install-bench-peers.sh makes it");
+    Err(failure(format!("no Python with the peers at {place}; {how}")))
 }
 
 /// `$SHAREDDB_PEERS_PYTHON`, else what `scripts/install-bench-peers.sh` makes.
@@ -131,19 +130,17 @@ impl System for Embedded {
     }
 
     fn connect(&self) -> Result<Box<dyn Client>> {
-        Ok(Box::new(self.open()?))
+        let mut client = self.open()?;
+        client.give_up_after(self.patience)?;
+        Ok(Box::new(client))
     }
 
     fn connect_postgres(&self) -> Option<Result<PostgresClient>> {
         None
     }
 
-    fn cpu_seconds(&self) -> f64 {
-        tree_cpu_seconds(self.server.pid())
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        tree_resident_bytes(self.server.pid())
+    fn server(&self) -> &Server {
+        &self.server
     }
 
     fn create(&self, table: &TableDefinition) -> Result<()> {

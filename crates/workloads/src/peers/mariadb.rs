@@ -1,14 +1,12 @@
 //! MariaDB from the machine's packages, tuned for data in memory.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use super::System;
-use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
 use super::postgres::give_to;
-use super::process::{Server, as_user, free_port, run};
-use crate::bookstore::Scale;
+use super::process::{Server, command, free_port, on_cores, run};
+use super::{PeerOptions, System};
 use crate::bookstore::schema::{Dialect, TABLES};
 use crate::client::{Client, MysqlClient, PostgresClient, Result};
 
@@ -32,38 +30,46 @@ pub struct Mariadb {
     server: Server,
     port: u16,
     version: String,
+    patience: Duration,
     // Where the data lie until the run ends.
     _folder: PathBuf,
 }
 
 impl Mariadb {
     /// Initialises a data directory under `folder` and starts a server on it.
-    pub fn start(folder: &Path, _scale: Scale) -> Result<Mariadb> {
+    pub fn start(folder: &Path, options: PeerOptions<'_>) -> Result<Mariadb> {
         let data = folder.join("mariadb");
+        // An earlier run may have left one.
+        let _ = std::fs::remove_dir_all(&data);
         std::fs::create_dir_all(&data)?;
         give_to(&data, "mysql")?;
         let directory = format!("--datadir={}", data.display());
-        let mut install = as_user("mysql", "mariadb-install-db");
+        let mut install = command("mariadb-install-db", Some("mysql"));
         run(install.args(["--no-defaults", "--skip-test-db", &directory]))?;
         let users = data.join("users.sql");
         let grant = "CREATE OR REPLACE USER bench@'127.0.0.1';\n\
             GRANT ALL ON *.* TO bench@'127.0.0.1';\nCREATE DATABASE IF NOT EXISTS bookstore;\n";
         std::fs::write(&users, grant)?;
         let port = free_port()?;
-        let mut command = as_user("mysql", "mariadbd");
-        command.args(["--no-defaults", &directory]).args(SETTINGS);
-        command.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1");
-        command.arg(format!("--socket={}", data.join("socket").display()));
-        command.arg(format!("--init-file={}", users.display()));
-        let mut server = Server::start(&mut command, &folder.join("mariadb.log"))?;
-        server.wait_for(SocketAddr::from(([127, 0, 0, 1], port)))?;
+        let mut server = command("mariadbd", Some("mysql"));
+        server.args(["--no-defaults", &directory]).args(SETTINGS);
+        server.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1");
+        server.arg(format!("--socket={}", data.join("socket").display()));
+        server.arg(format!("--init-file={}", users.display()));
+        let server =
+            Server::start(&mut on_cores(server, options.cores), &folder.join("mariadb.log"))?;
+        server.wait_for(|| connect(port, options.patience))?;
         let version = run(Command::new("mariadbd").arg("--version"))?.trim().to_owned();
-        Ok(Mariadb { server, port, version, _folder: data })
+        Ok(Mariadb { server, port, version, patience: options.patience, _folder: data })
     }
 
     fn open(&self) -> Result<MysqlClient> {
-        MysqlClient::connect("127.0.0.1", self.port, "bench", "bookstore")
+        connect(self.port, self.patience)
     }
+}
+
+fn connect(port: u16, patience: Duration) -> Result<MysqlClient> {
+    MysqlClient::connect("127.0.0.1", port, "bench", "bookstore", patience)
 }
 
 impl System for Mariadb {
@@ -87,12 +93,8 @@ impl System for Mariadb {
         None
     }
 
-    fn cpu_seconds(&self) -> f64 {
-        tree_cpu_seconds(self.server.pid())
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        tree_resident_bytes(self.server.pid())
+    fn server(&self) -> &Server {
+        &self.server
     }
 
     fn load(&self, table: &str, file: &Path) -> Result<u64> {

@@ -12,18 +12,19 @@ mod process;
 mod shareddb;
 
 use std::path::Path;
+use std::time::Duration;
 
-use crate::bookstore::Scale;
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, Result};
 use crate::dataset::TableDefinition;
 
-pub use self::cpu::{own_cpu_seconds, tree_cpu_seconds};
+pub use self::cpu::own_cpu_seconds;
 pub use self::embedded::{Embedded, Library};
 #[cfg(feature = "mariadb")]
 pub use self::mariadb::Mariadb;
 pub use self::postgres::Postgres;
-pub use self::shareddb::{SharedDb, SharedDbOptions};
+pub use self::process::Server;
+pub use self::shareddb::{SharedDb, SharedDbOptions, Sharing};
 
 /// A running server.
 pub trait System: Send + Sync {
@@ -37,10 +38,8 @@ pub trait System: Send + Sync {
     fn connect(&self) -> Result<Box<dyn Client>>;
     /// A new connection that can be sent to without waiting, where the protocol is PostgreSQL's.
     fn connect_postgres(&self) -> Option<Result<crate::client::PostgresClient>>;
-    /// CPU seconds that the server's processes have used.
-    fn cpu_seconds(&self) -> f64;
-    /// Resident bytes of the server's processes.
-    fn resident_bytes(&self) -> u64;
+    /// Its process.
+    fn server(&self) -> &Server;
     /// Creates a table, where the system does not speak PostgreSQL's protocol.
     fn create(&self, table: &TableDefinition) -> Result<()> {
         self.connect()?.run(&table.create_statement())
@@ -76,35 +75,38 @@ pub enum AnalyticPeer {
     Postgres,
 }
 
+/// How to start a peer.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerOptions<'a> {
+    /// The Python that has the libraries; `None` for the usual one.
+    pub python: Option<&'a Path>,
+    /// How many cores it may use; `None` for all.
+    pub cores: Option<usize>,
+    /// How long an answer may take before the peer is given up.
+    pub patience: Duration,
+}
+
 impl AnalyticPeer {
-    /// Starts it with nothing in it under `folder`; `python` is the one that has the libraries (`None` for the usual
-    /// one), `cores` how many it may use (`None` for all).
-    pub fn start(
-        self,
-        folder: &Path,
-        python: Option<&Path>,
-        cores: Option<usize>,
-    ) -> Result<Box<dyn System>> {
+    /// Starts it with nothing in it under `folder`.
+    pub fn start(self, folder: &Path, options: PeerOptions<'_>) -> Result<Box<dyn System>> {
         let library = match self {
             AnalyticPeer::Duckdb => Library::Duckdb,
             AnalyticPeer::Hyper => Library::Hyper,
             AnalyticPeer::Clickhouse => Library::Clickhouse,
             AnalyticPeer::Datafusion => Library::Datafusion,
-            AnalyticPeer::Postgres => return Ok(Box::new(Postgres::start_anew(folder, cores)?)),
+            AnalyticPeer::Postgres => return Ok(Box::new(Postgres::start(folder, options)?)),
         };
-        Ok(Box::new(Embedded::start(folder, library, python, cores)?))
+        Ok(Box::new(Embedded::start(folder, library, options)?))
     }
 }
 
 impl Peer {
     /// Starts it with an empty data directory under `folder`.
-    pub fn start(self, folder: &Path, scale: Scale) -> Result<Box<dyn System>> {
-        #[cfg(not(feature = "mariadb"))]
-        let _ = scale;
+    pub fn start(self, folder: &Path, options: PeerOptions<'_>) -> Result<Box<dyn System>> {
         Ok(match self {
-            Peer::Postgres => Box::new(Postgres::start(folder)?),
+            Peer::Postgres => Box::new(Postgres::start(folder, options)?),
             #[cfg(feature = "mariadb")]
-            Peer::Mariadb => Box::new(Mariadb::start(folder, scale)?),
+            Peer::Mariadb => Box::new(Mariadb::start(folder, options)?),
         })
     }
 }

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use super::System;
-use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
-use super::process::{Server, as_user, failure, free_port, on_cores, run};
+use super::process::{Server, command, failure, free_port, is_root, on_cores, run};
+use super::{PeerOptions, System};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, PostgresClient, Result};
 
@@ -34,48 +34,49 @@ pub struct Postgres {
     server: Server,
     address: SocketAddr,
     version: String,
+    /// For answers, those to COPY and VACUUM as well.
+    patience: Duration,
     // Where the data lie until the run ends; declared last, so that the server ends first.
     _folder: PathBuf,
 }
 
 impl Postgres {
-    /// Like [`Postgres::start`], after removing what an earlier run left, on so many cores (`None` for all).
-    pub fn start_anew(folder: &Path, cores: Option<usize>) -> Result<Postgres> {
-        let _ = std::fs::remove_dir_all(folder.join("postgres"));
-        Postgres::start_on(folder, cores)
-    }
-
     /// Initialises a cluster under `folder` and starts it.
-    pub fn start(folder: &Path) -> Result<Postgres> {
-        Postgres::start_on(folder, None)
-    }
-
-    fn start_on(folder: &Path, cores: Option<usize>) -> Result<Postgres> {
+    pub fn start(folder: &Path, options: PeerOptions<'_>) -> Result<Postgres> {
         let programs = programs()?;
         let data = folder.join("postgres");
+        // An earlier run may have left one.
+        let _ = std::fs::remove_dir_all(&data);
         std::fs::create_dir_all(&data)?;
         give_to(&data, "postgres")?;
         let program = |name: &str| programs.join(name).to_string_lossy().into_owned();
-        let mut initdb = as_user("postgres", &program("initdb"));
+        let mut initdb = command(program("initdb"), Some("postgres"));
         let locale = ["--locale=C", "--encoding=UTF8", "--auth=trust", "--username=postgres"];
         run(initdb.arg("-D").arg(&data).args(locale))?;
         let port = free_port()?;
-        let mut command = as_user("postgres", &program("postgres"));
-        command.arg("-D").arg(&data).args(["-p", &port.to_string(), "-k", "", "-h", "127.0.0.1"]);
+        let mut server = command(program("postgres"), Some("postgres"));
+        server.arg("-D").arg(&data).args(["-p", &port.to_string(), "-k", "", "-h", "127.0.0.1"]);
         for (name, value) in SETTINGS {
-            command.arg("-c").arg(format!("{name}={value}"));
+            server.arg("-c").arg(format!("{name}={value}"));
         }
-        let mut command = on_cores(command, cores);
-        let mut server = Server::start(&mut command, &folder.join("postgres.log"))?;
+        let server =
+            Server::start(&mut on_cores(server, options.cores), &folder.join("postgres.log"))?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        server.wait_for(address)?;
+        server.wait_for(|| connect(address))?;
         let version = run(Command::new(program("postgres")).arg("--version"))?.trim().to_owned();
-        Ok(Postgres { server, address, version, _folder: data })
+        let patience = options.patience;
+        Ok(Postgres { server, address, version, patience, _folder: data })
     }
 
     fn open(&self) -> Result<PostgresClient> {
-        PostgresClient::connect(self.address, "postgres", "postgres")
+        let mut client = connect(self.address)?;
+        client.give_up_after(self.patience)?;
+        Ok(client)
     }
+}
+
+fn connect(address: SocketAddr) -> Result<PostgresClient> {
+    PostgresClient::connect(address, "postgres", "postgres")
 }
 
 /// The newest installed PostgreSQL's programs.
@@ -89,8 +90,7 @@ fn programs() -> Result<PathBuf> {
 
 /// Makes `user` own a folder, where we may.
 pub(super) fn give_to(folder: &Path, user: &str) -> Result<()> {
-    let root = run(Command::new("id").arg("-u"))?.trim() == "0";
-    if root {
+    if is_root() {
         run(Command::new("chown").arg("-R").arg(user).arg(folder))?;
     }
     Ok(())
@@ -118,12 +118,8 @@ impl System for Postgres {
         Some(self.open())
     }
 
-    fn cpu_seconds(&self) -> f64 {
-        tree_cpu_seconds(self.server.pid())
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        tree_resident_bytes(self.server.pid())
+    fn server(&self) -> &Server {
+        &self.server
     }
 
     fn load(&self, table: &str, file: &Path) -> Result<u64> {

@@ -1,59 +1,130 @@
 //! A server process that ends with us.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::ffi::OsStr;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
+use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
 use crate::client::{Failure, Result};
 
+/// How long a server may take until it serves: an old log may have to be read, a large buffer to be cleared.
+const START: Duration = Duration::from_secs(60);
+/// How long a server may take to go down in order.
+const STOP: Duration = Duration::from_secs(20);
+/// How long a server may take to fall after it has lost its connections: it may write down its memory.
+const CRASH: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(50);
+
 /// Ends the process when dropped, politely first.
-pub struct Server(Child);
+pub struct Server {
+    child: Mutex<Child>,
+    pid: u32,
+}
 
 impl Server {
-    /// Starts a program with its output going to `log`.
-    pub fn start(command: &mut Command, log: &std::path::Path) -> Result<Server> {
+    /// Starts a command of [`command`] with its output going to `log`.
+    pub fn start(command: &mut Command, log: &Path) -> Result<Server> {
         let file = std::fs::File::create(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = command.spawn().map_err(|error| failure(format!("{command:?}: {error}")))?;
-        Ok(Server(child))
+        let pid = child.id();
+        Ok(Server { child: Mutex::new(child), pid })
     }
 
-    /// Its process id.
-    pub fn pid(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// Waits until it accepts connections.
-    pub fn wait_for(&mut self, address: SocketAddr) -> Result<()> {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
-            if let Some(status) = self.0.try_wait()? {
-                return Err(failure(format!("the server ended with {status}")));
+    /// Waits until what `connect` tries succeeds: a server that listens may still refuse.
+    pub fn wait_for<T>(&self, connect: impl Fn() -> Result<T>) -> Result<T> {
+        let deadline = Instant::now() + START;
+        loop {
+            let refused = match connect() {
+                Ok(connection) => return Ok(connection),
+                Err(refused) => refused,
+            };
+            if let Some(how) = self.ended() {
+                return Err(failure(how));
             }
             if Instant::now() > deadline {
-                return Err(failure(format!("nobody answers at {address}")));
+                return Err(failure(format!("the server does not serve: {refused}")));
             }
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(POLL);
         }
-        Ok(())
+    }
+
+    /// How the server ended, in words; `None` while it runs.
+    pub fn ended(&self) -> Option<String> {
+        self.status().map(|status| format!("its server ended with {status}"))
+    }
+
+    /// An error that says how the server ended, if it did: after connections were lost, which a server that crashes
+    /// loses a moment before it is gone.
+    pub fn check(&self, connections_lost: bool) -> Result<()> {
+        let deadline = Instant::now() + if connections_lost { CRASH } else { Duration::ZERO };
+        loop {
+            if let Some(how) = self.ended() {
+                return Err(failure(how));
+            }
+            if Instant::now() >= deadline {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    fn status(&self) -> Option<ExitStatus> {
+        self.child.lock().try_wait().ok().flatten()
+    }
+
+    /// CPU seconds that the server's processes have used.
+    pub fn cpu_seconds(&self) -> f64 {
+        tree_cpu_seconds(self.pid)
+    }
+
+    /// Resident bytes of the server's processes.
+    pub fn resident_bytes(&self) -> u64 {
+        tree_resident_bytes(self.pid)
+    }
+
+    /// Ends it at once.
+    pub fn kill(&self) {
+        // An error means that it is gone already.
+        let _ = self.child.lock().kill();
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let pid = self.0.id().to_string();
-        let asked = Command::new("kill").args(["-INT", &pid]).status();
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let asked = Command::new("kill").args(["-INT", &self.pid.to_string()]).status();
+        let deadline = Instant::now() + STOP;
         while asked.is_ok() && Instant::now() < deadline {
-            if matches!(self.0.try_wait(), Ok(Some(_))) {
+            if self.status().is_some() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(POLL);
         }
-        // It has had its time; both errors mean that it is gone already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        // It has had its time.
+        self.kill();
+        let _ = self.child.lock().wait();
     }
+}
+
+/// A command whose process is interrupted when the thread that starts it ends, however that comes about: a driver
+/// that is killed leaves no server behind. Runs as `user` when we are root: database servers refuse to be root.
+pub fn command(program: impl AsRef<OsStr>, user: Option<&str>) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "INT"]);
+    if let Some(user) = user.filter(|_| is_root()) {
+        command.args(["--reuid", user, "--regid", user, "--init-groups"]);
+    }
+    command.arg("--").arg(program);
+    command
+}
+
+/// Whether we may become somebody else.
+pub fn is_root() -> bool {
+    run(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
 /// The command kept to the first `cores` cores, which it then takes for all there are; `None` for no limit.
@@ -82,17 +153,6 @@ pub fn run(command: &mut Command) -> Result<String> {
     }
     let errors = String::from_utf8_lossy(&output.stderr);
     Err(failure(format!("{command:?} failed: {text}{errors}")))
-}
-
-/// A command that runs as `user` when we are root: database servers refuse to be root.
-pub fn as_user(user: &str, program: &str) -> Command {
-    let root = run(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
-    if !root {
-        return Command::new(program);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", user, "--regid", user, "--init-groups", program]);
-    command
 }
 
 /// An error without SQLSTATE.

@@ -2,20 +2,40 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::System;
-use super::cpu::{tree_cpu_seconds, tree_resident_bytes};
 use super::postgres::copy_file;
-use super::process::{Server, free_port, on_cores};
+use super::process::{Server, command, free_port, on_cores};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, PostgresClient, Result};
+
+/// Which batches share operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Those for which the server predicts a gain.
+    Automatic,
+    /// All.
+    Always,
+    /// None: query at a time.
+    Never,
+}
+
+impl Sharing {
+    /// What `serve` is told.
+    fn argument(self) -> Option<&'static str> {
+        match self {
+            Sharing::Automatic => None,
+            Sharing::Always => Some("--sharing=always"),
+            Sharing::Never => Some("--no-sharing"),
+        }
+    }
+}
 
 /// How to start it.
 #[derive(Clone, Debug)]
 pub struct SharedDbOptions {
-    /// Whether queries run together (else `--no-sharing`).
-    pub sharing: bool,
+    /// Which batches share.
+    pub sharing: Sharing,
     /// Whether it logs to disk.
     pub durable: bool,
     /// The program; `None` for the usual one.
@@ -31,7 +51,7 @@ pub struct SharedDbOptions {
 impl Default for SharedDbOptions {
     fn default() -> SharedDbOptions {
         SharedDbOptions {
-            sharing: true,
+            sharing: Sharing::Automatic,
             durable: true,
             program: None,
             arguments: Vec::new(),
@@ -44,7 +64,11 @@ impl Default for SharedDbOptions {
 impl SharedDbOptions {
     /// The folder of its data below the one for all.
     pub fn folder_name(&self) -> &'static str {
-        if self.sharing { "shareddb" } else { "shareddb-no-sharing" }
+        match self.sharing {
+            Sharing::Automatic => "shareddb",
+            Sharing::Always => "shareddb-always-sharing",
+            Sharing::Never => "shareddb-no-sharing",
+        }
     }
 }
 
@@ -57,7 +81,7 @@ pub struct SharedDb {
 
 impl SharedDb {
     /// Starts the program as a durable server with its data under `folder`.
-    pub fn start(folder: &Path, sharing: bool) -> Result<SharedDb> {
+    pub fn start(folder: &Path, sharing: Sharing) -> Result<SharedDb> {
         SharedDb::start_with(folder, SharedDbOptions { sharing, ..SharedDbOptions::default() })
     }
 
@@ -65,10 +89,8 @@ impl SharedDb {
     pub fn start_with(folder: &Path, options: SharedDbOptions) -> Result<SharedDb> {
         let name = options.folder_name();
         let port = free_port()?;
-        let mut command = match &options.program {
-            Some(program) => Command::new(program),
-            None => Command::new(program()?),
-        };
+        let program = options.program.clone().map_or_else(usual_program, Ok)?;
+        let mut command = command(program, None);
         command.arg("serve");
         if options.durable {
             let data = folder.join(name);
@@ -77,19 +99,16 @@ impl SharedDb {
         }
         command.args(["--max-connections", "2200"]);
         command.args(["--listen", &format!("127.0.0.1:{port}")]);
-        if !options.sharing {
-            command.arg("--no-sharing");
-        }
-        command.args(&options.arguments);
-        let mut command = on_cores(command, options.cores);
-        let mut server = Server::start(&mut command, &folder.join(format!("{name}.log")))?;
+        command.args(options.sharing.argument()).args(&options.arguments);
+        let log = folder.join(format!("{name}.log"));
+        let server = Server::start(&mut on_cores(command, options.cores), &log)?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        server.wait_for(address)?;
+        server.wait_for(|| connect(address))?;
         Ok(SharedDb { server, address, options })
     }
 
     fn open(&self) -> Result<PostgresClient> {
-        let mut client = PostgresClient::connect(self.address, "shareddb", "shareddb")?;
+        let mut client = connect(self.address)?;
         for setting in &self.options.settings {
             client.run(&format!("SET {setting}"))?;
         }
@@ -97,8 +116,12 @@ impl SharedDb {
     }
 }
 
+fn connect(address: SocketAddr) -> Result<PostgresClient> {
+    PostgresClient::connect(address, "shareddb", "shareddb")
+}
+
 /// The program to measure: `$SHAREDDB`, else this very program, or the one beside the driver.
-fn program() -> Result<PathBuf> {
+fn usual_program() -> Result<PathBuf> {
     if let Some(program) = std::env::var_os("SHAREDDB") {
         return Ok(program.into());
     }
@@ -109,7 +132,11 @@ fn program() -> Result<PathBuf> {
 
 impl System for SharedDb {
     fn name(&self) -> &str {
-        if self.options.sharing { "SharedDB" } else { "SharedDB, query at a time" }
+        match self.options.sharing {
+            Sharing::Automatic => "SharedDB",
+            Sharing::Always => "SharedDB, always sharing",
+            Sharing::Never => "SharedDB, query at a time",
+        }
     }
 
     fn dialect(&self) -> Dialect {
@@ -118,7 +145,7 @@ impl System for SharedDb {
 
     fn describe(&self) -> String {
         let data = if self.options.durable { "--data" } else { "no log" };
-        let sharing = if self.options.sharing { "shared" } else { "--no-sharing" };
+        let sharing = self.options.sharing.argument().unwrap_or("shared");
         let more = self.options.arguments.join(" ");
         format!("SharedDB {}: {data}, {sharing} {more}", env!("CARGO_PKG_VERSION"))
     }
@@ -131,12 +158,8 @@ impl System for SharedDb {
         Some(self.open())
     }
 
-    fn cpu_seconds(&self) -> f64 {
-        tree_cpu_seconds(self.server.pid())
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        tree_resident_bytes(self.server.pid())
+    fn server(&self) -> &Server {
+        &self.server
     }
 
     fn load(&self, table: &str, file: &Path) -> Result<u64> {

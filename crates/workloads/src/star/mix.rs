@@ -1,8 +1,10 @@
 //! Which queries to draw: all templates, or Q3.2 with the knobs of the paper's sensitivity analysis.
 
+use std::collections::HashSet;
+
+use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 
 use super::Template;
 use super::geography::{NATION_COUNT, Nation};
@@ -49,42 +51,22 @@ impl QueryMix for AllTemplates {
     }
 }
 
-/// Similarity: Q3.2 with so many different sets of parameters and no more. 0.13 % of the fact rows each.
-pub struct Similar {
-    statement: [Statement; 1],
-    plans: Vec<Vec<Parameter>>,
-}
-
-impl Similar {
-    /// Draws `plans` different sets (at most 1,250 exist).
-    pub fn new(plans: usize, seed: u64) -> Similar {
-        let mut rng = SmallRng::seed_from_u64(seed);
-        let mut distinct: Vec<Vec<Parameter>> = Vec::with_capacity(plans);
-        while distinct.len() < plans.min(2 * NATION_COUNT * NATION_COUNT) {
-            let parameters = Template::Q3_2.parameters(&mut rng);
-            if !distinct.contains(&parameters) {
-                distinct.push(parameters);
-            }
+/// Similarity: `count` queries of a mix that are `plans` different ones and no more, each in turn.
+pub fn similar(mix: &dyn QueryMix, plans: usize, count: usize, seed: u64) -> Vec<Query> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let (mut seen, mut different) = (HashSet::new(), Vec::with_capacity(plans));
+    // A mix may not have so many.
+    for _ in 0..DRAWS_PER_PLAN * plans {
+        let query = mix.draw(&mut rng);
+        if different.len() < plans && seen.insert(format!("{query:?}")) {
+            different.push(query);
         }
-        Similar { statement: [Template::Q3_2.statement()], plans: distinct }
     }
-
-    /// `count` queries, every plan in turn.
-    pub fn queries(&self, count: usize) -> Vec<Query> {
-        let plans = self.plans.iter().cycle().take(count);
-        plans.map(|plan| Query { statement: 0, parameters: plan.clone() }).collect()
-    }
+    different.into_iter().cycle().take(count).collect()
 }
 
-impl QueryMix for Similar {
-    fn statements(&self) -> &[Statement] {
-        &self.statement
-    }
-
-    fn parameters(&self, _statement: usize, rng: &mut SmallRng) -> Vec<Parameter> {
-        self.plans[rng.random_range(0..self.plans.len())].clone()
-    }
-}
+/// Until all of 1,250 have been drawn eight times as many draws are needed on average.
+const DRAWS_PER_PLAN: usize = 16;
 
 /// Selectivity: Q3.2 over all years with more nations of customers and suppliers, different ones in each query.
 pub struct Selective {
@@ -143,21 +125,17 @@ mod tests {
 
     #[test]
     fn so_many_plans_and_no_more() {
-        let mix = Similar::new(16, 3);
-        let mut rng = SmallRng::seed_from_u64(4);
-        let mut seen: Vec<Vec<Parameter>> = Vec::new();
-        for _ in 0..2_000 {
-            let parameters = mix.draw(&mut rng).parameters;
-            if !seen.contains(&parameters) {
-                seen.push(parameters);
-            }
-        }
-        assert_eq!(seen.len(), 16);
-        assert_eq!(Similar::new(5_000, 3).plans.len(), 1_250);
-        let queries = mix.queries(33);
+        let mix = AllTemplates::only(&["Q3.2"]);
+        let queries = similar(&mix, 16, 2_000, 3);
+        let different: HashSet<String> = queries.iter().map(|q| format!("{q:?}")).collect();
+        assert_eq!((queries.len(), different.len()), (2_000, 16));
         assert_eq!(queries[0], queries[16]);
         assert_eq!(queries[0], queries[32]);
         assert_ne!(queries[0], queries[15]);
+        // 25 nations on either side, two periods of six years.
+        let all: HashSet<String> =
+            similar(&mix, 5_000, 5_000, 3).iter().map(|q| format!("{q:?}")).collect();
+        assert_eq!(all.len(), 1_250);
     }
 
     #[test]

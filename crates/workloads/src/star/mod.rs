@@ -20,7 +20,7 @@ pub mod template;
 pub mod update;
 mod working_sets;
 
-pub use mix::{AllTemplates, Selective, Similar};
+pub use mix::{AllTemplates, Selective, similar};
 pub use population::StarSchema;
 /// Words that TPC-H draws from as well.
 pub(crate) mod vocabulary {

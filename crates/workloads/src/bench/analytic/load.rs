@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::memory::{settled, watched};
 use crate::bench::Failure;
 use crate::client::{Client, PostgresClient, Result};
 use crate::dataset::{Dataset, TableDefinition};
@@ -17,7 +18,9 @@ pub struct LoadTimes {
     pub rows: u64,
     /// All tables, indexes and statistics.
     pub seconds: f64,
-    /// Of the server's processes afterwards.
+    /// The most that the server's processes took meanwhile.
+    pub peak_mb: f64,
+    /// What they take afterwards, when it no longer falls.
     pub resident_mb: f64,
 }
 
@@ -94,15 +97,30 @@ fn write_piece(
     Ok(rows)
 }
 
-/// Creates and fills all tables of an empty system.
+/// Creates and fills all tables of an empty system, which is ended if it takes more than `memory_limit` bytes.
 pub fn load(
     system: &dyn System,
     dataset: &dyn Dataset,
     files: &mut DataFiles,
+    memory_limit: u64,
 ) -> std::result::Result<LoadTimes, Failure> {
     if system.connect_postgres().is_none() {
         files.write(dataset)?;
     }
+    let watched = watched(system.server(), memory_limit, || fill(system, dataset, files));
+    if watched.exceeded {
+        let gigabytes = memory_limit as f64 / 1e9;
+        return Err(
+            format!("loading took more than {gigabytes:.1} GB: its server was ended").into()
+        );
+    }
+    let (rows, seconds) = watched.outcome?;
+    let (peak_mb, resident_mb) = (watched.peak as f64 / 1e6, settled(system.server()) as f64 / 1e6);
+    Ok(LoadTimes { rows, seconds, peak_mb, resident_mb })
+}
+
+/// Rows and seconds.
+fn fill(system: &dyn System, dataset: &dyn Dataset, files: &DataFiles) -> Result<(u64, f64)> {
     let start = Instant::now();
     let rows = match system.connect_postgres() {
         Some(client) => {
@@ -112,8 +130,7 @@ pub fn load(
         None => load_files(system, dataset, files)?,
     };
     system.analyze()?;
-    let seconds = start.elapsed().as_secs_f64();
-    Ok(LoadTimes { rows, seconds, resident_mb: system.resident_bytes() as f64 / 1e6 })
+    Ok((rows, start.elapsed().as_secs_f64()))
 }
 
 /// COPY in as many streams as there are cores; returns the number of rows.

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use serde_json::{Value, json};
 
-use super::{AnalyticOptions, LoadTimes};
+use super::{AnalyticOptions, LoadTimes, Series};
 use crate::bench::Failure;
 use crate::driver::burst::{self, Burst};
 use crate::driver::queries::{self, QueryLoop, QueryTally};
@@ -20,6 +20,8 @@ pub struct Measured {
     pub name: String,
     /// Version and settings.
     pub description: String,
+    /// Somebody else's.
+    pub is_peer: bool,
     /// How it was loaded.
     pub load: LoadTimes,
     /// Answers that differ from the first system's, and failures.
@@ -32,16 +34,37 @@ pub struct Measured {
     pub loops: Vec<QueryTally>,
     /// One run per number of queries at once.
     pub bursts: Vec<Burst>,
+    /// The figures made of bursts.
+    pub series: Series,
+    /// Why it was not measured to the end.
+    pub failure: Option<String>,
 }
 
 impl Measured {
+    /// How it appears in reports, and what it is asked.
+    pub fn new(system: &dyn System, mix: &dyn QueryMix) -> Measured {
+        let names = mix.statements().iter().map(|statement| statement.name.clone());
+        Measured {
+            name: system.name().to_owned(),
+            description: system.describe(),
+            statements: names.collect(),
+            ..Measured::default()
+        }
+    }
+
+    /// What one query took at the most that the system served; 0 when nothing was measured.
+    pub fn loops_ms_per_query(&self) -> f64 {
+        let most = self.loops.iter().map(QueryTally::throughput).fold(0.0, f64::max);
+        if most > 0.0 { 1000.0 / most } else { 0.0 }
+    }
+
     /// For the record.
     pub fn json(&self) -> Value {
         json!({
             "name": self.name, "description": self.description, "load": self.load,
             "differences": self.differences, "connections": self.connections,
             "loops": self.loops.iter().map(|tally| self.tally_json(tally)).collect::<Vec<_>>(),
-            "at_once": self.bursts,
+            "at_once": self.bursts, "figures": self.series.json(), "failure": self.failure,
         })
     }
 
@@ -70,6 +93,9 @@ impl Measured {
     }
 }
 
+/// A setting that serves so much less than the best one so far ends the search.
+const DECLINE: f64 = 0.8;
+
 /// The number of connections at which a system serves most, with 16 clients.
 pub fn best_connections(
     options: &AnalyticOptions,
@@ -90,26 +116,21 @@ pub fn best_connections(
         println!("{} with {connections} connections: {throughput:.1} queries/s", system.name());
         if throughput > best.0 {
             best = (throughput, connections);
+        } else if throughput < DECLINE * best.0 {
+            break;
         }
     }
     Ok(best.1)
 }
 
-/// All closed loops and bursts of the options; `connections` of `None` is one per client.
+/// All closed loops and bursts of the options, as far as the system goes.
 pub fn measure_mix(
     options: &AnalyticOptions,
     system: &dyn System,
     mix: &dyn QueryMix,
-    connections: Option<usize>,
-) -> Result<Measured, Failure> {
-    let names = mix.statements().iter().map(|statement| statement.name.clone());
-    let mut measured = Measured {
-        name: system.name().to_owned(),
-        description: system.describe(),
-        connections,
-        statements: names.collect(),
-        ..Measured::default()
-    };
+    measured: &mut Measured,
+) -> Result<(), Failure> {
+    let connections = measured.connections;
     for &clients in &options.concurrency {
         let plan = QueryLoop {
             mix,
@@ -125,35 +146,36 @@ pub fn measure_mix(
         measured.loops.push(tally);
     }
     for &count in &options.at_once {
+        if options.is_too_long(system.name(), count, measured.loops_ms_per_query()) {
+            continue;
+        }
         let taken = burst(options, system, mix, connections, count)?;
         println!("  {count} at once: {:.1} ms", taken.milliseconds);
         measured.bursts.push(taken);
     }
-    Ok(measured)
+    Ok(())
 }
 
 /// So many random queries at once.
-pub fn burst(
+fn burst(
     options: &AnalyticOptions,
     system: &dyn System,
     mix: &dyn QueryMix,
     connections: Option<usize>,
     count: usize,
-) -> Result<Burst, Failure> {
+) -> crate::client::Result<Burst> {
     let mut rng = SmallRng::seed_from_u64(options.seed ^ 7);
     let queries: Vec<Query> = (0..count).map(|_| mix.draw(&mut rng)).collect();
     burst_of(system, mix, connections, &queries)
 }
 
-/// Given queries at once; the median of three runs, of one where a run takes long.
+/// Given queries at once: the median of three runs, or a single one that takes long.
 pub fn burst_of(
     system: &dyn System,
     mix: &dyn QueryMix,
     connections: Option<usize>,
     queries: &[Query],
-) -> Result<Burst, Failure> {
-    // Peers without sharing take seconds for a large burst.
-    let times = if connections.is_some() && queries.len() > 64 { 1 } else { 3 };
+) -> crate::client::Result<Burst> {
     let connections = connections.unwrap_or(queries.len());
-    Ok(burst::run(system, mix.statements(), queries, connections, times)?)
+    burst::run(system, mix.statements(), queries, connections, 3)
 }

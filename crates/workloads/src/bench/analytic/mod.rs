@@ -2,23 +2,29 @@
 //! before the next one starts, so that each has the machine's memory to itself.
 
 mod answers;
+mod experiment;
 mod load;
 mod measure;
+mod memory;
 mod report;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::Failure;
 use crate::dataset::Dataset;
-use crate::peers::{AnalyticPeer, SharedDb, SharedDbOptions, System};
+use crate::peers::{AnalyticPeer, PeerOptions, SharedDb, SharedDbOptions, Sharing, System};
 use crate::query::QueryMix;
 
 pub use self::answers::Answers;
+pub use self::experiment::{Bursts, Experiment, Point, Series, Shown};
 pub use self::load::{DataFiles, LoadTimes, load, load_over_the_wire};
-pub use self::measure::{Measured, best_connections, burst, burst_of, measure_mix};
-pub use self::report::{print_bursts, print_loops, print_statements, write_figure};
+pub use self::measure::{Measured, best_connections, burst_of, measure_mix};
+pub use self::report::{
+    Axes, print_bursts, print_loads, print_loops, print_statements, write_figure,
+};
 
 /// Options of all analytical benchmarks.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,6 +44,9 @@ pub struct AnalyticOptions {
     /// Also run SharedDB query at a time.
     #[arg(long)]
     pub no_sharing: bool,
+    /// Also run SharedDB sharing every batch, whatever it predicts.
+    #[arg(long)]
+    pub always_sharing: bool,
     /// Do not run SharedDB with sharing.
     #[arg(long)]
     pub peers_only: bool,
@@ -56,6 +65,13 @@ pub struct AnalyticOptions {
     /// Not these templates.
     #[arg(long, value_delimiter = ',')]
     pub except: Vec<String>,
+    /// Seconds after which an answer of a peer is given up, and the peer with it. What is expected to take longer is
+    /// left out, of all systems.
+    #[arg(long, default_value_t = 300.0)]
+    pub patience: f64,
+    /// GB that one system may take: beyond them it is ended.
+    #[arg(long, default_value_t = 18.0)]
+    pub memory_gb: f64,
     /// The program to measure (default: $SHAREDDB, else this one).
     #[arg(long)]
     pub server_binary: Option<PathBuf>,
@@ -89,9 +105,7 @@ pub struct AnalyticOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contestant {
     /// SharedDB.
-    Shared,
-    /// SharedDB, query at a time.
-    NoSharing,
+    Own(Sharing),
     /// Somebody else.
     Peer(AnalyticPeer),
 }
@@ -99,10 +113,28 @@ pub enum Contestant {
 impl AnalyticOptions {
     /// Who is measured, in this order; the first one's answers are compared with the others'.
     pub fn contestants(&self) -> Vec<Contestant> {
-        let shared = (!self.peers_only).then_some(Contestant::Shared);
-        let alone = self.no_sharing.then_some(Contestant::NoSharing);
+        let own = [
+            (!self.peers_only, Sharing::Automatic),
+            (self.always_sharing, Sharing::Always),
+            (self.no_sharing, Sharing::Never),
+        ];
+        let own = own.into_iter().filter(|(wanted, _)| *wanted);
         let peers = self.against.iter().map(|&peer| Contestant::Peer(peer));
-        shared.into_iter().chain(alone).chain(peers).collect()
+        own.map(|(_, sharing)| Contestant::Own(sharing)).chain(peers).collect()
+    }
+
+    /// Whether a burst is expected to take longer than anybody wants to wait; says so.
+    pub fn is_too_long(&self, name: &str, queries: usize, expected_ms_per_query: f64) -> bool {
+        let seconds = queries as f64 * expected_ms_per_query / 1000.0;
+        if seconds > self.patience {
+            println!("  {name}: {queries} at once left out, they would take about {seconds:.0} s");
+        }
+        seconds > self.patience
+    }
+
+    /// Bytes that one system may take.
+    pub fn memory_limit(&self) -> u64 {
+        (self.memory_gb * 1e9) as u64
     }
 
     /// The folder for data, made and readable by other users.
@@ -122,13 +154,25 @@ impl AnalyticOptions {
         scratch: &Path,
         cores: Option<usize>,
     ) -> Result<Box<dyn System>, Failure> {
-        let sharing = match contestant {
-            Contestant::Shared => true,
-            Contestant::NoSharing => false,
+        // What an earlier run left would be recovered.
+        self.clean(scratch);
+        match contestant {
+            Contestant::Own(sharing) => self.start_own(sharing, scratch, cores),
             Contestant::Peer(peer) => {
-                return Ok(peer.start(scratch, self.python.as_deref(), cores)?);
+                let patience = Duration::from_secs_f64(self.patience);
+                let python = self.python.as_deref();
+                Ok(peer.start(scratch, PeerOptions { python, cores, patience })?)
             }
-        };
+        }
+    }
+
+    /// Starts SharedDB with nothing in it. Others of ours may run beside it.
+    pub fn start_own(
+        &self,
+        sharing: Sharing,
+        scratch: &Path,
+        cores: Option<usize>,
+    ) -> Result<Box<dyn System>, Failure> {
         let arguments = self.server_arguments.iter().flat_map(|text| text.split_whitespace());
         let options = SharedDbOptions {
             sharing,
@@ -138,19 +182,17 @@ impl AnalyticOptions {
             settings: self.set.clone(),
             cores,
         };
-        // What an earlier run left would be recovered.
-        self.clean(scratch);
+        let _ = std::fs::remove_dir_all(scratch.join(options.folder_name()));
         Ok(Box::new(SharedDb::start_with(scratch, options)?))
     }
 
     /// Removes what systems that have stopped leave: as much as the database.
     pub fn clean(&self, scratch: &Path) {
-        for folder in ["shareddb", "shareddb-no-sharing", "postgres"] {
+        let own = ["shareddb", "shareddb-always-sharing", "shareddb-no-sharing"];
+        let peers = ["postgres", "duckdb", "hyper", "clickhouse", "datafusion"];
+        for folder in own.into_iter().chain(peers) {
             // Most are not there.
             let _ = std::fs::remove_dir_all(scratch.join(folder));
-        }
-        for library in ["duckdb", "hyper", "clickhouse", "datafusion"] {
-            let _ = std::fs::remove_dir_all(scratch.join(library));
         }
     }
 
@@ -173,9 +215,6 @@ impl AnalyticOptions {
         Ok(names)
     }
 }
-
-/// A system that still runs, and what it showed.
-pub type Running = (Box<dyn System>, Measured);
 
 /// What all systems of a run have in common.
 pub struct Contest<'a> {
@@ -206,42 +245,75 @@ impl<'a> Contest<'a> {
         Ok(Contest { options, dataset, files, mix, answers, cores: None })
     }
 
-    /// Starts, loads, checks and measures one system; leaves it running for further figures. `verify` finds
-    /// differences of its own. `None` is a peer that could not be measured: the others' figures are not lost.
+    /// Starts, loads, checks and measures one system. `verify` finds differences of its own; `further` measures more.
+    /// A system that fails on the way is reported with what it gave until then.
     pub fn measure(
         &mut self,
         contestant: Contestant,
         verify: impl Fn(&dyn System) -> Result<Vec<String>, Failure>,
-    ) -> Result<Option<Running>, Failure> {
-        match (contestant, self.try_measure(contestant, verify)) {
-            (Contestant::Peer(peer), Err(failure)) => {
-                println!("{peer:?} is left out: {failure}");
-                Ok(None)
-            }
-            (_, outcome) => outcome.map(Some),
+        further: impl FnOnce(&mut Self, &dyn System, &mut Measured) -> Result<(), Failure>,
+    ) -> Result<Measured, Failure> {
+        let scratch = self.options.scratch_folder()?;
+        let system = match self.options.start(contestant, &scratch, self.cores) {
+            Ok(system) => system,
+            Err(failure) => return Ok(never_started(contestant, &*failure)),
+        };
+        println!("\n{}", system.describe());
+        let mut measured = Measured::new(&*system, self.mix);
+        measured.is_peer = matches!(contestant, Contestant::Peer(_));
+        let outcome = self
+            .measure_running(&*system, &mut measured, verify)
+            .and_then(|()| further(self, &*system, &mut measured));
+        if let Err(failure) = outcome {
+            let how = system.server().ended().map_or(String::new(), |how| format!("{how}: "));
+            measured.failure = Some(format!("{how}{failure}"));
+            println!("{} is not measured further: {how}{failure}", measured.name);
         }
+        drop(system);
+        self.options.clean(&scratch);
+        Ok(measured)
     }
 
-    fn try_measure(
+    fn measure_running(
         &mut self,
-        contestant: Contestant,
+        system: &dyn System,
+        measured: &mut Measured,
         verify: impl Fn(&dyn System) -> Result<Vec<String>, Failure>,
-    ) -> Result<Running, Failure> {
+    ) -> Result<(), Failure> {
         let (options, mix) = (self.options, self.mix);
-        let system = options.start(contestant, &options.scratch_folder()?, self.cores)?;
-        println!("\n{}", system.describe());
-        let times = load(&*system, self.dataset, &mut self.files)?;
-        println!("loaded in {:.1} s, {:.0} MB resident", times.seconds, times.resident_mb);
-        let is_peer = matches!(contestant, Contestant::Peer(_));
-        let mut differences = verify(&*system)?;
-        let at_once = if is_peer { 1 } else { options.check_connections };
-        differences.extend(self.answers.compare(&*system, at_once)?);
-        let connections =
-            if is_peer { Some(best_connections(options, &*system, mix)?) } else { None };
-        let mut measured = measure_mix(options, &*system, mix, connections)?;
-        measured.load = times;
-        measured.differences = differences;
-        Ok((system, measured))
+        measured.load = load(system, self.dataset, &mut self.files, options.memory_limit())?;
+        let LoadTimes { seconds, peak_mb, resident_mb, .. } = measured.load;
+        println!("loaded in {seconds:.1} s, {resident_mb:.0} MB resident, at most {peak_mb:.0} MB");
+        measured.differences = verify(system)?;
+        let at_once = if measured.is_peer { 1 } else { options.check_connections };
+        measured.differences.extend(self.answers.compare(system, at_once)?);
+        if measured.is_peer {
+            measured.connections = Some(best_connections(options, system, mix)?);
+        }
+        measure_mix(options, system, mix, measured)
+    }
+}
+
+/// A system that could not be started, for the report.
+fn never_started(
+    contestant: Contestant,
+    failure: &(dyn std::error::Error + Send + Sync),
+) -> Measured {
+    let name = match contestant {
+        Contestant::Own(_) => "SharedDB".to_owned(),
+        Contestant::Peer(peer) => format!("{peer:?}"),
+    };
+    println!("{name} does not start: {failure}");
+    let is_peer = matches!(contestant, Contestant::Peer(_));
+    Measured { name, is_peer, failure: Some(failure.to_string()), ..Measured::default() }
+}
+
+/// An error when one of our own servers failed: peers may.
+pub fn own_failures(measured: &[Measured]) -> Result<(), Failure> {
+    let own = measured.iter().filter(|system| !system.is_peer);
+    match own.filter_map(|system| system.failure.as_ref()).next() {
+        Some(failure) => Err(failure.clone().into()),
+        None => Ok(()),
     }
 }
 

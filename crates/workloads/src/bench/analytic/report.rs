@@ -71,6 +71,27 @@ pub fn print_statements(measured: &[Measured]) {
     println!("\n{table}");
 }
 
+/// How each system was loaded, what memory it takes, and which were not measured to the end.
+pub fn print_loads(measured: &[Measured]) {
+    let heading = ["loading", "rows", "seconds", "peak MB", "resident MB"];
+    let mut table = Table::new(&heading);
+    for system in measured.iter().filter(|system| system.load.rows > 0) {
+        table.row([
+            system.name.clone(),
+            system.load.rows.to_string(),
+            format!("{:.1}", system.load.seconds),
+            format!("{:.0}", system.load.peak_mb),
+            format!("{:.0}", system.load.resident_mb),
+        ]);
+    }
+    println!("\n{table}");
+    for system in measured {
+        if let Some(failure) = &system.failure {
+            println!("{} was not measured to the end: {failure}", system.name);
+        }
+    }
+}
+
 /// Queries at once by system.
 pub fn print_bursts(measured: &[Measured]) {
     if measured.iter().all(|system| system.bursts.is_empty()) {
@@ -93,22 +114,32 @@ pub fn print_bursts(measured: &[Measured]) {
     println!("\n{table}");
 }
 
+/// What the axes of a figure show.
+#[derive(Clone, Copy, Debug)]
+pub struct Axes<'a> {
+    /// Below.
+    pub x: &'a str,
+    /// Left.
+    pub y: &'a str,
+}
+
 /// Writes a figure with logarithmic axes, unless there is nothing to see.
 pub fn write_figure(
     file: &Path,
     title: &str,
-    axes: (&str, &str),
+    axes: Axes<'_>,
     lines: Vec<Line>,
 ) -> Result<(), Failure> {
-    let points = lines.iter().flat_map(|line| &line.points);
+    let points = lines.iter().flat_map(|line| &line.points).filter(|point| point.1.is_finite());
     let mut places: Vec<f64> = points.map(|point| point.0).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
     if places.len() < 2 {
         return Ok(());
     }
-    let (x, y) = (axes.0.to_owned(), axes.1.to_owned());
-    let figure = Figure { title: title.to_owned(), x, y, logarithmic: true, lines };
+    let (x, y) = (axes.x.to_owned(), axes.y.to_owned());
+    let figure =
+        Figure { title: title.to_owned(), x, y, logarithmic: true, lines, notes: Vec::new() };
     figure.write(file).map_err(|error| error.to_string())?;
     println!("{}", file.display());
     Ok(())

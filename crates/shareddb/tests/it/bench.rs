@@ -1,0 +1,204 @@
+//! Every experiment of `shareddb bench`, small: it runs to its end, answers agree, tables, figures and record are there.
+//! Nothing timed is asserted.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Runs `shareddb bench` with arguments separated by blanks, results below `folder`; what it printed, and its record.
+fn bench(folder: &Path, arguments: &str) -> (String, Value) {
+    let record = folder.join("record.json");
+    let output = Command::new(env!("CARGO_BIN_EXE_shareddb"))
+        .arg("bench")
+        .args(arguments.split_whitespace())
+        .arg("--output")
+        .arg(folder)
+        .arg("--json")
+        .arg(&record)
+        .output()
+        .expect("the program runs");
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}\n{errors}");
+    let text = std::fs::read_to_string(record).expect("the record was written");
+    (printed, serde_json::from_str(&text).expect("the record is JSON"))
+}
+
+fn figure(folder: &Path, name: &str) -> String {
+    let file = folder.join(name);
+    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
+}
+
+/// The points of a figure's line in the record, each with queries that were all answered.
+fn points(system: &Value, key: &str, label: &str) -> usize {
+    let points = list(&system["figures"][key][label]);
+    assert!(points.iter().all(|point| point["burst"]["milliseconds"].as_f64() > Some(0.0)));
+    points.len()
+}
+
+#[test]
+fn all_figures_of_the_star_schema_are_drawn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (printed, record) = bench(
+        folder.path(),
+        "star --scale-factor 0.001,0.002 --seconds 0.1 --concurrency 1,3 --at-once 2,8 --check 2 \
+         --no-sharing --updates-per-second 50 --most-at-once 16 \
+         --figure concurrency,selectivity,similarity,working-sets,grid \
+         --grid-at-once 1,4 --grid-rounds 2",
+    );
+    assert_eq!(list(&record).len(), 2, "a record per scale factor");
+    for at in list(&record) {
+        let names: Vec<&str> =
+            list(&at["systems"]).iter().filter_map(|s| s["name"].as_str()).collect();
+        let updated = "SharedDB, 50 updates/s";
+        assert_eq!(names, ["SharedDB", updated, "SharedDB, query at a time"]);
+        for system in list(&at["systems"]) {
+            assert_eq!(system["failure"], Value::Null);
+            assert!(list(&system["differences"]).is_empty(), "{}", system["differences"]);
+            assert_eq!((list(&system["loops"]).len(), list(&system["at_once"]).len()), (2, 2));
+            if system["name"] != updated {
+                assert!(system["load"]["resident_mb"].as_f64() > Some(1.0));
+                let name = system["name"].as_str().expect("a name");
+                let keys = ["q32", "wide", "selectivity", "plans16", "similarity", "working-sets"];
+                let counts = keys.map(|key| points(system, key, name));
+                assert_eq!(counts, [5, 5, 5, 1, 2, 6], "{name}");
+                assert_eq!(points(system, "working-sets", &format!("{name}, 4 at a time")), 6);
+            }
+        }
+        // Five mixes; one plan for one query, equal or different ones for four.
+        assert_eq!(list(&at["grid"]["cells"]).len(), 15);
+        assert!(at["grid"]["worst"].as_f64() > Some(0.0));
+    }
+    let of_scale = [
+        "response",
+        "throughput",
+        "at-once",
+        "q32",
+        "wide",
+        "selectivity",
+        "similarity",
+        "working-sets",
+    ];
+    for name in of_scale {
+        let svg = figure(folder.path(), &format!("star-{name}-sf0.002.svg"));
+        assert!(svg.contains("SharedDB, query at a time"), "{name}");
+    }
+    assert!(figure(folder.path(), "star-grid-sf0.002.svg").contains("29.1 % of rows, equal"));
+    for name in ["scale", "scale-q32"] {
+        assert!(figure(folder.path(), &format!("star-{name}.svg")).contains("scale factor"));
+    }
+    for text in ["automatic over the better fixed choice", "resident times", "times as long"] {
+        assert!(printed.contains(text), "{text}: {printed}");
+    }
+}
+
+#[test]
+fn throughput_over_cores_is_drawn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (_, record) = bench(
+        folder.path(),
+        "star --scale-factor 0.002 --cores 1,2 --volatile --seconds 0.1 --concurrency 2 \
+         --at-once 2 --check 1 --template Q1.1,Q3.2",
+    );
+    let cores: Vec<_> = list(&record).iter().map(|at| at["limited_to_cores"].as_u64()).collect();
+    assert_eq!(cores, [Some(1), Some(2)]);
+    assert!(figure(folder.path(), "star-cores.svg").contains("SharedDB, 2 clients"));
+}
+
+#[test]
+fn tpch_runs_small() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (printed, record) = bench(
+        folder.path(),
+        "tpch --scale-factor 0.01 --seconds 0.1 --concurrency 1 --at-once 4 --check 1 --no-sharing",
+    );
+    assert!(printed.contains("validation run: 22 of 22 answered"), "{printed}");
+    for system in list(&record["systems"]) {
+        assert_eq!(system["failure"], Value::Null);
+        assert!(list(&system["differences"]).is_empty(), "{}", system["differences"]);
+    }
+}
+
+#[test]
+fn all_figures_of_the_bookstore_are_drawn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (_, record) = bench(
+        folder.path(),
+        "bookstore --items 100 --browsers 1 --seconds 0.2 --connections 2,4 --rounds 1 --no-sharing \
+         --figure throughput,batches,interference --think-seconds 0.2 --figure-browsers 5,10 \
+         --batch-sizes 1,8 --heavy-rates 0,20",
+    );
+    assert!(list(&record["ended"]).is_empty());
+    assert!(list(&record["answers"]["SharedDB, query at a time"]).is_empty());
+    for mix in ["browsing", "shopping", "ordering"] {
+        let measured = &record["mixes"][mix]["SharedDB"];
+        assert!(measured["interactions_per_second"].as_f64() > Some(0.0), "{mix}: {measured}");
+        let svg = figure(folder.path(), &format!("throughput-{mix}.svg"));
+        assert!(svg.contains("SharedDB, query at a time"), "{mix}");
+    }
+    for system in ["SharedDB", "SharedDB, query at a time"] {
+        let violations = &record["violations"][system]["violations"];
+        assert!(list(violations).is_empty(), "{violations}");
+    }
+    for name in ["batches-best-sellers.svg", "batches-title-searches.svg", "interference.svg"] {
+        assert!(figure(folder.path(), name).contains("SharedDB"), "{name}");
+    }
+}
+
+#[test]
+fn a_driver_that_is_terminated_leaves_no_server() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut driver = Command::new(env!("CARGO_BIN_EXE_shareddb"))
+        .args(["bench", "star", "--scale-factor", "0.002", "--seconds", "600", "--output"])
+        .arg(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    let server = wait_until("the driver starts its server", || server_of(&mut driver));
+    let asked = Command::new("kill").args(["-TERM", &driver.id().to_string()]).status();
+    assert!(asked.expect("kill runs").success());
+    driver.wait().expect("it is our child");
+    wait_until("the server ends", || (!runs(server)).then_some(()));
+}
+
+/// The process `shareddb serve` whose parent is the driver.
+fn server_of(driver: &mut Child) -> Option<u32> {
+    assert!(driver.try_wait().expect("it is our child").is_none(), "the driver ended");
+    let processes = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|&pid| {
+        let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let serves = command.split('\0').nth(1) == Some("serve");
+        serves && stat_field(pid, 1) == Some(driver.id().to_string())
+    })
+}
+
+/// Runs, and is not merely waiting for its parent to notice its end.
+fn runs(pid: u32) -> bool {
+    stat_field(pid, 0).is_some_and(|state| state != "Z")
+}
+
+/// A field of `/proc/PID/stat` behind the program's name, which may contain blanks: 0 is the state, 1 the parent.
+fn stat_field(pid: u32, number: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields = &stat[stat.rfind(')')? + 2..];
+    fields.split(' ').nth(number).map(str::to_owned)
+}
+
+fn wait_until<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(outcome) = happened() {
+            return outcome;
+        }
+        assert!(Instant::now() < deadline, "timed out: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
