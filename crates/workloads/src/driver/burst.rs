@@ -102,13 +102,17 @@ fn pipelined_round(sessions: &mut [Session<PostgresClient>], queries: &[Query]) 
     Ok(rows)
 }
 
-/// Whoever is free takes the next.
+/// Whoever is free takes the next; nobody does any more when a query has failed.
 fn threaded_round(sessions: &mut [Session<dyn Client>], queries: &[Query]) -> Result<usize> {
     let next = AtomicUsize::new(0);
     let work = |session: &mut Session<dyn Client>| {
         let mut rows = 0;
         while let Some(query) = queries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            rows += session.fetch(query)?;
+            let fetched = session.fetch(query);
+            if fetched.is_err() {
+                next.store(queries.len(), Ordering::Relaxed);
+            }
+            rows += fetched?;
         }
         Ok(rows)
     };

@@ -134,6 +134,8 @@ struct Run<'a> {
     waiting: Mutex<VecDeque<Waiting>>,
     /// Answers so far, failures among them.
     ended: AtomicUsize,
+    /// Connections that were lost.
+    lost: AtomicUsize,
     ready: Barrier,
 }
 
@@ -148,6 +150,7 @@ pub fn run(system: &dyn System, plan: QueryLoop<'_>) -> Result<QueryTally> {
         phase: AtomicU8::new(WARM_UP),
         waiting: Mutex::new((0..plan.clients as u64).map(|i| new_client(plan.seed, i)).collect()),
         ended: AtomicUsize::new(0),
+        lost: AtomicUsize::new(0),
         ready: Barrier::new(connections + 1),
     };
     let mut total = QueryTally { clients: plan.clients, connections, ..QueryTally::default() };
@@ -182,13 +185,15 @@ impl Run<'_> {
         total.driver_cpu = own_cpu_seconds() - own;
     }
 
-    /// At least `least`.
+    /// At least `least`; no longer once a connection is lost, which ends the run with an error.
     fn sleep_for_a_round(&self, least: Duration) {
         let (start, before) = (Instant::now(), self.ended.load(Ordering::Relaxed));
         let alone = self.plan.clients == 1;
         let round = if alone { self.plan.mix.statements().len() } else { self.plan.clients };
         std::thread::sleep(least);
-        while self.ended.load(Ordering::Relaxed) - before < round && start.elapsed() < LONGEST_ROUND
+        while self.ended.load(Ordering::Relaxed) - before < round
+            && self.lost.load(Ordering::Relaxed) == 0
+            && start.elapsed() < LONGEST_ROUND
         {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -208,6 +213,7 @@ impl Run<'_> {
                 && failure.state.is_empty()
             {
                 // The connection itself is gone.
+                self.lost.fetch_add(1, Ordering::Relaxed);
                 return result.map(|_| tally);
             }
             self.ended.fetch_add(1, Ordering::Relaxed);

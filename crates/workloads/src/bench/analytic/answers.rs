@@ -7,6 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::bench::Failure;
+use crate::client::Client;
 use crate::driver::Session;
 use crate::peers::System;
 use crate::query::{Query, QueryMix, Statement};
@@ -62,24 +63,33 @@ impl Answers {
         let sessions: Vec<_> = (0..at_once).map(open).collect::<crate::client::Result<_>>()?;
         let next = AtomicUsize::new(0);
         let answers: Vec<OnceLock<Answer>> = self.queries.iter().map(|_| OnceLock::new()).collect();
-        std::thread::scope(|scope| {
-            for mut session in sessions {
-                let (next, answers) = (&next, &answers);
-                scope.spawn(move || {
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(query) = self.queries.get(number) else { break };
-                        let answer = match session.answer(query) {
-                            Ok(rows) => Ok(sorted(rows)),
-                            Err(failure) => Err(failure.to_string()),
-                        };
-                        answers[number].set(answer).expect("each number is taken once");
-                    }
-                });
-            }
-        });
+        std::thread::scope(|scope| -> crate::client::Result<()> {
+            let (next, answers) = (&next, &answers);
+            let start = |session| scope.spawn(move || self.ask_in_turn(session, next, answers));
+            let threads: Vec<_> = sessions.into_iter().map(start).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().expect("a worker panicked"))
+        })?;
         let taken = |answer: OnceLock<Answer>| answer.into_inner().expect("all were asked");
         Ok(answers.into_iter().map(taken).collect())
+    }
+
+    /// Asks what nobody has asked yet, until all is asked or the connection is lost.
+    fn ask_in_turn(
+        &self,
+        mut session: Session<dyn Client>,
+        next: &AtomicUsize,
+        answers: &[OnceLock<Answer>],
+    ) -> crate::client::Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(query) = self.queries.get(number) else { return Ok(()) };
+            let answer = match session.answer(query) {
+                Ok(rows) => Ok(sorted(rows)),
+                Err(failure) if failure.state.is_empty() => return Err(failure),
+                Err(failure) => Err(failure.to_string()),
+            };
+            answers[number].set(answer).expect("each number is taken once");
+        }
     }
 
     fn failures(&self, answers: &[Answer]) -> Vec<String> {
