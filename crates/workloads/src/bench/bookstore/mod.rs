@@ -119,7 +119,9 @@ impl Systems {
                 Ok(one) => given.push(one),
                 Err(error) if given.is_empty() => return Err(error),
                 Err(error) => {
-                    let note = format!("{} takes no further part: {error}", system.name());
+                    let ended = system.server().check(true).err();
+                    let why = ended.map_or_else(|| error.to_string(), |how| how.to_string());
+                    let note = format!("{} takes no further part: {why}", system.name());
                     println!("{note}");
                     self.ended.push(note);
                     self.running.remove(given.len());
