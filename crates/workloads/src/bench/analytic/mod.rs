@@ -65,8 +65,8 @@ pub struct AnalyticOptions {
     /// Not these templates.
     #[arg(long, value_delimiter = ',')]
     pub except: Vec<String>,
-    /// Seconds after which an answer of a peer is given up, and the peer with it. What is expected to take longer is
-    /// left out, of all systems.
+    /// Seconds after which an answer is given up: a query of SharedDB fails, a peer takes no further part. What is
+    /// expected to take longer is left out, of all systems.
     #[arg(long, default_value_t = 300.0)]
     pub patience: f64,
     /// GB that one system may take: beyond them it is ended.
@@ -78,8 +78,8 @@ pub struct AnalyticOptions {
     /// Further arguments of the server, separated by blanks.
     #[arg(long, allow_hyphen_values = true)]
     pub server_arguments: Option<String>,
-    /// What every connection to SharedDB sets first. A query without end would stop the benchmark.
-    #[arg(long, value_delimiter = ',', default_value = "statement_timeout = 60000")]
+    /// What every connection to SharedDB sets first.
+    #[arg(long, value_delimiter = ',')]
     pub set: Vec<String>,
     /// Start the server without a log on disk.
     #[arg(long)]
@@ -173,13 +173,14 @@ impl AnalyticOptions {
         scratch: &Path,
         cores: Option<usize>,
     ) -> Result<Box<dyn System>, Failure> {
+        let timeout = format!("statement_timeout = {:.0}", self.patience * 1000.0);
         let arguments = self.server_arguments.iter().flat_map(|text| text.split_whitespace());
         let options = SharedDbOptions {
             sharing,
             durable: !self.volatile,
             program: self.server_binary.clone(),
             arguments: arguments.map(str::to_owned).collect(),
-            settings: self.set.clone(),
+            settings: std::iter::once(timeout).chain(self.set.iter().cloned()).collect(),
             cores,
         };
         let _ = std::fs::remove_dir_all(scratch.join(options.folder_name()));

@@ -86,15 +86,7 @@ impl Grid {
         }
         let mut cells = Vec::new();
         for (name, mix) in mixes() {
-            for &queries in &grid.grid_at_once {
-                for plans in plans_of(queries) {
-                    let asked = similar(&*mix, plans, queries, options.seed);
-                    let cell = measure_cell(&systems, &*mix, &asked, grid.grid_rounds)?;
-                    println!("  {name}, {plans} plans, {queries} at once: {:.2}", cell.1);
-                    let (milliseconds, ratio) = cell;
-                    cells.push(Cell { mix: name.clone(), plans, queries, milliseconds, ratio });
-                }
-            }
+            measure_mix(options, grid, &systems, (&name, &*mix), &mut cells)?;
         }
         drop(systems);
         options.clean(&scratch);
@@ -200,6 +192,31 @@ fn plans_name(cell: &Cell) -> String {
         1 => "equal".to_owned(),
         plans => format!("{plans} plans"),
     }
+}
+
+/// The cells of one mix, those left out that would take too long: a cell is measured several times.
+fn measure_mix(
+    options: &AnalyticOptions,
+    grid: &GridOptions,
+    systems: &[Box<dyn System>],
+    (name, mix): (&str, &dyn QueryMix),
+    cells: &mut Vec<Cell>,
+) -> Result<(), Failure> {
+    let mut slowest_per_query = 0.0;
+    for &queries in &grid.grid_at_once {
+        for plans in plans_of(queries) {
+            if options.is_too_long(name, queries, LEAST_ROUNDS as f64 * slowest_per_query) {
+                continue;
+            }
+            let asked = similar(mix, plans, queries, options.seed);
+            let (milliseconds, ratio) = measure_cell(systems, mix, &asked, grid.grid_rounds)?;
+            println!("  {name}, {plans} plans, {queries} at once: {ratio:.2}");
+            let slowest = milliseconds.into_iter().fold(0.0, f64::max);
+            slowest_per_query = f64::max(slowest_per_query, slowest / queries as f64);
+            cells.push(Cell { mix: name.to_owned(), plans, queries, milliseconds, ratio });
+        }
+    }
+    Ok(())
 }
 
 /// Medians of all choices, and the ratio.
