@@ -335,6 +335,7 @@ impl Table {
             unseen.id = writer.next_chunk();
             unseen.begin_all(begin);
         }
+        self.changes.note(begin);
         // Chunks before the rows that lie in them.
         self.chunks.store(Arc::new(self.chunks.load().with(chunks.iter().cloned())));
         for chunk in &chunks {

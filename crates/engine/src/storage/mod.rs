@@ -22,6 +22,7 @@
 
 mod append_buffer;
 mod arrays;
+mod change_history;
 mod chunk;
 mod chunk_list;
 mod chunk_writer;

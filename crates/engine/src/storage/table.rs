@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
+use super::change_history::ChangeHistory;
 use super::chunk_list::ChunkList;
 use super::row_directory::RowDirectory;
 use super::snapshot::SnapshotRegistry;
@@ -27,6 +28,7 @@ pub struct Table {
     pub(super) live_rows: AtomicI64,
     /// Recovery: indexes are filled at the end, see [`Table::defer_indexes`].
     pub(super) indexes_deferred: AtomicBool,
+    pub(super) changes: ChangeHistory,
     /// By column, of sealed chunks.
     pub(super) counters: Mutex<Vec<ColumnCounter>>,
     pub(super) writer: Mutex<TableWriter>,
@@ -57,6 +59,7 @@ impl Table {
             rows: ArcSwap::from_pointee(RowDirectory::new(1)),
             live_rows: AtomicI64::new(0),
             indexes_deferred: AtomicBool::new(false),
+            changes: ChangeHistory::default(),
             counters: Mutex::new(Vec::new()),
             writer: Mutex::new(TableWriter::new()),
         }

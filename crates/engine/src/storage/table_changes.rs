@@ -85,6 +85,7 @@ impl Table {
         rows: &impl RowSource<'v>,
         begin: Version,
     ) {
+        self.changes.note(begin);
         writer.append(self, rows, begin, PACKED_NONE, |row, location| {
             self.set_newest(rows.id(row), location);
         });
@@ -117,6 +118,7 @@ impl Table {
     /// key did not change are not touched.
     pub fn update(&self, id: RowId, row: &[Value], begin: Version) {
         self.assert_width(row);
+        self.changes.note(begin);
         let mut writer = self.writer.lock();
         let old = self.rows.load().get(id);
         let chunks = self.chunks.load();
@@ -141,6 +143,7 @@ impl Table {
 
     /// Writer: ends the newest version of `row` at `end`.
     pub fn delete(&self, id: RowId, end: Version) {
+        self.changes.note(end);
         let mut writer = self.writer.lock();
         let old = self.rows.load().get(id);
         let chunks = self.chunks.load();
@@ -152,6 +155,7 @@ impl Table {
 
     /// Writer: forgets all rows at once, for all snapshots from `version` on.
     pub fn truncate(&self, version: Version) {
+        self.changes.note(version);
         let mut writer = self.writer.lock();
         writer.seal(self);
         for (_, chunk) in self.chunks.load().chunks() {
