@@ -6,12 +6,15 @@
 
 mod exact;
 mod overlay;
+mod pipelining;
 mod run;
 mod scan;
+mod scan_plan;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use exact::to_exact;
 pub use overlay::Overlay;
+pub use pipelining::{Lists, Pipelining, Report, Took};
 pub use run::{Answers, Reading, collect, run};

@@ -19,6 +19,7 @@ use engine::types::{DataType, Error, Result, SqlState, Value, array_from_values}
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use super::overlay::Overlay;
+use super::pipelining::{self, Pipelining};
 use super::table::{SnapshotTable, fields_of};
 use super::to_exact;
 use crate::catalog::TableRelation;
@@ -37,6 +38,8 @@ pub struct Reading {
     pub overlay: Option<Arc<Overlay>>,
     /// Set by the client's cancel: 57014.
     pub cancelled: Arc<AtomicBool>,
+    /// With whom it shares what others run too; `None` for nobody.
+    pub pipelining: Option<Pipelining>,
 }
 
 /// Answers, batch by batch.
@@ -48,10 +51,16 @@ pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) 
     let plan = bind(template, values, reading).map_err(faulty)?;
     let state = template.planning.state();
     let physical = state.query_planner().create_physical_plan(&plan, state).await;
+    let physical = physical.and_then(|physical| match &reading.pipelining {
+        Some(pipelining) => pipelining::wrap(physical, pipelining),
+        None => Ok(physical),
+    });
     let stream = execute_stream(physical.map_err(faulty)?, state.task_ctx()).map_err(faulty)?;
     let output = template.output.clone();
     let cancelled = reading.cancelled.clone();
+    let running = reading.pipelining.as_ref().map(|pipelining| pipelining.lists.load().start());
     let answers = stream.map(move |batch| {
+        let _counted = &running;
         if cancelled.load(Ordering::Relaxed) {
             let message = "canceling statement due to user request";
             return Err(Error::new(SqlState::QueryCanceled, message));

@@ -1,13 +1,13 @@
 //! A table at a version as record batches, chunk by chunk.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::PartitionStream;
 use engine::storage::{Snapshot, TableView};
 use engine::types::{ColumnId, IndexId, Location, Value, array_from_values};
 
@@ -42,26 +42,32 @@ pub struct Scan {
     pub probe: Option<(IndexId, Vec<Value>)>,
 }
 
-impl PartitionStream for Scan {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let scan = self.clone();
-        let pieces = match &self.probe {
-            Some(_) => 1,
-            None => self.view.chunks().len(),
-        };
-        // The last piece is the transaction's own rows.
-        let batches = (0..=pieces)
-            .map(move |piece| if piece == pieces { scan.own_rows() } else { scan.piece(piece) });
-        let stream = futures::stream::iter(batches);
-        Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), stream))
-    }
-}
-
 impl Scan {
+    /// How many pieces it is read in: the chunks, and the transaction's own rows; one for a probe.
+    pub fn pieces(&self) -> usize {
+        let stored = if self.probe.is_some() { 1 } else { self.view.chunks().len() };
+        stored + usize::from(self.overlay.is_some())
+    }
+
+    /// Some of its pieces, a batch each.
+    pub fn read(&self, pieces: Range<usize>) -> SendableRecordBatchStream {
+        let scan = self.clone();
+        let own = self.overlay.is_some().then(|| self.pieces() - 1);
+        let batches = pieces
+            .map(move |piece| if own == Some(piece) { scan.own_rows() } else { scan.piece(piece) });
+        let batches = futures::stream::iter(batches);
+        Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), batches))
+    }
+
+    /// The same of some of its columns only.
+    pub fn project(&self, columns: &[usize]) -> Result<Scan> {
+        Ok(Scan {
+            fields: columns.iter().map(|column| self.fields[*column]).collect(),
+            schema: Arc::new(self.schema.project(columns)?),
+            ..self.clone()
+        })
+    }
+
     fn piece(&self, piece: usize) -> Result<RecordBatch> {
         let mut locations = match &self.probe {
             Some((index, key)) => self.probed(*index, key),

@@ -15,12 +15,12 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::streaming::StreamingTableExec;
 use engine::storage::{Snapshot, TableView};
 use engine::types::{IndexId, Value};
 
 use super::overlay::TableOverlay;
 use super::scan::{Field, Scan};
+use super::scan_plan::ScanExec;
 use crate::catalog::{TableRelation, types::from_arrow};
 
 /// A table at a version.
@@ -90,15 +90,7 @@ impl TableProvider for SnapshotTable {
             schema: schema.clone(),
             probe: self.probe(filters),
         };
-        let source = StreamingTableExec::try_new(
-            schema.clone(),
-            vec![Arc::new(scan)],
-            None,
-            [],
-            false,
-            None,
-        );
-        let mut plan: Arc<dyn ExecutionPlan> = Arc::new(source?);
+        let mut plan: Arc<dyn ExecutionPlan> = Arc::new(ScanExec::new(scan, None));
         if let Some(filter) = conjunction(filters.iter().cloned().map(unqualified)) {
             let filter =
                 state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;

@@ -26,12 +26,17 @@ fn column(name: &str, data_type: DataType) -> ColumnSchema {
 }
 
 fn shop() -> Planner {
+    shop_of(100, 1 << 30)
+}
+
+/// A shop of so many items, with so many bytes for intermediate results.
+pub(super) fn shop_of(items: i32, memory_limit: usize) -> Planner {
     let options = EngineOptions {
         workers: 1,
         data: None,
         sharing: Sharing::Automatic,
         queue_limit: 100,
-        memory_limit: 1 << 30,
+        memory_limit,
     };
     let engine = Engine::open(options).unwrap();
     let schema = TableSchema {
@@ -64,24 +69,25 @@ fn shop() -> Planner {
     receiver.recv().unwrap().unwrap();
     let table = engine.store().table(TableId(1)).unwrap();
     let version = Version(engine.store().published().0 + 1);
-    for id in 0..100 {
-        let title =
-            if id % 10 == 9 { Value::Null } else { Value::Text(format!("title {id}").into()) };
-        let row = [
-            Value::Integer(id),
-            title,
-            Value::Numeric(i128::from(id) * 125, 2),
-            Value::Date(10_000 + id),
-            Value::Double(f64::from(id) / 4.0),
-            Value::BigInt(i64::from(id % 7)),
-        ];
-        table.insert(&row, version);
-    }
+    let rows: Vec<_> = (0..items).map(item).collect();
+    table.insert_rows(&rows, version);
     engine.store().publish(version);
     Planner::new(engine)
 }
 
-fn plan(planner: &Planner, text: &str) -> Result<(Arc<QueryTemplate>, Vec<Value>)> {
+pub(super) fn item(id: i32) -> [Value; 6] {
+    let title = if id % 10 == 9 { Value::Null } else { Value::Text(format!("title {id}").into()) };
+    [
+        Value::Integer(id),
+        title,
+        Value::Numeric(i128::from(id) * 125, 2),
+        Value::Date(10_000 + id),
+        Value::Double(f64::from(id) / 4.0),
+        Value::BigInt(i64::from(id % 7)),
+    ]
+}
+
+pub(super) fn plan(planner: &Planner, text: &str) -> Result<(Arc<QueryTemplate>, Vec<Value>)> {
     let lifted = lift(text, parse(text)?.remove(0));
     let Statement::Query(query) = &lifted.statement else { panic!("a query: {text}") };
     let mut parameters = Parameters::new(&lifted, &[]);
@@ -94,7 +100,7 @@ fn plan(planner: &Planner, text: &str) -> Result<(Arc<QueryTemplate>, Vec<Value>
     Ok((template, values))
 }
 
-fn rows(answer: &Answer) -> Vec<String> {
+pub(super) fn rows(answer: &Answer) -> Vec<String> {
     let width = answer.output.len();
     let parts = answer.parts.iter();
     let rows = parts.flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
@@ -119,7 +125,7 @@ fn alone(planner: &Planner, text: &str) -> Result<Vec<String>> {
     let store = planner.engine().store().clone();
     let snapshot = store.snapshot();
     let cancelled = Arc::new(AtomicBool::new(false));
-    let reading = Reading { store, snapshot, overlay: None, cancelled };
+    let reading = Reading { store, snapshot, overlay: None, cancelled, pipelining: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let answer = runtime.block_on(collect(&template, &values, &reading))?;
     Ok(rows(&answer))

@@ -32,6 +32,8 @@ pub struct Session {
     pub(super) deadline: Option<tokio::time::Instant>,
     /// Where the next shared query leaves its heartbeat's figures, for EXPLAIN ANALYZE.
     pub(super) figures: Option<Arc<std::sync::OnceLock<engine::heartbeat::Figures>>>,
+    /// Where the next query that runs alone tells what it shared.
+    pub(super) report: Option<Arc<crate::alone::Report>>,
     notices: Vec<Error>,
 }
 
@@ -55,6 +57,7 @@ impl Session {
             cancelled: Arc::new(AtomicBool::new(false)),
             deadline: None,
             figures: None,
+            report: None,
             notices: Vec::new(),
         }
     }

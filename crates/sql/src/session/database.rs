@@ -8,6 +8,7 @@ use engine::types::{IndexId, Result, SequenceId, TableId};
 
 use super::prepared::Prepared;
 use super::{Session, Settings};
+use crate::alone::Lists;
 use crate::catalog::Catalog;
 use crate::template::{Planner, TemplateCache};
 
@@ -36,6 +37,8 @@ pub struct Database {
     pub(crate) password_verifier: Option<fn(&str) -> String>,
     /// Statements that run now: where there are several, a batch is worth waiting for.
     pub(super) running: AtomicUsize,
+    /// What queries that run alone share.
+    pub(super) pipelines: Arc<Lists>,
     next_process: AtomicI32,
 }
 
@@ -83,6 +86,7 @@ impl Database {
             defining: Arc::default(),
             password_verifier: options.password_verifier,
             running: AtomicUsize::new(0),
+            pipelines: Arc::default(),
             next_process: AtomicI32::new(1),
         }))
     }

@@ -48,12 +48,16 @@ impl Session {
         };
         if analyze {
             let figures = Arc::default();
+            let report = Arc::default();
             self.figures = Some(Arc::clone(&figures));
+            self.report = Some(Arc::clone(&report));
             let ran = self.run_explained(&statement).await;
-            self.figures = None;
+            (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
-                return Ok(crate::explain::lines(&query.template, figures.get()));
+                let mut lines = crate::explain::lines(&query.template, figures.get());
+                lines.extend(report.lines());
+                return Ok(lines);
             }
         }
         Ok(lines)

@@ -14,7 +14,7 @@ use super::limited::Limits;
 use super::own_reads;
 use super::prepared::Query;
 use super::{Outcome, Rows, Session};
-use crate::alone::{self, Overlay, Reading};
+use crate::alone::{self, Overlay, Pipelining, Reading};
 use crate::statement::locking::Locking;
 use crate::template::{Path, QueryTemplate};
 
@@ -132,9 +132,19 @@ impl Session {
         }
     }
 
+    /// With whom a query that runs alone shares; nobody after `SET shareddb.pipelining = off`.
+    fn pipelining(&self) -> Option<Pipelining> {
+        let is_on = !self.settings.is_off("shareddb.pipelining");
+        is_on.then(|| Pipelining {
+            lists: self.database.pipelines.clone(),
+            report: self.report.clone(),
+        })
+    }
+
     fn reading(&self, snapshot: Snapshot, overlay: Option<Arc<Overlay>>) -> Reading {
         let store = self.database.engine.store().clone();
-        Reading { store, snapshot, overlay, cancelled: self.cancelled.clone() }
+        let (cancelled, pipelining) = (self.cancelled.clone(), self.pipelining());
+        Reading { store, snapshot, overlay, cancelled, pipelining }
     }
 
     /// A query over tables that the transaction has changed: row by row where its plan is simple

@@ -83,6 +83,7 @@ const DEFINITIONS: &[Definition] = &[
     setting("max_identifier_length", Kind::Fixed, "63"),
     setting("max_index_keys", Kind::Fixed, "32"),
     setting("row_security", Kind::Boolean, "on"),
+    setting("shareddb.pipelining", Kind::Boolean, "on"),
     setting("search_path", Kind::Text, "\"$user\", public"),
     setting("server_version_num", Kind::Fixed, "150000"),
     setting("statement_timeout", Kind::Duration, "0"),
@@ -193,6 +194,11 @@ impl Settings {
     /// Whether a boolean setting is on.
     pub fn is_on(&self, name: &str) -> bool {
         self.changed.get(name).is_some_and(|value| value == "on")
+    }
+
+    /// Whether a boolean setting that is on by default was turned off.
+    pub fn is_off(&self, name: &str) -> bool {
+        self.changed.get(name).is_some_and(|value| value == "off")
     }
 
     /// How long a statement may run.

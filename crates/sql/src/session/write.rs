@@ -231,7 +231,7 @@ impl Session {
         let store = self.database.engine.store().clone();
         let version = snapshot.version();
         let cancelled = self.cancelled.clone();
-        let reading = Reading { store, snapshot, overlay, cancelled };
+        let reading = Reading { store, snapshot, overlay, cancelled, pipelining: None };
         let found = alone::collect(&write.query, values, &reading).await?;
         let first = 1 + write.assigned.as_ref().map_or(0, Vec::len);
         let mut returning = Returned::new(write, first);

@@ -8,5 +8,6 @@ mod definitions;
 mod memory;
 mod oracle;
 mod own_reads;
+mod pipelining;
 mod protocol;
 mod scripts;

@@ -1,0 +1,69 @@
+//! The lists that run now, by what they compute.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::consumer::Consumer;
+use super::host::Host;
+use super::load::Load;
+use super::pages::SharedPages;
+use super::signature::Signature;
+
+/// All lists of a database. At most one per operator of a running query.
+#[derive(Debug)]
+pub struct Lists {
+    load: Arc<Load>,
+    running: Mutex<Vec<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    signature: Arc<Signature>,
+    list: Weak<SharedPages>,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Lists { load: Load::new(cores), running: Mutex::default() }
+    }
+}
+
+impl Lists {
+    /// How much runs.
+    pub fn load(&self) -> &Arc<Load> {
+        &self.load
+    }
+
+    /// Lists that somebody reads.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.running.lock().iter().filter(|other| other.list.strong_count() > 0).count()
+    }
+
+    /// Enters a running list of this signature whose window is open, or begins one.
+    pub fn join(
+        &self,
+        signature: &Arc<Signature>,
+        any_order: bool,
+        host: impl FnOnce() -> Host,
+    ) -> Consumer {
+        // Ended lists are dropped behind the lock.
+        let mut met = Vec::new();
+        let mut running = self.running.lock();
+        running.retain(|other| other.list.strong_count() > 0);
+        for other in running.iter().filter(|other| other.signature == *signature) {
+            let Some(list) = other.list.upgrade() else { continue };
+            if let Some(entry) = list.enter(any_order) {
+                return Consumer::new(list, entry, true);
+            }
+            met.push(list);
+        }
+        let host = Arc::new(host());
+        let (list, entry) = SharedPages::new(host, any_order, self.load.clone());
+        running.push(Running { signature: signature.clone(), list: Arc::downgrade(&list) });
+        drop(running);
+        Consumer::new(list, entry, false)
+    }
+}

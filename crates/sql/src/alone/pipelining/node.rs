@@ -1,0 +1,155 @@
+//! A sub-plan that is looked for among those that run now, when its first row is wanted.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::Stream;
+
+use super::Pipelining;
+use super::consumer::Consumer;
+use super::host::Host;
+use super::signature::Signature;
+
+/// Stands above a sub-plan. Whether that runs, or an equal one that is running already is read, is decided as late as
+/// possible, when the operator above asks for the first row: until then a list would wait for this consumer, and the
+/// sub-plans further down may find lists of their own only if this one is run.
+#[derive(Clone, Debug)]
+pub struct PipelinedExec {
+    input: Arc<dyn ExecutionPlan>,
+    signature: Arc<Signature>,
+    /// Whether the rows may come in another order than alone.
+    any_order: bool,
+    pipelining: Pipelining,
+    /// Whose list it reads, and from which run on.
+    joined: Arc<OnceLock<(Arc<Host>, u64)>>,
+}
+
+impl PipelinedExec {
+    /// Above a sub-plan of this signature.
+    pub fn new(
+        input: Arc<dyn ExecutionPlan>,
+        signature: Arc<Signature>,
+        any_order: bool,
+        pipelining: Pipelining,
+    ) -> PipelinedExec {
+        PipelinedExec { input, signature, any_order, pipelining, joined: Arc::default() }
+    }
+
+    /// The sub-plan.
+    pub fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    /// Whose list it reads, and from which run on, once it does.
+    pub fn joined(&self) -> Option<&(Arc<Host>, u64)> {
+        self.joined.get()
+    }
+
+    fn join(&self, context: Arc<TaskContext>) -> Consumer {
+        let host = || Host::new(self.input.clone(), context);
+        let consumer = self.pipelining.lists.join(&self.signature, self.any_order, host);
+        let host = consumer.list().host.clone();
+        // A plan is executed once; where that is not so, nobody replays what is above it.
+        let _ = self.joined.set((host, consumer.entry_run()));
+        consumer
+    }
+}
+
+impl DisplayAs for PipelinedExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PipelinedExec")
+    }
+}
+
+impl ExecutionPlan for PipelinedExec {
+    fn name(&self) -> &'static str {
+        "PipelinedExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    /// The same sub-plan in a fresh state: plans are rewritten before they are made to share.
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (Some(input), true) = (children.pop(), children.is_empty()) else {
+            return internal_err!("a shared sub-plan has one input");
+        };
+        Ok(Arc::new(PipelinedExec { input, joined: Arc::default(), ..Self::clone(&self) }))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(
+            children,
+            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
+        )
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        Ok(Box::pin(PipelinedStream { node: self.clone(), context, consumer: None }))
+    }
+}
+
+/// The rows of a sub-plan, from whoever produces them.
+struct PipelinedStream {
+    node: PipelinedExec,
+    context: Arc<TaskContext>,
+    /// From the first poll on.
+    consumer: Option<Consumer>,
+}
+
+impl Stream for PipelinedStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let consumer = this.consumer.get_or_insert_with(|| this.node.join(this.context.clone()));
+        consumer.poll_next(context)
+    }
+}
+
+impl RecordBatchStream for PipelinedStream {
+    fn schema(&self) -> SchemaRef {
+        self.node.input.schema()
+    }
+}
+
+impl Drop for PipelinedStream {
+    fn drop(&mut self) {
+        if let (Some(report), Some(consumer)) = (&self.node.pipelining.report, &self.consumer) {
+            report.add(self.node.signature.name(), consumer.took());
+        }
+    }
+}

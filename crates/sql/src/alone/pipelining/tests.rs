@@ -1,0 +1,306 @@
+//! Consumers polled by hand: who attaches to whom, and that everybody gets what alone would have given.
+
+use std::sync::Arc;
+
+use engine::types::{Result, RowId, TableId, Value, Version};
+use futures::StreamExt;
+
+use super::super::tests::{item, plan, rows, shop_of};
+use super::super::{Answers, Reading, run};
+use super::{Lists, Pipelining, Report, Took};
+use crate::template::Planner;
+
+/// Pages of all columns but the title fill a list many times over.
+const ITEMS: i32 = 300_000;
+const WIDE: &str = "SELECT id, cost, day, weight, stock FROM item WHERE stock <> 3";
+/// A step window: more than a list holds, over two scans.
+const JOINED: &str = "SELECT a.id, a.cost, b.cost, b.weight FROM item a JOIN item b ON a.id = b.id \
+    WHERE a.stock <> 3 AND b.stock < 6";
+
+struct Shop {
+    planner: Planner,
+    lists: Arc<Lists>,
+}
+
+/// A query on its way.
+struct Query {
+    answers: Answers,
+    report: Arc<Report>,
+    rows: Vec<String>,
+}
+
+impl Shop {
+    fn new(memory: usize) -> Shop {
+        Shop { planner: shop_of(ITEMS, memory), lists: Arc::default() }
+    }
+
+    async fn begin(&self, text: &str, pipelining: Option<Pipelining>) -> Answers {
+        let (template, values) = plan(&self.planner, text).expect(text);
+        let store = self.planner.engine().store().clone();
+        let (snapshot, cancelled) = (store.snapshot(), Arc::default());
+        let reading = Reading { store, snapshot, overlay: None, cancelled, pipelining };
+        run(&template, &values, &reading).await.expect(text)
+    }
+
+    async fn query(&self, text: &str) -> Query {
+        let report = Arc::new(Report::default());
+        let (lists, told) = (self.lists.clone(), Some(report.clone()));
+        let answers = self.begin(text, Some(Pipelining { lists, report: told })).await;
+        Query { answers, report, rows: Vec::new() }
+    }
+
+    /// Without sharing.
+    async fn alone(&self, text: &str) -> Vec<String> {
+        let (answers, report) = (self.begin(text, None).await, Arc::default());
+        Query { answers, report, rows: Vec::new() }.all().await.expect(text)
+    }
+
+    /// A commit that changes one item.
+    fn change(&self, id: i32) {
+        let store = self.planner.engine().store();
+        let version = Version(store.published().0 + 1);
+        let mut row = item(id);
+        row[5] = Value::BigInt(1_000);
+        store.table(TableId(1)).expect("it is there").update(RowId(id as u64), &row, version);
+        store.publish(version);
+    }
+}
+
+impl Query {
+    /// Reads one piece.
+    async fn step(&mut self) -> Result<bool> {
+        let Some(answer) = self.answers.next().await else { return Ok(false) };
+        self.rows.extend(rows(&answer?));
+        Ok(true)
+    }
+
+    async fn steps(&mut self, count: usize) {
+        for _ in 0..count {
+            assert!(self.step().await.expect("no fault"), "there is more");
+        }
+    }
+
+    async fn all(mut self) -> Result<Vec<String>> {
+        while self.step().await? {}
+        Ok(self.rows)
+    }
+
+    /// All rows, sorted, and what was shared.
+    async fn told(self) -> (Vec<String>, Vec<(String, Took)>) {
+        let report = self.report.clone();
+        let rows = self.all().await.expect("no fault");
+        (sorted(rows), report.all())
+    }
+}
+
+fn sorted(mut rows: Vec<String>) -> Vec<String> {
+    rows.sort_unstable();
+    rows
+}
+
+fn only(told: &[(String, Took)]) -> Took {
+    assert_eq!(told.len(), 1, "{told:?}");
+    told[0].1
+}
+
+#[tokio::test]
+async fn equal_queries_run_once() {
+    let shop = Shop::new(1 << 30);
+    let text = "SELECT stock, count(*), sum(cost) FROM item GROUP BY stock ORDER BY stock";
+    let alone = shop.alone(text).await;
+    let mut first = shop.query(text).await;
+    first.steps(1).await;
+    let second = shop.query(text).await;
+    let report = second.report.clone();
+    assert_eq!((second.all().await.as_ref(), &first.rows), (Ok(&alone), &alone));
+    let took = only(&report.all());
+    assert!(took.is_late && took.others == 1 && took.saved == took.cost, "{took:?}");
+    assert!(report.lines()[0].contains("Sort of item: shares with 1 other, attached at "));
+}
+
+#[tokio::test]
+async fn different_queries_share_what_is_equal_below() {
+    let shop = Shop::new(1 << 30);
+    let least = JOINED.replace(
+        "a.id, a.cost, b.cost, b.weight",
+        "min(a.id), max(a.cost), sum(b.cost), max(b.weight)",
+    );
+    let other = least.replace("b.stock < 6", "b.stock < 5");
+    let wanted = [shop.alone(&least).await, shop.alone(&other).await];
+    let mut first = shop.query(JOINED).await;
+    first.steps(1).await;
+    let mut given = Vec::new();
+    for text in [&least, &other] {
+        let query = shop.query(text).await;
+        let report = query.report.clone();
+        given.push(query.all().await.expect("no fault"));
+        let all = report.all();
+        let late: Vec<&str> =
+            all.iter().filter(|(_, took)| took.is_late).map(|(name, _)| name.as_str()).collect();
+        let equal = (*text == least).then_some("HashJoin of item, item");
+        assert_eq!(late, equal.as_slice(), "{all:?}");
+    }
+    assert_eq!(given, wanted);
+}
+
+#[tokio::test]
+async fn who_comes_late_to_a_scan_reads_around() {
+    let shop = Shop::new(1 << 30);
+    let alone = shop.alone(WIDE).await;
+    let mut first = shop.query(WIDE).await;
+    first.steps(12).await;
+    let mut second = shop.query(WIDE).await;
+    second.steps(1).await;
+    assert_ne!(second.rows[0], alone[0]);
+    let (first, second) = tokio::join!(first.told(), second.told());
+    let wanted = sorted(alone);
+    assert!(first.0 == wanted && second.0 == wanted);
+    let took = only(&second.1);
+    assert!(took.is_late && took.progress > 0.0 && took.progress < 1.0, "{took:?}");
+    assert!(took.saved < took.cost && !took.is_detached, "{took:?}");
+}
+
+#[tokio::test]
+async fn where_order_matters_nobody_reads_around() {
+    let shop = Shop::new(1 << 30);
+    let mut first = shop.query(WIDE).await;
+    first.steps(12).await;
+    let limited = format!("{WIDE} LIMIT 5");
+    let weights = "SELECT sum(weight) FROM (SELECT * FROM item WHERE stock <> 3) x";
+    for text in [limited.as_str(), weights] {
+        let query = shop.query(text).await;
+        let report = query.report.clone();
+        assert_eq!(query.all().await.as_ref(), Ok(&shop.alone(text).await), "{text}");
+        assert!(report.all().iter().all(|(_, took)| !took.is_late), "{text}");
+    }
+    drop(first);
+    assert_eq!(shop.lists.len(), 0);
+}
+
+#[tokio::test]
+async fn a_join_is_entered_until_its_first_page_is_forgotten() {
+    let shop = Shop::new(1 << 30);
+    let alone = sorted(shop.alone(JOINED).await);
+    let mut first = shop.query(JOINED).await;
+    first.steps(2).await;
+    let mut second = shop.query(JOINED).await;
+    second.steps(1).await;
+    assert_eq!(second.rows[0], first.rows[0]);
+    for _ in 0..10 {
+        first.steps(1).await;
+        second.steps(1).await;
+    }
+    let mut third = shop.query(JOINED).await;
+    third.steps(1).await;
+    let (first, second, third) = tokio::join!(first.told(), second.told(), third.told());
+    assert!(first.0 == alone && second.0 == alone && third.0 == alone);
+    let is_late = |told: &[(String, Took)]| {
+        let join = told.iter().find(|(name, _)| name.starts_with("HashJoin"));
+        join.map(|(_, took)| took.is_late)
+    };
+    assert_eq!((is_late(&second.1), is_late(&third.1)), (Some(true), Some(false)));
+}
+
+/// One of two stops reading; the other one is not held up, and the first reads on when it likes.
+async fn stop(shop: &Shop, text: &str) -> Took {
+    let alone = sorted(shop.alone(text).await);
+    let first = shop.query(text).await;
+    let mut stopped = shop.query(text).await;
+    stopped.steps(1).await;
+    let (rows, told) = first.told().await;
+    assert!(rows == alone, "{text}");
+    assert!(told.iter().any(|(_, took)| took.others == 1), "{told:?}");
+    stopped.steps(1).await;
+    let (rows, told) = stopped.told().await;
+    assert!(rows == alone, "{text}");
+    told.last().expect("the outermost ends last").1
+}
+
+#[tokio::test]
+async fn a_consumer_that_stops_holds_nobody_up() {
+    let shop = Shop::new(1 << 30);
+    assert!(stop(&shop, WIDE).await.is_detached);
+    assert!(stop(&shop, JOINED).await.is_detached);
+    let sorted = format!("{WIDE} ORDER BY weight, id");
+    assert!(stop(&shop, &sorted).await.is_detached);
+    // All of it fits the list.
+    let small = "SELECT id FROM item WHERE id % 10 = 0";
+    assert!(!stop(&shop, small).await.is_detached);
+    assert_eq!(shop.lists.len(), 0);
+}
+
+#[tokio::test]
+async fn one_that_reads_on_by_itself_repeats_inputs_that_were_read_around() {
+    let shop = Shop::new(1 << 30);
+    let input = "SELECT id, cost FROM item WHERE stock <> 3";
+    let mut scan = shop.query(input).await;
+    scan.steps(20).await;
+    let took = stop(&shop, JOINED).await;
+    assert!(took.is_detached, "{took:?}");
+    scan.all().await.expect("no fault");
+}
+
+#[tokio::test]
+async fn a_cancelled_host_leaves_its_satellites_the_rest() {
+    let shop = Shop::new(1 << 30);
+    for text in [WIDE, JOINED] {
+        let alone = sorted(shop.alone(text).await);
+        let mut host = shop.query(text).await;
+        let mut satellite = shop.query(text).await;
+        host.steps(3).await;
+        satellite.steps(1).await;
+        drop(host);
+        let (rows, told) = satellite.told().await;
+        assert!(rows == alone, "{text}");
+        assert!(told.iter().any(|(_, took)| took.is_late && took.saved < took.cost), "{told:?}");
+        assert_eq!(shop.lists.len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_the_plan_is_everybodys() {
+    let shop = Shop::new(1 << 30);
+    let text = "SELECT id, 1 / (id - 150000) FROM item";
+    let (mut first, mut second) = (shop.query(text).await, shop.query(text).await);
+    first.steps(1).await;
+    second.steps(1).await;
+    let (first, second) = tokio::join!(first.all(), second.all());
+    let state = |outcome: Result<_>| outcome.expect_err("a division by zero").state.code();
+    assert_eq!((state(first), state(second)), ("22012", "22012"));
+    let again = shop.query(text).await;
+    assert_eq!(state(again.all().await), "22012");
+}
+
+#[tokio::test]
+async fn a_commit_between_parts_what_reads_its_table() {
+    let shop = Shop::new(1 << 30);
+    let before = sorted(shop.alone(WIDE).await);
+    let mut first = shop.query(WIDE).await;
+    first.steps(1).await;
+    shop.change(7);
+    let after = sorted(shop.alone(WIDE).await);
+    assert_ne!(before, after);
+    let second = shop.query(WIDE).await;
+    let third = shop.query(WIDE).await;
+    let (first, second, third) = tokio::join!(first.told(), second.told(), third.told());
+    assert!(first.0 == before && second.0 == after && third.0 == after);
+    assert!(!only(&second.1).is_late && only(&third.1).is_late);
+}
+
+#[tokio::test]
+async fn without_memory_for_pages_readers_go_in_step() {
+    let shop = Shop::new(1 << 12);
+    let alone = sorted(shop.alone(WIDE).await);
+    let (mut first, mut second) = (shop.query(WIDE).await, shop.query(WIDE).await);
+    first.steps(1).await;
+    second.steps(1).await;
+    let (first, second) = tokio::join!(first.told(), second.told());
+    assert!(first.0 == alone && second.0 == alone);
+    assert!(only(&second.1).is_late);
+    let mut stopped = shop.query(WIDE).await;
+    let third = shop.query(WIDE).await;
+    stopped.steps(1).await;
+    assert!(third.told().await.0 == alone);
+    let (rows, told) = stopped.told().await;
+    assert!(rows == alone && only(&told).is_detached, "{told:?}");
+}

@@ -1,0 +1,149 @@
+//! Queries that run alone at the same time, and take from each other what is equal.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sql::{Database, Session};
+use tokio::sync::Barrier;
+
+use crate::connection::{Given, column, database, query, state};
+
+const FACTS: i32 = 60_000;
+
+/// Facts that fill several chunks, and a small dimension.
+async fn facts() -> Arc<Database> {
+    let database = database();
+    let mut session = database.session("shareddb");
+    let text = "CREATE TABLE fact (id int PRIMARY KEY, dim int, amount numeric(10, 2), note text); \
+        CREATE TABLE dim (id int PRIMARY KEY, name text)";
+    query(&mut session, text).await.expect("created");
+    for from in (0..FACTS).step_by(10_000) {
+        let row = |id: i32| format!("({id}, {}, {}.25, 'note {}')", id % 50, id % 977, id % 13);
+        let rows: Vec<String> = (from..from + 10_000).map(row).collect();
+        let text = format!("INSERT INTO fact VALUES {}", rows.join(", "));
+        query(&mut session, &text).await.expect("inserted");
+    }
+    let rows: Vec<String> = (0..50).map(|id| format!("({id}, 'name {}')", id % 7)).collect();
+    let text = format!("INSERT INTO dim VALUES {}", rows.join(", "));
+    query(&mut session, &text).await.expect("inserted");
+    database
+}
+
+/// Numbers of a linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// A query that no batch can take, with one of a few constants so that others have the same.
+fn text(random: &mut Random) -> String {
+    let least = random.below(3) * 100;
+    let ranked = "rank() OVER (ORDER BY";
+    match random.below(7) {
+        0 => format!(
+            "SELECT name, sum(amount), {ranked} sum(amount), name) FROM fact JOIN dim ON dim = dim.id WHERE fact.id >= {least} GROUP BY name"
+        ),
+        1 => format!(
+            "SELECT name, max(amount), {ranked} max(amount), name) FROM fact JOIN dim ON dim = dim.id WHERE fact.id >= {least} GROUP BY name"
+        ),
+        2 => format!(
+            "SELECT id, amount, {ranked} amount, id) FROM fact WHERE note LIKE '%7%' AND id >= {least}"
+        ),
+        3 => format!(
+            "SELECT count(*), min(r) FROM (SELECT {ranked} amount, id) AS r FROM fact WHERE id >= {least}) x"
+        ),
+        4 => format!(
+            "SELECT dim, note, count(*), {ranked} dim, note) FROM fact WHERE id >= {least} GROUP BY dim, note"
+        ),
+        5 => format!(
+            "SELECT id, row_number() OVER (ORDER BY id DESC) FROM fact WHERE dim = 7 AND id >= {least} LIMIT 40"
+        ),
+        _ => format!(
+            "SELECT a.dim, b.note, count(*), {ranked} a.dim, b.note) FROM fact a JOIN fact b ON a.id = b.id WHERE a.dim < 5 AND b.id >= {least} GROUP BY a.dim, b.note"
+        ),
+    }
+}
+
+fn sorted(given: Given) -> Vec<Vec<Option<String>>> {
+    let mut rows = given.rows;
+    rows.sort();
+    rows
+}
+
+async fn run(session: &mut Session, text: &str) -> Given {
+    query(session, text).await.unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Asks at one snapshot, with sharing and without.
+async fn reader(database: Arc<Database>, turns: Arc<Barrier>, seed: u64) {
+    let (mut session, mut random) = (database.session("shareddb"), Random(seed));
+    for _ in 0..12 {
+        let text = text(&mut random);
+        turns.wait().await;
+        run(&mut session, "BEGIN ISOLATION LEVEL REPEATABLE READ").await;
+        let shared = run(&mut session, &text).await;
+        run(&mut session, "SET LOCAL shareddb.pipelining = off").await;
+        let alone = run(&mut session, &text).await;
+        run(&mut session, "COMMIT").await;
+        assert_eq!(sorted(shared), sorted(alone), "{text}");
+    }
+}
+
+async fn writer(database: Arc<Database>, done: Arc<AtomicBool>, seed: u64) {
+    let (mut session, mut random) = (database.session("shareddb"), Random(seed));
+    while !done.load(Ordering::Relaxed) {
+        let id = random.below(FACTS as u64);
+        let text = match random.below(4) {
+            0 => format!("UPDATE dim SET name = 'name {id}' WHERE id = {}", id % 50),
+            1 => format!("DELETE FROM fact WHERE id = {id}"),
+            _ => format!("UPDATE fact SET amount = amount + 1 WHERE id = {id}"),
+        };
+        run(&mut session, &text).await;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn shared_equals_alone_whoever_runs_beside() {
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").subsec_nanos();
+    let seed = u64::from(nanos);
+    println!("seed {seed}");
+    let database = facts().await;
+    let (turns, done) = (Arc::new(Barrier::new(6)), Arc::new(AtomicBool::new(false)));
+    let writing = tokio::spawn(writer(database.clone(), done.clone(), seed));
+    let readers = (0..6).map(|i| tokio::spawn(reader(database.clone(), turns.clone(), seed + i)));
+    let readers: Vec<_> = readers.collect();
+    for reader in readers {
+        reader.await.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+    done.store(true, Ordering::Relaxed);
+    writing.await.expect("the writer ends");
+}
+
+#[tokio::test]
+async fn explain_analyze_names_what_was_shared() {
+    let database = facts().await;
+    let (mut first, mut second) = (database.session("shareddb"), database.session("shareddb"));
+    let text =
+        "SELECT id, amount, note, rank() OVER (ORDER BY amount, id) FROM fact WHERE dim <> 3";
+    run(&mut first, &format!("BEGIN; DECLARE c CURSOR FOR {text}")).await;
+    run(&mut first, "FETCH 10 FROM c").await;
+    let analyze = format!("EXPLAIN ANALYZE {text}");
+    let lines = run(&mut second, &analyze).await;
+    let lines = column(&lines);
+    let pipelined: Vec<&&str> =
+        lines.iter().filter(|line| line.starts_with("Pipelining")).collect();
+    assert!(pipelined[0].contains("Sort of fact: shares with 1 other, attached at"), "{lines:?}");
+    run(&mut second, "SET shareddb.pipelining = off").await;
+    let shown = run(&mut second, "SHOW shareddb.pipelining").await;
+    assert_eq!(column(&shown), ["off"]);
+    let lines = run(&mut second, &analyze).await;
+    assert!(!column(&lines).iter().any(|line| line.starts_with("Pipelining")), "{lines:?}");
+    assert_eq!(state(query(&mut second, "SET shareddb.pipelining = some").await), "22023");
+}
