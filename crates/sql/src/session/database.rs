@@ -96,6 +96,11 @@ impl Database {
         &self.engine
     }
 
+    /// What queries that run alone share.
+    pub fn pipelines(&self) -> &Lists {
+        &self.pipelines
+    }
+
     /// A new conversation.
     pub fn session(self: &Arc<Self>, user: &str) -> Session {
         let process = self.next_process.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,6 @@
 //! The lists that run now, by what they compute.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -15,6 +16,7 @@ use super::signature::Signature;
 pub struct Lists {
     load: Arc<Load>,
     running: Mutex<Vec<Running>>,
+    attached: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -26,7 +28,7 @@ struct Running {
 impl Default for Lists {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Lists { load: Load::new(cores), running: Mutex::default() }
+        Lists { load: Load::new(cores), running: Mutex::default(), attached: AtomicU64::new(0) }
     }
 }
 
@@ -38,8 +40,13 @@ impl Lists {
 
     /// Lists that somebody reads.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub fn running(&self) -> usize {
         self.running.lock().iter().filter(|other| other.list.strong_count() > 0).count()
+    }
+
+    /// How often a sub-plan was found running.
+    pub fn attached(&self) -> u64 {
+        self.attached.load(Ordering::Relaxed)
     }
 
     /// Enters a running list of this signature whose window is open, or begins one.
@@ -56,6 +63,7 @@ impl Lists {
         for other in running.iter().filter(|other| other.signature == *signature) {
             let Some(list) = other.list.upgrade() else { continue };
             if let Some(entry) = list.enter(any_order) {
+                self.attached.fetch_add(1, Ordering::Relaxed);
                 return Consumer::new(list, entry, true);
             }
             met.push(list);

@@ -174,7 +174,7 @@ async fn where_order_matters_nobody_reads_around() {
         assert!(report.all().iter().all(|(_, took)| !took.is_late), "{text}");
     }
     drop(first);
-    assert_eq!(shop.lists.len(), 0);
+    assert_eq!(shop.lists.running(), 0);
 }
 
 #[tokio::test]
@@ -226,7 +226,7 @@ async fn a_consumer_that_stops_holds_nobody_up() {
     // All of it fits the list.
     let small = "SELECT id FROM item WHERE id % 10 = 0";
     assert!(!stop(&shop, small).await.is_detached);
-    assert_eq!(shop.lists.len(), 0);
+    assert_eq!(shop.lists.running(), 0);
 }
 
 #[tokio::test]
@@ -253,7 +253,7 @@ async fn a_cancelled_host_leaves_its_satellites_the_rest() {
         let (rows, told) = satellite.told().await;
         assert!(rows == alone, "{text}");
         assert!(told.iter().any(|(_, took)| took.is_late && took.saved < took.cost), "{told:?}");
-        assert_eq!(shop.lists.len(), 0);
+        assert_eq!(shop.lists.running(), 0);
     }
 }
 
