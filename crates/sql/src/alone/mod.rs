@@ -16,5 +16,5 @@ mod tests;
 
 pub use exact::to_exact;
 pub use overlay::Overlay;
-pub use pipelining::{Lists, Pipelining, Report, Took};
+pub use pipelining::{Lists, Pipelining, Progress, Report, Took};
 pub use run::{Answers, Reading, collect, run};

@@ -152,7 +152,10 @@ async fn explain_analyze_names_what_was_shared() {
     let lines = column(&lines);
     let pipelined: Vec<&&str> =
         lines.iter().filter(|line| line.starts_with("Pipelining")).collect();
-    assert!(pipelined[0].contains("Sort of fact: shares with 1 other, attached at"), "{lines:?}");
+    assert!(
+        pipelined[0].contains("Sort of fact: shares with 1 other, attached after page"),
+        "{lines:?}"
+    );
     run(&mut second, "SET shareddb.pipelining = off").await;
     let shown = run(&mut second, "SHOW shareddb.pipelining").await;
     assert_eq!(column(&shown), ["off"]);

@@ -12,7 +12,7 @@ use futures::{FutureExt, StreamExt};
 use tokio::time::{Instant, Sleep};
 
 use super::host::Place;
-use super::pages::{Entry, Found, Page, SharedPages};
+use super::pages::{Entry, Found, Page, Progress, SharedPages};
 
 /// Reads a sub-plan's rows; leaves the list when dropped.
 pub struct Consumer {
@@ -34,10 +34,10 @@ enum Way {
 }
 
 /// What sharing has meant for one consumer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Took {
-    /// How much of the sub-plan had been produced when it came, of 1.
-    pub progress: f64,
+    /// How far the sub-plan was when it came.
+    pub progress: Progress,
     /// Whether the sub-plan ran already.
     pub is_late: bool,
     /// Most others at a time.
@@ -53,8 +53,15 @@ pub struct Took {
 impl Consumer {
     /// Begins to read a list that it has entered.
     pub fn new(list: Arc<SharedPages>, entry: Entry, is_late: bool) -> Consumer {
-        let took = Took { progress: entry.progress, is_late, ..Took::default() };
-        let place = Place { run: entry.run, rows: 0 };
+        let took = Took {
+            progress: entry.progress,
+            is_late,
+            others: 0,
+            cost: Duration::ZERO,
+            saved: Duration::ZERO,
+            is_detached: false,
+        };
+        let place = Place { stretch: entry.stretch, rows: 0 };
         Consumer { list, entry, place, waiting: None, way: Way::Shared, took }
     }
 
@@ -63,9 +70,9 @@ impl Consumer {
         &self.list
     }
 
-    /// The run at which it came in.
-    pub fn entry_run(&self) -> u64 {
-        self.entry.run
+    /// The stretch at which it came in.
+    pub fn entry(&self) -> u64 {
+        self.entry.stretch
     }
 
     /// What sharing has meant so far.
@@ -91,7 +98,7 @@ impl Consumer {
                 Ok(Found::Detached) => {
                     self.leave();
                     self.took.is_detached = true;
-                    let rest = self.list.host.replay(self.place, self.entry.run);
+                    let rest = self.list.host.replay(self.place, self.entry.stretch);
                     self.way = Way::Alone(rest);
                 }
                 Ok(Found::Full(_)) => unreachable!("waited for"),
@@ -118,8 +125,8 @@ impl Consumer {
     }
 
     fn take(&mut self, page: Page) -> RecordBatch {
-        if page.run != self.place.run {
-            self.place = Place { run: page.run, rows: 0 };
+        if page.stretch != self.place.stretch {
+            self.place = Place { stretch: page.stretch, rows: 0 };
         }
         self.place.rows += page.batch.num_rows();
         self.took.others = self.took.others.max(self.list.consumers().saturating_sub(1));

@@ -19,14 +19,14 @@ use super::super::scan_plan::{Pieces, ScanExec};
 use super::node::PipelinedExec;
 use super::replay::ReplayExec;
 
-/// Pieces of a scan that make a run: the steps in which a scan is joined and left.
-const RUN: usize = 4;
+/// Pieces of a scan that make a stretch: the steps in which a scan is joined and left.
+const STRETCH: usize = 4;
 
-/// The sub-plan behind a list, in runs that follow each other and then begin again.
+/// The sub-plan behind a list, in stretches that follow each other and then begin again.
 ///
 /// A chain of filters and projections over one scan has a linear window of opportunity (simultaneous pipelining, "Linear
-/// Window of Opportunity"): any run can be produced for itself, so that whoever comes late reads to the end and then the
-/// runs before. Everything else has a step window and is one run; sorts too, whose late comers would need their order.
+/// Window of Opportunity"): any stretch can be produced for itself, so that whoever comes late reads to the end and then the
+/// stretches before. Everything else has a step window and is one stretch; sorts too, whose late comers would need their order.
 #[derive(Debug)]
 pub struct Host {
     plan: Arc<dyn ExecutionPlan>,
@@ -56,21 +56,21 @@ impl Host {
         self.plan.schema()
     }
 
-    /// Whether it can be entered between any two runs.
+    /// Whether it can be entered between any two stretches.
     pub fn is_linear(&self) -> bool {
         self.pieces.is_some()
     }
 
-    /// How many runs make the whole.
-    pub fn runs(&self) -> u64 {
-        self.pieces.map_or(1, |pieces| pieces.div_ceil(RUN).max(1) as u64)
+    /// How many stretches make the whole.
+    pub fn stretches(&self) -> u64 {
+        self.pieces.map_or(1, |pieces| pieces.div_ceil(STRETCH).max(1) as u64)
     }
 
-    /// One run, counted on around the end. For the producer of the list.
-    pub fn run(&self, run: u64) -> Result<SendableRecordBatchStream> {
+    /// One stretch, counted on around the end. For the producer of the list.
+    pub fn stretch(&self, number: u64) -> Result<SendableRecordBatchStream> {
         let Some(pieces) = self.pieces else { return self.plan.execute(0, self.context.clone()) };
-        let first = (run % self.runs()) as usize * RUN;
-        self.plan.execute(0, self.context_for(first..(first + RUN).min(pieces)))
+        let first = (number % self.stretches()) as usize * STRETCH;
+        self.plan.execute(0, self.context_for(first..(first + STRETCH).min(pieces)))
     }
 
     fn context_for(&self, pieces: std::ops::Range<usize>) -> Arc<TaskContext> {
@@ -88,13 +88,14 @@ impl Host {
         ))
     }
 
-    /// What the list of this host holds from a run on, after its first `skip` rows, to the end of the round that began
+    /// What the list of this host holds from a place on to the end of the round that began
     /// at `entry`: the same rows in the same order.
     pub fn replay(self: &Arc<Self>, at: Place, entry: u64) -> SendableRecordBatchStream {
-        let (host, end) = (self.clone(), entry + self.runs());
-        let runs = futures::stream::iter(at.run..end).map(move |run| host.run_again(run));
+        let (host, end) = (self.clone(), entry + self.stretches());
+        let stretches =
+            futures::stream::iter(at.stretch..end).map(move |number| host.again(number));
         let mut skip = at.rows;
-        let rest = runs.try_flatten().map_ok(move |batch| {
+        let rest = stretches.try_flatten().map_ok(move |batch| {
             let skipped = skip.min(batch.num_rows());
             skip -= skipped;
             batch.slice(skipped, batch.num_rows() - skipped)
@@ -103,9 +104,9 @@ impl Host {
         Box::pin(RecordBatchStreamAdapter::new(self.schema(), rest))
     }
 
-    fn run_again(&self, run: u64) -> Result<SendableRecordBatchStream> {
+    fn again(&self, number: u64) -> Result<SendableRecordBatchStream> {
         if self.is_linear() {
-            return self.run(run);
+            return self.stretch(number);
         }
         let plan = self.plan.clone().transform_down(|node| {
             let Some(shared) = node.downcast_ref::<PipelinedExec>() else {
@@ -127,8 +128,8 @@ impl Host {
 /// How far somebody has read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
-    /// The run, counted on around the end.
-    pub run: u64,
+    /// The stretch, counted on around the end.
+    pub stretch: u64,
     /// Rows of it.
     pub rows: usize,
 }

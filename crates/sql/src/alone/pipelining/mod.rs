@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 pub use consumer::Took;
 pub use lists::Lists;
+pub use pages::Progress;
 pub use report::Report;
 pub use wrap::wrap;
 

@@ -30,7 +30,7 @@ pub struct PipelinedExec {
     /// Whether the rows may come in another order than alone.
     any_order: bool,
     pipelining: Pipelining,
-    /// Whose list it reads, and from which run on.
+    /// Whose list it reads, and from which stretch on.
     joined: Arc<OnceLock<(Arc<Host>, u64)>>,
 }
 
@@ -50,7 +50,7 @@ impl PipelinedExec {
         &self.input
     }
 
-    /// Whose list it reads, and from which run on, once it does.
+    /// Whose list it reads, and from which stretch on, once it does.
     pub fn joined(&self) -> Option<&(Arc<Host>, u64)> {
         self.joined.get()
     }
@@ -60,7 +60,7 @@ impl PipelinedExec {
         let consumer = self.pipelining.lists.join(&self.signature, self.any_order, host);
         let host = consumer.list().host.clone();
         // A plan is executed once; where that is not so, nobody replays what is above it.
-        let _ = self.joined.set((host, consumer.entry_run()));
+        let _ = self.joined.set((host, consumer.entry()));
         consumer
     }
 }

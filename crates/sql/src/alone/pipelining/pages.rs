@@ -30,8 +30,8 @@ pub const BOUND: usize = 1 << 20;
 /// What the operators above a shared sub-plan take at a time.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The run that it belongs to, counted on around the end.
-    pub run: u64,
+    /// The stretch that it belongs to, counted on around the end.
+    pub stretch: u64,
     /// Its rows.
     pub batch: RecordBatch,
     /// What it took to produce it.
@@ -59,8 +59,8 @@ struct State {
     pages: VecDeque<Page>,
     /// The number of the first page that is held.
     first: u64,
-    /// The run that is produced, or comes next.
-    run: u64,
+    /// The stretch that is produced, or comes next.
+    stretch: u64,
     producer: Producer,
     /// What the next page has cost so far.
     cost: Duration,
@@ -76,7 +76,7 @@ struct State {
 
 /// Where the rows come from.
 enum Producer {
-    /// Between two runs.
+    /// Between two stretches.
     Between,
     Running(SendableRecordBatchStream),
     /// A consumer runs it now.
@@ -113,10 +113,19 @@ struct Reader {
 pub struct Entry {
     /// As whom the list knows it.
     pub id: u64,
-    /// The first run that it reads.
-    pub run: u64,
-    /// How much of the sub-plan had been produced, where that is known.
-    pub progress: f64,
+    /// The first stretch that it reads.
+    pub stretch: u64,
+    /// How far the sub-plan was.
+    pub progress: Progress,
+}
+
+/// How far a sub-plan was when a consumer came in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// So much of a scan's present round, of 1.
+    Round(f64),
+    /// So many pages had been produced; how many there will be, nobody knew.
+    Pages(u64),
 }
 
 /// What a consumer finds.
@@ -148,7 +157,7 @@ impl SharedPages {
         let state = State {
             pages: VecDeque::new(),
             first: 0,
-            run: 0,
+            stretch: 0,
             producer: Producer::Between,
             cost: Duration::ZERO,
             consumers: BTreeMap::new(),
@@ -160,30 +169,30 @@ impl SharedPages {
         };
         let (waiting, state) = (Arc::default(), Mutex::new(state));
         let list = SharedPages { host, any_order, load, waiting, state };
-        let entry = list.state.lock().enter(0, 0, 0.0);
+        let entry = list.state.lock().enter(0, 0, Progress::Pages(0));
         (Arc::new(list), entry)
     }
 
     /// Lets a consumer in, if the window of opportunity is open: at the begin as long as all pages are held, later
-    /// between two runs of a linear one where order does not matter.
+    /// between two stretches of a linear one where order does not matter.
     pub fn enter(&self, any_order: bool) -> Option<Entry> {
         let mut state = self.state.lock();
         if matches!(state.producer, Producer::Failed(_) | Producer::Ended) {
             return None;
         }
-        let (is_linear, runs) = (self.host.is_linear(), self.host.runs());
-        let progress = (state.run % runs) as f64 / runs as f64;
+        let is_linear = self.host.is_linear();
+        let progress = state.progress(&self.host);
         if state.first == 0 {
             // A sub-plan with a linear input may have read that from the middle.
             let is_same = is_linear || any_order || !self.any_order;
             return is_same.then(|| state.enter(0, 0, progress));
         }
-        let run = match state.producer {
-            Producer::Between => state.run,
-            _ => state.run + 1,
+        let stretch = match state.producer {
+            Producer::Between => state.stretch,
+            _ => state.stretch + 1,
         };
         let head = state.head();
-        (is_linear && any_order).then(|| state.enter(run, head, progress))
+        (is_linear && any_order).then(|| state.enter(stretch, head, progress))
     }
 
     /// Consumers now.
@@ -200,7 +209,7 @@ impl SharedPages {
     ) -> Poll<Result<Found>> {
         loop {
             let mut state = self.state.lock();
-            match state.next(entry, entry.run + self.host.runs()) {
+            match state.next(entry, entry.stretch + self.host.stretches()) {
                 Next::Found(found) => {
                     let has_room = state.free();
                     drop(state);
@@ -228,10 +237,10 @@ impl SharedPages {
                 }
                 Next::Produce(producer) => {
                     self.waiting.register(entry.id, context.waker());
-                    let run = state.run;
+                    let stretch = state.stretch;
                     drop(state);
                     let turn = Turn { list: self, is_over: false };
-                    if turn.produce(producer, run, entry.id).is_pending() {
+                    if turn.produce(producer, stretch, entry.id).is_pending() {
                         return Poll::Pending;
                     }
                 }
@@ -262,12 +271,23 @@ impl State {
         self.first + self.pages.len() as u64
     }
 
-    fn enter(&mut self, run: u64, position: u64, progress: f64) -> Entry {
+    fn enter(&mut self, stretch: u64, position: u64, progress: Progress) -> Entry {
         let id = self.next_consumer;
         self.next_consumer += 1;
         let reader = Reader { position, last_read: Instant::now(), is_detached: false };
         self.consumers.insert(id, reader);
-        Entry { id, run, progress }
+        Entry { id, stretch, progress }
+    }
+
+    fn progress(&self, host: &Host) -> Progress {
+        match host.is_linear() {
+            true if self.first == 0 && self.stretch >= host.stretches() => Progress::Round(1.0),
+            true => {
+                let stretches = host.stretches();
+                Progress::Round((self.stretch % stretches) as f64 / stretches as f64)
+            }
+            false => Progress::Pages(self.head()),
+        }
     }
 
     fn next(&mut self, entry: &Entry, end: u64) -> Next {
@@ -278,16 +298,16 @@ impl State {
         }
         while reader.position < head {
             let page = &self.pages[(reader.position - self.first) as usize];
-            if page.run >= end {
+            if page.stretch >= end {
                 return Next::Found(Found::End);
             }
             reader.position += 1;
-            if page.run >= entry.run {
+            if page.stretch >= entry.stretch {
                 reader.last_read = Instant::now();
                 return Next::Found(Found::Page(page.clone()));
             }
         }
-        if self.run >= end {
+        if self.stretch >= end {
             return Next::Found(Found::End);
         }
         match &self.producer {
@@ -342,7 +362,14 @@ impl State {
         self.uncounted += usize::from(!is_counted);
         self.bytes += bytes;
         let cost = std::mem::take(&mut self.cost);
-        self.pages.push_back(Page { run: self.run, batch, cost, producer, bytes, is_counted });
+        self.pages.push_back(Page {
+            stretch: self.stretch,
+            batch,
+            cost,
+            producer,
+            bytes,
+            is_counted,
+        });
     }
 
     /// Sends those away for whom the others have waited too long; else says when that will be.
@@ -374,14 +401,14 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Runs the producer for one page, or to the end of its run.
-    fn produce(mut self, producer: Producer, run: u64, consumer: u64) -> Poll<()> {
+    /// Runs the producer for one page, or to the end of its stretch.
+    fn produce(mut self, producer: Producer, stretch: u64, consumer: u64) -> Poll<()> {
         let began = Instant::now();
         let waker = Waker::from(self.list.waiting.clone());
         let calls = self.list.waiting.calls();
         let mut stream = match producer {
             Producer::Running(stream) => stream,
-            _ => match self.list.host.run(run) {
+            _ => match self.list.host.stretch(stretch) {
                 Ok(stream) => stream,
                 Err(error) => return self.end(|state| state.producer = failed(error)),
             },
@@ -399,7 +426,7 @@ impl Turn<'_> {
             Poll::Ready(Some(Err(error))) => self.end(|state| state.producer = failed(error)),
             Poll::Ready(None) => self.end(|state| {
                 state.cost += cost;
-                state.run += 1;
+                state.stretch += 1;
                 state.producer = Producer::Between;
             }),
             Poll::Pending => {

@@ -20,7 +20,7 @@ pub struct ReplayExec {
 }
 
 impl ReplayExec {
-    /// From the run at which the consumer entered.
+    /// From the stretch at which the consumer entered.
     pub fn new(host: Arc<Host>, entry: u64) -> ReplayExec {
         ReplayExec { host, entry }
     }
@@ -28,7 +28,7 @@ impl ReplayExec {
 
 impl DisplayAs for ReplayExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReplayExec: from run {}", self.entry)
+        write!(f, "ReplayExec: from stretch {}", self.entry)
     }
 }
 
@@ -68,6 +68,6 @@ impl ExecutionPlan for ReplayExec {
     }
 
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        Ok(self.host.replay(Place { run: self.entry, rows: 0 }, self.entry))
+        Ok(self.host.replay(Place { stretch: self.entry, rows: 0 }, self.entry))
     }
 }

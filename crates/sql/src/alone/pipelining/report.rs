@@ -5,6 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::consumer::Took;
+use super::pages::Progress;
 
 /// Filled when the query's streams end.
 #[derive(Debug, Default)]
@@ -33,9 +34,11 @@ fn line(name: &str, took: &Took) -> String {
         1 => "shares with 1 other".to_owned(),
         others => format!("shares with {others} others"),
     };
-    let came = match took.is_late {
-        true => format!("attached at {:.0} %", took.progress * 100.0),
-        false => "began it".to_owned(),
+    let came = match took.progress {
+        _ if !took.is_late => "began it".to_owned(),
+        Progress::Round(share) => format!("attached at {:.0} %", share * 100.0),
+        Progress::Pages(0) => "attached before its first page".to_owned(),
+        Progress::Pages(pages) => format!("attached after page {pages}"),
     };
     let (cost, saved) = (milliseconds(took.cost), milliseconds(took.saved));
     let left = if took.is_detached { ", too slow for the others and left to itself" } else { "" };
