@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::FieldRef;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -15,17 +16,19 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
 
-/// Aggregate functions that give the same for the same rows in any order, if their type is exact.
+/// Aggregate functions that give the same for the same rows in any order, if what they give is exact.
 const UNORDERED: [&str; 9] =
     ["sum", "avg", "count", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or"];
 
 /// Whether `plan`'s inputs may come in any order; `any_order`: whether its own rows may.
 pub fn inputs_in_any_order(plan: &dyn ExecutionPlan, any_order: bool) -> bool {
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-        // Groups come in the order of their first rows.
+        // Groups come in the order of their first rows. A float's group is shown as its first one, which may be -0.
+        let is_exact = |field: &FieldRef| !field.data_type().is_floating();
         return (any_order || aggregate.group_expr().is_true_no_grouping())
             && aggregate.limit_options().is_none()
-            && aggregate.aggr_expr().iter().all(is_unordered);
+            && aggregate.aggr_expr().iter().all(is_unordered)
+            && plan.schema().fields().iter().all(is_exact);
     }
     let keeps_rows = plan.is::<FilterExec>()
         || plan.is::<ProjectionExec>()
@@ -39,7 +42,5 @@ pub fn inputs_in_any_order(plan: &dyn ExecutionPlan, any_order: bool) -> bool {
 }
 
 fn is_unordered(function: &Arc<AggregateFunctionExpr>) -> bool {
-    let name = function.fun().name();
-    let adds = matches!(name, "sum" | "avg");
-    UNORDERED.contains(&name) && !(adds && function.field().data_type().is_floating())
+    UNORDERED.contains(&function.fun().name())
 }

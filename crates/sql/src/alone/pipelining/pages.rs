@@ -2,9 +2,9 @@
 //!
 //! Nobody forwards pages (simultaneous pipelining, "Shared Pages Lists": forwarding is what makes one producer a
 //! bottleneck). There is no producing thread either: whoever has read all pages and wants another one runs the producer
-//! for everybody, so that a list goes on as long as anybody reads, whoever began it. The list is bounded by
-//! [`BOUND`]. When it is full, those in front wait for the slowest; one that is too slow ([`super::load::Load`]) is
-//! sent away to read on by itself, so that nobody can hold up the others.
+//! for everybody, so that a list goes on as long as anybody reads, whoever began it. The list is bounded. When it is
+//! full, those in front wait for the slowest; one that is too slow ([`super::load::Load`]) is sent away to read on by
+//! itself, so that nobody can hold up the others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,8 +24,10 @@ use super::host::Host;
 use super::load::Load;
 use super::waiting::Waiting;
 
-/// Bytes of pages that a list holds. Until there are more, all pages are kept and the list can be entered at its begin.
-pub const BOUND: usize = 1 << 20;
+/// Bytes of pages that a list holds for those behind.
+const BOUND: usize = 1 << 20;
+/// Bytes of pages that are kept though nobody is behind: until there are more, a list can be entered at its begin.
+const KEPT: usize = BOUND / 2;
 
 /// What the operators above a shared sub-plan take at a time.
 #[derive(Clone, Debug)]
@@ -337,7 +339,8 @@ impl State {
 
     /// Forgets pages that all have read, once they are too many to keep all; whether somebody waited for that.
     fn free(&mut self) -> bool {
-        if !self.is_full() && self.first == 0 {
+        let keeps_all = self.first == 0 && self.bytes <= KEPT && self.uncounted == 0;
+        if keeps_all {
             return false;
         }
         let slowest = self.slowest();

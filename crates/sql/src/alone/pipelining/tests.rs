@@ -183,7 +183,7 @@ async fn a_join_is_entered_until_its_first_page_is_forgotten() {
     let shop = Shop::new(1 << 30);
     let alone = sorted(shop.alone(JOINED).await);
     let mut first = shop.query(JOINED).await;
-    first.steps(2).await;
+    first.steps(1).await;
     let mut second = shop.query(JOINED).await;
     second.steps(1).await;
     assert_eq!(second.rows[0], first.rows[0]);
