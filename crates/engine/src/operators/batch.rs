@@ -1,5 +1,6 @@
 //! What every operator of a heartbeat sees: the batch's sets, its parameters, its memory, its faults.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
@@ -35,12 +36,28 @@ pub struct Users {
 pub struct Budget {
     limit: usize,
     used: AtomicUsize,
+    /// What several batches that run at the same time may take together.
+    whole: Option<Arc<Budget>>,
+}
+
+impl Drop for Budget {
+    fn drop(&mut self) {
+        if let Some(whole) = &self.whole {
+            whole.release(self.used());
+        }
+    }
 }
 
 impl Budget {
     /// A budget of `limit` bytes, nothing used.
     pub fn new(limit: usize) -> Budget {
-        Budget { limit, used: AtomicUsize::new(0) }
+        Budget { limit, used: AtomicUsize::new(0), whole: None }
+    }
+
+    /// One batch's share of what several may take: as much as the others leave. Given back when it is dropped.
+    pub fn within(whole: &Arc<Budget>) -> Budget {
+        let used = AtomicUsize::new(0);
+        Budget { limit: whole.limit, used, whole: Some(whole.clone()) }
     }
 
     /// Bytes reserved now.
@@ -51,17 +68,28 @@ impl Budget {
     /// Takes `bytes`; 53200 when that is more than is left.
     pub fn reserve(&self, bytes: usize) -> Result<()> {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        if used <= self.limit {
-            return Ok(());
+        let granted = match &self.whole {
+            _ if used > self.limit => Err(self.exhausted(bytes)),
+            Some(whole) => whole.reserve(bytes),
+            None => Ok(()),
+        };
+        if granted.is_err() {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
         }
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        granted
+    }
+
+    fn exhausted(&self, bytes: usize) -> Error {
         let needed = format!("Failed on request of size {bytes}; the limit is {}.", self.limit);
-        Err(Error::new(SqlState::OutOfMemory, "out of memory").detail(needed))
+        Error::new(SqlState::OutOfMemory, "out of memory").detail(needed)
     }
 
     /// Gives `bytes` back that [`Self::reserve`] has given.
     pub fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.release(bytes);
+        }
     }
 }
 

@@ -314,7 +314,7 @@ impl<'a> Worker<'a> {
         };
         errors.into_iter().for_each(|(slot, error)| self.work.faults.add(slot, error));
         for rows in runs {
-            build.add(&star.node, &pass.star, &self.batch, rows, &mut self.work.faults);
+            build.add(&star.node, &pass.star, &self.batch, rows, None, &mut self.work.faults);
         }
         let survivors = build.survivors() - before;
         self.spent(star.scan, survivors, began);

@@ -8,8 +8,9 @@ use super::random::Random;
 use super::stored::{locations, table};
 use super::{Activations, Row, check, fault};
 use crate::operators::{
-    Batch, Budget, Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey, Star,
-    StarBuild, StarDimension, StarGrouping, StarGroups, StarKey, StarNode,
+    Batch, Budget, Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey,
+    MergedScratch, MergedStars, Star, StarBuild, StarDimension, StarGrouping, StarGroups, StarKey,
+    StarNode, Survivors,
 };
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{QuerySets, SetId, Tuples};
@@ -31,6 +32,10 @@ fn rows(random: &mut Random, types: &[DataType], most: usize) -> Vec<Row> {
     keys.iter().map(row).collect()
 }
 
+fn fact_types(random: &mut Random) -> Vec<DataType> {
+    vec![DataType::Integer, DataType::Integer, DataType::Integer, random.data_type()]
+}
+
 struct Case {
     node: StarNode,
     /// By slot.
@@ -45,10 +50,24 @@ struct Case {
 
 impl Case {
     fn new(random: &mut Random, slots: usize) -> Case {
+        let fact_types = fact_types(random);
+        let all: Vec<Slot> = (0..slots as u32).map(Slot).collect();
+        let facts = rows(random, &fact_types, 60);
+        // A scan leaves no row that nobody wants.
+        let mut fact = wanted(random, facts, &all);
+        fact.retain(|(_, set)| !set.is_empty());
+        let asks_nothing = random.chance(50);
+        if asks_nothing {
+            fact.iter_mut().for_each(|(_, set)| *set = all.iter().copied().collect());
+        }
+        Case { asks_nothing, ..Case::over(random, slots, fact_types, fact) }
+    }
+
+    /// All slots want all rows of a given fact table.
+
+    fn over(random: &mut Random, slots: usize, fact_types: Vec<DataType>, fact: Wanted) -> Case {
         let third = random.data_type();
         let dimension_types = vec![DataType::Integer, DataType::Integer, third, DataType::Text];
-        let fact_types =
-            vec![DataType::Integer, DataType::Integer, DataType::Integer, random.data_type()];
         let dimension =
             |(parent, outer)| StarDimension { parent, outer: ColumnId(outer), key: ColumnId(0) };
         let groupings: Vec<StarGrouping> =
@@ -63,16 +82,17 @@ impl Case {
             wanted(random, rows, &users)
         });
         let dimensions = dimensions.collect();
-        let all: Vec<Slot> = (0..slots as u32).map(Slot).collect();
-        let facts = rows(random, &fact_types, 60);
-        // A scan leaves no row that nobody wants.
-        let mut fact = wanted(random, facts, &all);
-        fact.retain(|(_, set)| !set.is_empty());
-        let asks_nothing = random.chance(50);
-        if asks_nothing {
-            fact.iter_mut().for_each(|(_, set)| *set = all.iter().copied().collect());
-        }
+        let asks_nothing = true;
         Case { node, groupings: own, dimensions, fact, fact_types, dimension_types, asks_nothing }
+    }
+
+    /// The slots of each grouping.
+    fn wanted(&self, batch: &Batch<'_>) -> Vec<SetId> {
+        let of = |grouping| {
+            let own = (0..self.groupings.len()).filter(|s| self.groupings[*s] == grouping);
+            batch.sets.intern_slots(own.map(|s| Slot(s as u32)))
+        };
+        (0..self.node.groupings.len()).map(of).collect()
     }
 
     /// The rows of one slot's joins, fact columns first.
@@ -179,26 +199,22 @@ fn view(store: &Arc<Store>, id: u32, types: &[DataType], rows: &Wanted) -> Arc<T
     table(store, id, types, &rows)
 }
 
-/// What a star gives two workers.
-fn outputs(
+/// A batch's star over the rows of `fact`.
+fn star(
     case: &Case,
     activations: &Activations,
     batch: &Batch<'_>,
-    faults: &mut Faults,
-) -> (Vec<Tuples>, usize) {
-    let store = Store::new(2);
-    let fact = view(&store, 1, &case.fact_types, &case.fact);
-    let of = |grouping| {
-        let own = (0..case.groupings.len()).filter(|s| case.groupings[*s] == grouping);
-        batch.sets.intern_slots(own.map(|s| Slot(s as u32)))
-    };
-    let wanted: Vec<SetId> = (0..case.node.groupings.len()).map(of).collect();
+    store: &Arc<Store>,
+    fact: &Arc<TableView>,
+) -> Arc<Star> {
+    let wanted = case.wanted(batch);
     let mut dimensions: Vec<Dimension> = Vec::new();
     for d in (0..3).rev() {
         let joins = |g: &usize| case.node.groupings[*g].dimensions.contains(&d);
         let users = (0..wanted.len()).filter(joins);
         let users = users.fold(SetId::EMPTY, |all, g| batch.sets.union(all, wanted[g]));
-        let view = view(&store, 2 + d as u32, &case.dimension_types, &case.dimensions[d]);
+        let id = store.tables().len() as u32 + 1;
+        let view = view(store, id, &case.dimension_types, &case.dimensions[d]);
         let sets = sets(&case.dimensions[d], activations);
         let chunk = Tuples::of_table(view.clone(), locations(&view), sets);
         let passing = batch.sets.difference(batch.sets.all(), users);
@@ -213,23 +229,47 @@ fn outputs(
     }
     dimensions.reverse();
     let star = Star::new(&case.node, batch, fact.clone(), dimensions, &[], &wanted);
-    let star = Arc::new(star.expect("few groups"));
-    let in_bins = star.groupings_in_bins();
-    let mut builds = vec![StarBuild::default(), StarBuild::default()];
-    for (i, rows) in fact_rows(case, activations, &fact).into_iter().enumerate() {
-        builds[i % 2].add(&case.node, &star, batch, rows, faults);
-    }
-    for build in &mut builds {
-        build.group(&case.node, &star, batch, faults);
-    }
+    Arc::new(star.expect("few groups"))
+}
+
+/// All groups of a star, in two parts.
+fn finished(
+    case: &Case,
+    star: Arc<Star>,
+    builds: Vec<StarBuild>,
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) -> Vec<Tuples> {
     let groups = StarGroups::new(star, builds);
     let mut output = Vec::new();
-    for (grouping, _) in wanted.iter().enumerate().filter(|(_, set)| **set != SetId::EMPTY) {
+    let wanted = case.wanted(batch).into_iter().enumerate();
+    for (grouping, _) in wanted.filter(|(_, set)| *set != SetId::EMPTY) {
         for part in 0..2 {
             output.push(groups.finish(&case.node, grouping, batch, (part, 2), faults));
         }
     }
-    (output, in_bins)
+    output
+}
+
+/// What a star gives two workers.
+fn outputs(
+    case: &Case,
+    activations: &Activations,
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) -> (Vec<Tuples>, usize) {
+    let store = Store::new(2);
+    let fact = view(&store, 1, &case.fact_types, &case.fact);
+    let star = star(case, activations, batch, &store, &fact);
+    let in_bins = star.groupings_in_bins();
+    let mut builds = vec![StarBuild::default(), StarBuild::default()];
+    for (i, rows) in fact_rows(case, activations, &fact).into_iter().enumerate() {
+        builds[i % 2].add(&case.node, &star, batch, rows, None, faults);
+    }
+    for build in &mut builds {
+        build.group(&case.node, &star, batch, faults);
+    }
+    (finished(case, star, builds, batch, faults), in_bins)
 }
 
 #[test]
@@ -251,6 +291,102 @@ fn a_star_equals_joins_and_groupings_alone() {
         });
     }
     assert!(in_bins > 100, "{in_bins} groupings had bins");
+}
+
+/// Several batches over one fact table, all of whose rows all slots want.
+struct Together {
+    fact: Arc<TableView>,
+    batches: Vec<(Case, Activations)>,
+    stars: Vec<Arc<Star>>,
+}
+
+impl Together {
+    fn new(random: &mut Random) -> Together {
+        let types = fact_types(random);
+        let facts = rows(random, &types, 60);
+        let store = Store::new(2);
+        let nobodys: Wanted = facts.iter().map(|row| (row.clone(), BTreeSet::new())).collect();
+        let fact = view(&store, 1, &types, &nobodys);
+        let mut together = Together { fact, batches: Vec::new(), stars: Vec::new() };
+        for _ in 0..2 + random.below(4) {
+            let slots = random.slots();
+            let all: BTreeSet<Slot> = (0..slots as u32).map(Slot).collect();
+            let fact = facts.iter().map(|row| (row.clone(), all.clone())).collect();
+            let case = Case::over(random, slots, types.clone(), fact);
+            let activations = random.activations(slots, &[]);
+            let fact = &together.fact;
+            let own = activations.with(|batch| star(&case, &activations, batch, &store, fact));
+            together.stars.push(own);
+            together.batches.push((case, activations));
+        }
+        together
+    }
+
+    /// Adds a run of rows to each star's build, narrowed together for those that meet: how many these are.
+    fn add(
+        &self,
+        run: &FactRows,
+        meeting: &[usize],
+        merged: Option<&MergedStars>,
+        scratch: &mut MergedScratch,
+        builds: &mut [(StarBuild, Faults)],
+    ) -> usize {
+        let wanted = meeting.iter().map(|&n| {
+            let sets = &self.batches[n].1.sets;
+            (n, &*self.stars[n], sets, sets.all())
+        });
+        let wanted: Vec<_> = wanted.collect();
+        let merged = merged.filter(|_| !wanted.is_empty());
+        let narrowed = merged.map(|m| m.narrow(scratch, (run.chunk, &run.rows), &wanted));
+        let mut narrowed: Vec<Option<Survivors>> = narrowed.unwrap_or_default();
+        let met = narrowed.iter().flatten().count();
+        narrowed.resize_with(meeting.len(), || None);
+        let mut by_star: Vec<Option<Survivors>> = self.stars.iter().map(|_| None).collect();
+        meeting.iter().zip(narrowed).for_each(|(&n, own)| by_star[n] = own);
+        for (n, own) in by_star.into_iter().enumerate() {
+            let (case, activations) = &self.batches[n];
+            let (build, faults) = &mut builds[n];
+            let sets = QuerySets::Uniform(activations.sets.all());
+            let rows = FactRows { chunk: run.chunk, rows: run.rows.clone(), sets };
+            activations.with(|batch| {
+                build.add(&case.node, &self.stars[n], batch, rows, own, faults);
+            });
+        }
+        met
+    }
+}
+
+#[test]
+fn stars_that_meet_their_rows_together_equal_each_alone() {
+    let (mut met, mut in_bins) = (0, 0);
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let together = Together::new(&mut random);
+        let Together { fact, batches, stars } = &together;
+        let members: Vec<(&Star, usize)> =
+            stars.iter().zip(batches).map(|(star, own)| (&**star, own.1.sets.slots())).collect();
+        let merged = MergedStars::new(&members);
+        let mut scratch = MergedScratch::default();
+        let mut builds: Vec<(StarBuild, Faults)> =
+            stars.iter().map(|_| Default::default()).collect();
+        for run in fact_rows(&batches[0].0, &batches[0].1, fact) {
+            let meeting: Vec<usize> = (0..stars.len()).filter(|_| random.chance(70)).collect();
+            met += together.add(&run, &meeting, merged.as_ref(), &mut scratch, &mut builds);
+        }
+        for (n, (mut build, mut faults)) in builds.into_iter().enumerate() {
+            let (case, activations) = &batches[n];
+            in_bins += stars[n].groupings_in_bins();
+            activations.with(|batch| {
+                build.group(&case.node, &stars[n], batch, &mut faults);
+                let output = finished(case, stars[n].clone(), vec![build], batch, &mut faults);
+                check(seed, batch, &output, &faults, false, |slot| {
+                    let (node, types) = case.group_node(slot);
+                    grouped(&case.joined(slot), &types, &node, activations, slot)
+                });
+            });
+        }
+    }
+    assert!(met > 500 && in_bins > 100, "{met} stars met rows together, {in_bins} had bins");
 }
 
 #[test]

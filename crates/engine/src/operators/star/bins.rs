@@ -82,7 +82,7 @@ impl BinBuild {
             let aggregates = &node.groupings[grouping.number].aggregates;
             let own: Vec<&Argument> = aggregates.iter().map(|one| find(&read, one)).collect();
             arguments[position].get_or_insert_with(|| own.iter().map(|a| a.emptied()).collect());
-            space.roots.iter().for_each(|root| places.look_up(star, part, root.root));
+            space.roots.iter().for_each(|root| places.look_up(star.filters(), part, root.root));
             number(space, places, part.rows.len(), &mut self.rows, &mut self.numbers);
             wanted = wanted.max(self.rows.len());
             let bins = &mut self.bins[position];

@@ -73,13 +73,15 @@ impl StarBuild {
         self.survivors
     }
 
-    /// Takes in rows of a chunk.
+    /// Takes in rows of a chunk. `narrowed` are those that are left for slots without bins, where they have met the
+    /// dimensions together with other stars' rows ([`super::MergedStars`]).
     pub fn add(
         &mut self,
         node: &StarNode,
         star: &Star,
         batch: &Batch<'_>,
         rows: FactRows,
+        narrowed: Option<Survivors>,
         faults: &mut Faults,
     ) {
         let part =
@@ -90,14 +92,19 @@ impl StarBuild {
             Some((_, rest)) => (&star.unbinned, rest),
             None => (&star.words, &rows.sets),
         };
+        // Where memory for bins was denied, all slots' rows have to be narrowed.
+        let narrowed = narrowed.filter(|_| std::ptr::eq(words, star.narrowed_words()));
         let binned = binned.as_ref().map_or(0, |(wanted, _)| *wanted);
         if matches!(rest, QuerySets::Uniform(SetId::EMPTY)) {
             self.survivors += binned;
             return;
         }
-        let order = self.order.get_or_insert_with(|| Order::new(star));
-        let narrowing = Narrowing { star, batch, words, part, sets: rest };
-        let survivors = narrow(&narrowing, order, &mut self.places);
+        let survivors = narrowed.unwrap_or_else(|| {
+            let (filters, table) = (star.filters(), batch.sets);
+            let order = self.order.get_or_insert_with(|| Order::new(filters));
+            let narrowing = Narrowing { filters, table, words, part, sets: rest };
+            narrow(&narrowing, order, &mut self.places)
+        });
         self.survivors += binned.max(survivors.rows.len());
         self.block.add(star, words, &part, &survivors, &self.places);
         if self.block.locations.len() >= ROWS || self.block.pairs.len() >= PAIRS {

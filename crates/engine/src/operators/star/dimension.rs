@@ -109,17 +109,30 @@ impl Dimension {
         let numbers = filter.sets.iter().map(|&set| sets.number(batch, set));
         let numbers: Option<Vec<u16>> = std::iter::once(Some(0)).chain(numbers).collect();
         let wanted = filter.sets.iter().filter(|set| **set != SetId::EMPTY).count();
-        Some(Dimension {
+        let range = KeyRange { least: filter.least, span: filter.sets.len() as u64 };
+        let kept = wanted as f64 / filter.sets.len().max(1) as f64;
+        Some(Dimension::of_numbers(view, range, numbers?, sets.words, kept))
+    }
+
+    /// A dimension that is nothing but an array from key to number of a set.
+    pub(super) fn of_numbers(
+        view: &Arc<TableView>,
+        range: KeyRange,
+        numbers: Vec<u16>,
+        sets: Vec<u64>,
+        kept: f64,
+    ) -> Dimension {
+        Dimension {
             view: view.clone(),
-            range: KeyRange { least: filter.least, span: filter.sets.len() as u64 },
-            numbers: numbers?,
-            sets: sets.words,
+            range,
+            numbers,
+            sets,
             places: Vec::new(),
             locations: Vec::new(),
             children: Vec::new(),
-            rows: filter.sets.len().max(1) as u64,
-            kept: wanted as f64 / filter.sets.len().max(1) as f64,
-        })
+            rows: range.span.max(1),
+            kept,
+        }
     }
 
     fn add(

@@ -1,6 +1,6 @@
 //! Keys in a chunk to places in a dimension's arrays: a subtraction and a comparison.
 
-use super::Star;
+use super::narrow::Filters;
 use crate::storage::{Chunk, ColumnSlice, Nulls};
 use crate::types::{ChunkId, Value};
 
@@ -96,10 +96,10 @@ impl PartPlaces {
     }
 
     /// Looks a root's references up.
-    pub fn look_up(&mut self, star: &Star, part: &ChunkPart<'_>, root: usize) {
+    pub(super) fn look_up(&mut self, filters: Filters<'_>, part: &ChunkPart<'_>, root: usize) {
         if !std::mem::replace(&mut self.known[root], true) {
-            let (outer, dimension) = star.roots[root];
-            let range = star.dimensions[dimension].range;
+            let (outer, dimension) = filters.roots[root];
+            let range = filters.dimensions[dimension].range;
             self.by_root[root].clear();
             append_places(&part.chunk.column(outer), part.rows, range, &mut self.by_root[root]);
         }

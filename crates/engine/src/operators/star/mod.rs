@@ -25,6 +25,7 @@ mod dimension;
 mod finish;
 mod group_numbers;
 mod key_places;
+mod merge;
 mod narrow;
 mod pairs;
 mod set_words;
@@ -35,9 +36,12 @@ use std::sync::Arc;
 pub use build::{FactRows, StarBuild};
 pub use dimension::{Child, Dimension, DimensionRows, FREE_SPAN};
 pub use finish::StarGroups;
+pub use merge::{MergedScratch, MergedStars};
+pub use narrow::Survivors;
 
 use self::bin_space::{BinSpace, Shares};
 use self::coded_column::CodedColumn;
+use self::narrow::Filters;
 use self::set_words::SetWords;
 use super::Batch;
 use crate::plan::{Aggregate, AggregateFunction};
@@ -176,8 +180,8 @@ impl Star {
             groupings: Vec::new(),
             bins: Vec::new(),
             binned: SetId::EMPTY,
-            words: SetWords::all(batch),
-            unbinned: SetWords::all(batch),
+            words: SetWords::all(batch.sets.slots()),
+            unbinned: SetWords::all(batch.sets.slots()),
         };
         for filter in filters {
             star.roots.push((filter.column, star.dimensions.len()));
@@ -202,6 +206,17 @@ impl Star {
     /// Groupings whose rows are aggregated once for all their slots.
     pub fn groupings_in_bins(&self) -> usize {
         self.bins.iter().flatten().count()
+    }
+
+    /// What its fact rows meet.
+    fn filters(&self) -> Filters<'_> {
+        let Star { roots, dimensions, only, .. } = self;
+        Filters { roots, dimensions, is_one: only.is_some() }
+    }
+
+    /// The words of slots whose rows have to be narrowed, where all rows are the same to the scan.
+    fn narrowed_words(&self) -> &SetWords {
+        if self.binned == SetId::EMPTY { &self.words } else { &self.unbinned }
     }
 
     /// Codes the columns that tell groups apart, and says where all of them are read.

@@ -4,28 +4,37 @@
 //! empty. More: dimension by dimension too, but rows that nobody wants are dropped at the end only: of so many slots
 //! somebody wants nearly every row until the last dimension.
 
-use super::Star;
+use super::Dimension;
 use super::key_places::{ChunkPart, PartPlaces, append_places};
 use super::set_words::SetWords;
-use crate::operators::Batch;
-use crate::query_set::{QuerySets, RowSet, SetId, words};
+use crate::query_set::{QuerySets, RowSet, SetId, SetTable, words};
 use crate::types::ColumnId;
 
 /// Rows of one chunk that somebody wants.
 #[derive(Debug, Default)]
-pub(super) struct Survivors {
+pub struct Survivors {
     /// Offsets in the chunk, ascending.
-    pub rows: Vec<u32>,
+    pub(super) rows: Vec<u32>,
     /// Their positions among the part's rows, where places of all of these were looked up.
-    pub positions: Vec<u32>,
+    pub(super) positions: Vec<u32>,
     /// Words of row after row; none where there is one slot.
-    pub words: Vec<u64>,
+    pub(super) words: Vec<u64>,
+}
+
+/// What fact rows meet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filters<'a> {
+    /// The columns that refer to dimensions, and to which.
+    pub roots: &'a [(ColumnId, usize)],
+    pub dimensions: &'a [Dimension],
+    /// Whether there is one slot.
+    pub is_one: bool,
 }
 
 /// How much each dimension drops: the one that drops most is asked first.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    /// (position among the star's roots, rows that came, rows that stayed)
+    /// (position among the roots, rows that came, rows that stayed)
     seen: Vec<(usize, f64, f64)>,
 }
 
@@ -33,10 +42,10 @@ pub(super) struct Order {
 const MEMORY: f64 = 1e6;
 
 impl Order {
-    pub fn new(star: &Star) -> Order {
-        let kept = |(_, dimension): &(ColumnId, usize)| star.dimensions[*dimension].kept;
+    pub fn new(filters: Filters<'_>) -> Order {
+        let kept = |(_, dimension): &(ColumnId, usize)| filters.dimensions[*dimension].kept;
         // What statistics say counts like a first thousand rows.
-        let seen = star.roots.iter().enumerate().map(|(root, of)| (root, 1e3, 1e3 * kept(of)));
+        let seen = filters.roots.iter().enumerate().map(|(root, of)| (root, 1e3, 1e3 * kept(of)));
         let mut order = Order { seen: seen.collect() };
         order.sort();
         order
@@ -57,8 +66,8 @@ impl Order {
 
 /// What all kernels need.
 pub(super) struct Narrowing<'a> {
-    pub star: &'a Star,
-    pub batch: &'a Batch<'a>,
+    pub filters: Filters<'a>,
+    pub table: &'a SetTable,
     /// The words of sets that count.
     pub words: &'a SetWords,
     pub part: ChunkPart<'a>,
@@ -66,13 +75,16 @@ pub(super) struct Narrowing<'a> {
     pub sets: &'a QuerySets,
 }
 
+/// Words of a set that kernels are made for.
+pub(super) const WIDEST: usize = 16;
+
 /// Keeps the rows of a part that somebody wants.
 pub(super) fn narrow(
     narrowing: &Narrowing<'_>,
     order: &mut Order,
     places: &mut PartPlaces,
 ) -> Survivors {
-    if narrowing.star.only.is_some() {
+    if narrowing.filters.is_one {
         return narrow_one(narrowing, order);
     }
     match narrowing.words.width() {
@@ -80,20 +92,20 @@ pub(super) fn narrow(
         2 => narrow_words::<2>(narrowing, order, places),
         4 => narrow_words::<4>(narrowing, order, places),
         8 => narrow_words::<8>(narrowing, order, places),
-        16 => narrow_words::<16>(narrowing, order, places),
+        WIDEST => narrow_words::<WIDEST>(narrowing, order, places),
         _ => narrow_words_blocked(narrowing, places),
     }
 }
 
 /// The roots' referring columns and dimensions, the one that drops most first.
-fn roots(star: &Star, order: &Order) -> Vec<(ColumnId, usize)> {
-    order.seen.iter().map(|seen| star.roots[seen.0]).collect()
+fn roots(filters: Filters<'_>, order: &Order) -> Vec<(ColumnId, usize)> {
+    order.seen.iter().map(|seen| filters.roots[seen.0]).collect()
 }
 
 fn narrow_one(narrowing: &Narrowing<'_>, order: &mut Order) -> Survivors {
     let mut rows = narrowing.part.rows.to_vec();
     let mut at = Vec::with_capacity(rows.len());
-    for (position, (outer, dimension)) in roots(narrowing.star, order).into_iter().enumerate() {
+    for (position, (outer, dimension)) in roots(narrowing.filters, order).into_iter().enumerate() {
         let came = rows.len();
         keep_wanted(narrowing, outer, dimension, &mut rows, &mut at);
         order.saw(position, came, rows.len());
@@ -111,7 +123,7 @@ fn keep_wanted(
     rows: &mut Vec<u32>,
     at: &mut Vec<u32>,
 ) {
-    let dimensions = &narrowing.star.dimensions;
+    let dimensions = narrowing.filters.dimensions;
     if !narrowing.words.is_empty(dimensions, dimension, 0) || rows.is_empty() {
         return;
     }
@@ -128,14 +140,14 @@ fn keep_wanted(
 }
 
 fn narrow_word(narrowing: &Narrowing<'_>, order: &mut Order) -> Survivors {
-    let star = narrowing.star;
+    let dimensions = narrowing.filters.dimensions;
     let mut rows = narrowing.part.rows.to_vec();
     let mut words = row_words(narrowing);
     let mut at = Vec::with_capacity(rows.len());
-    for (position, (outer, dimension)) in roots(star, order).into_iter().enumerate() {
+    for (position, (outer, dimension)) in roots(narrowing.filters, order).into_iter().enumerate() {
         let came = rows.len();
-        let sets = narrowing.words.sets(&star.dimensions, dimension);
-        let dimension = &star.dimensions[dimension];
+        let sets = narrowing.words.sets(dimensions, dimension);
+        let dimension = &dimensions[dimension];
         at.clear();
         append_places(&narrowing.part.chunk.column(outer), &rows, dimension.range, &mut at);
         let count = intersect_word(&dimension.numbers, sets, &at, &mut rows, &mut words);
@@ -149,10 +161,10 @@ fn narrow_word(narrowing: &Narrowing<'_>, order: &mut Order) -> Survivors {
 
 /// Each row's set as one word.
 fn row_words(narrowing: &Narrowing<'_>) -> Vec<u64> {
-    let (rows, batch) = (narrowing.part.rows.len(), narrowing.batch);
+    let (rows, table) = (narrowing.part.rows.len(), narrowing.table);
     match narrowing.sets {
-        QuerySets::Uniform(id) => vec![narrowing.words.of_set(batch, *id)[0]; rows],
-        sets => sets.bitmaps(rows, batch.sets),
+        QuerySets::Uniform(id) => vec![narrowing.words.of_set(table, *id)[0]; rows],
+        sets => sets.bitmaps(rows, table),
     }
 }
 
@@ -181,11 +193,11 @@ fn numbers(
     order: impl Iterator<Item = usize>,
     places: &mut PartPlaces,
 ) -> Vec<(Vec<u16>, usize)> {
-    let star = narrowing.star;
+    let filters = narrowing.filters;
     let number = |root: usize| {
-        places.look_up(star, &narrowing.part, root);
-        let dimension = star.roots[root].1;
-        let numbers = &star.dimensions[dimension].numbers;
+        places.look_up(filters, &narrowing.part, root);
+        let dimension = filters.roots[root].1;
+        let numbers = &filters.dimensions[dimension].numbers;
         let at = places.of(root).expect("it was looked up");
         (at.iter().map(|&place| numbers[place as usize]).collect(), dimension)
     };
@@ -197,14 +209,14 @@ fn narrow_words<const WIDTH: usize>(
     order: &Order,
     places: &mut PartPlaces,
 ) -> Survivors {
-    let (batch, sets) = (narrowing.batch, narrowing.sets);
+    let (table, sets) = (narrowing.table, narrowing.sets);
     let numbers = numbers(narrowing, order.seen.iter().map(|seen| seen.0), places);
     let mut own = OwnWords::<WIDTH>::new(narrowing);
     let count = narrowing.part.rows.len();
     let mut words = Vec::with_capacity(count);
-    words.extend((0..count).map(|row| *own.row(row, sets, batch)));
+    words.extend((0..count).map(|row| *own.row(row, sets, table)));
     for (numbers, dimension) in &numbers {
-        let sets = narrowing.words.sets(&narrowing.star.dimensions, *dimension);
+        let sets = narrowing.words.sets(narrowing.filters.dimensions, *dimension);
         intersect_words(numbers, sets.as_chunks().0, &mut words);
     }
     let positions = keep_wanted_rows(&mut words);
@@ -274,19 +286,19 @@ impl<const WIDTH: usize> OwnWords<WIDTH> {
     fn new(narrowing: &Narrowing<'_>) -> OwnWords<WIDTH> {
         let mut own = OwnWords { last: None, words: [0; WIDTH] };
         if let QuerySets::Uniform(id) = narrowing.sets {
-            own.words.copy_from_slice(&narrowing.words.of_set(narrowing.batch, *id));
+            own.words.copy_from_slice(&narrowing.words.of_set(narrowing.table, *id));
             own.last = Some(*id);
         }
         own
     }
 
-    fn set(&mut self, set: RowSet<'_>, batch: &Batch<'_>) {
+    fn set(&mut self, set: RowSet<'_>, table: &SetTable) {
         self.words = [0; WIDTH];
-        set.union_into(&mut self.words, batch.sets);
+        set.union_into(&mut self.words, table);
     }
 
     #[inline(always)]
-    fn row(&mut self, row: usize, sets: &QuerySets, batch: &Batch<'_>) -> &[u64; WIDTH] {
+    fn row(&mut self, row: usize, sets: &QuerySets, table: &SetTable) -> &[u64; WIDTH] {
         match sets {
             QuerySets::Uniform(_) => {}
             QuerySets::Interned(ids) if self.last == Some(ids[row]) => {}
@@ -296,7 +308,7 @@ impl<const WIDTH: usize> OwnWords<WIDTH> {
                     RowSet::Id(id) => Some(id),
                     _ => None,
                 };
-                self.set(set, batch);
+                self.set(set, table);
             }
         }
         &self.words
@@ -305,10 +317,10 @@ impl<const WIDTH: usize> OwnWords<WIDTH> {
 
 /// For batches of more slots than kernels are made for.
 fn narrow_words_blocked(narrowing: &Narrowing<'_>, places: &mut PartPlaces) -> Survivors {
-    let (star, batch, width) = (narrowing.star, narrowing.batch, narrowing.words.width());
-    let numbers = numbers(narrowing, 0..star.roots.len(), places);
+    let (filters, table, width) = (narrowing.filters, narrowing.table, narrowing.words.width());
+    let numbers = numbers(narrowing, 0..filters.roots.len(), places);
     let uniform = match narrowing.sets {
-        QuerySets::Uniform(id) => Some(narrowing.words.of_set(batch, *id)),
+        QuerySets::Uniform(id) => Some(narrowing.words.of_set(table, *id)),
         _ => None,
     };
     let mut survivors = Survivors::default();
@@ -318,12 +330,12 @@ fn narrow_words_blocked(narrowing: &Narrowing<'_>, places: &mut PartPlaces) -> S
             Some(uniform) => words.copy_from_slice(uniform),
             None => {
                 words.fill(0);
-                narrowing.sets.row(position).union_into(&mut words, batch.sets);
+                narrowing.sets.row(position).union_into(&mut words, table);
             }
         }
         for (numbers, dimension) in &numbers {
             let number = usize::from(numbers[position]);
-            let sets = narrowing.words.sets(&star.dimensions, *dimension);
+            let sets = narrowing.words.sets(filters.dimensions, *dimension);
             words::intersect_into(&mut words, &sets[number * width..][..width]);
         }
         if !words::is_empty(&words) {

@@ -2,7 +2,7 @@
 
 use super::{Dimension, padded_width};
 use crate::operators::Batch;
-use crate::query_set::{SetId, words};
+use crate::query_set::{SetId, SetTable, words};
 
 /// Words of a batch's sets as the kernels take them.
 #[derive(Debug)]
@@ -17,9 +17,9 @@ pub(super) struct SetWords {
 }
 
 impl SetWords {
-    /// All words of a batch's sets.
-    pub fn all(batch: &Batch<'_>) -> SetWords {
-        let width = padded_width(batch.sets.slots());
+    /// All words of sets of so many slots.
+    pub fn all(slots: usize) -> SetWords {
+        let width = padded_width(slots);
         SetWords { numbers: (0..width as u16).collect(), known: width, sets: Vec::new() }
     }
 
@@ -55,9 +55,14 @@ impl SetWords {
         self.sets.get(number).map_or(&dimensions[number].sets, |sets| sets)
     }
 
+    /// Bits that are somebody's, or nobody's between these.
+    pub fn bits(&self) -> usize {
+        self.known * u64::BITS as usize
+    }
+
     /// One set's words.
-    pub fn of_set(&self, batch: &Batch<'_>, set: SetId) -> Vec<u64> {
-        let own = batch.sets.words(set);
+    pub fn of_set(&self, table: &SetTable, set: SetId) -> Vec<u64> {
+        let own = table.words(set);
         let word = |number: &u16| own.get(usize::from(*number)).copied().unwrap_or_default();
         let mut set: Vec<u64> = self.numbers[..self.known].iter().map(word).collect();
         set.resize(self.width(), 0);
