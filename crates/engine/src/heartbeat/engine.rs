@@ -23,6 +23,8 @@ pub struct EngineOptions {
     pub data: Option<std::path::PathBuf>,
     /// Shared or query at a time.
     pub sharing: Sharing,
+    /// Star queries that arrive while a pass over their fact table runs join it, instead of waiting for the next one.
+    pub boarding: bool,
     /// Activations that may wait in one lane; one more is refused with 53400.
     pub queue_limit: usize,
     /// Bytes that the intermediate results of one batch may take; beyond it queries fail with 53200.

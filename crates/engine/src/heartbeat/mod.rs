@@ -15,6 +15,6 @@ mod write;
 pub use answer::{Answer, AnswerPart, Receiver};
 pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};
 pub(crate) use read::Lane;
-pub use read::{Figures, OperatorFigures};
+pub use read::{Boarding, Figures, OperatorFigures};
 pub use template::Template;
 pub use write::{BulkLoad, Exposure, LoadPlan};

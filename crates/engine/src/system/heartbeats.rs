@@ -19,6 +19,9 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("query_sets", DataType::BigInt),
         ("operators", DataType::BigInt),
         ("rows", DataType::BigInt),
+        // Where it joined a pass that was under way, as a share of the table, and how many were aboard.
+        ("joined_at", DataType::Double),
+        ("joined", DataType::BigInt),
     ],
     rows,
 };
@@ -38,6 +41,8 @@ fn rows(engine: &Engine) -> Vec<Vec<Value>> {
             number(figures.sets),
             number(figures.operators.len()),
             number(rows),
+            figures.boarding.map_or(Value::Null, |boarding| Value::Double(boarding.at)),
+            figures.boarding.map_or(Value::Null, |boarding| number(boarding.others)),
         ]
     };
     engine.reads().figures().into_iter().map(row).collect()

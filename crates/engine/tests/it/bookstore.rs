@@ -48,8 +48,14 @@ pub const SUBJECTS: [&str; 24] = [
 
 /// An engine that keeps nothing, with `workers` workers.
 pub fn engine(sharing: Sharing, workers: usize) -> Arc<Engine> {
-    let options =
-        EngineOptions { workers, data: None, sharing, queue_limit: 4096, memory_limit: 1 << 30 };
+    let options = EngineOptions {
+        workers,
+        data: None,
+        sharing,
+        boarding: true,
+        queue_limit: 4096,
+        memory_limit: 1 << 30,
+    };
     Engine::open(options).expect("an engine without a directory opens")
 }
 

@@ -317,6 +317,7 @@ fn a_product_is_counted_without_being_kept() {
         workers: 2,
         data: None,
         sharing: Sharing::Always,
+        boarding: true,
         queue_limit: 16,
         memory_limit: 6 << 20,
     };

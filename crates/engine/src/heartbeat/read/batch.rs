@@ -6,9 +6,10 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use super::run::Flags;
 use crate::heartbeat::{Activation, Template};
 use crate::storage::{Snapshot, Store};
-use crate::types::{Error, SqlState, Value, ValueRef, Version};
+use crate::types::{Error, SqlState, TemplateId, Value, ValueRef, Version};
 
 /// Activations of one snapshot, equal ones as one.
 pub struct Batch {
@@ -76,6 +77,17 @@ impl Waiting {
             false => self.receiver.receive(answer),
         }
     }
+}
+
+/// The templates of all who wait.
+pub fn templates(requests: &[Request]) -> Vec<TemplateId> {
+    let waiting = |request: &Request| vec![request.template.id; request.waiting.len()];
+    requests.iter().flat_map(waiting).collect()
+}
+
+/// The cancel flags of all who wait for these requests.
+pub fn flags<'a>(requests: impl Iterator<Item = &'a Request>) -> Flags {
+    requests.flat_map(|request| &request.waiting).map(|w| w.cancelled.clone()).collect()
 }
 
 /// Sorts activations into batches, one per snapshot; those without one of their own read the newest version.

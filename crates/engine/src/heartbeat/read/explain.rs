@@ -57,8 +57,14 @@ fn operator_line(figures: &Figures, node: &LaneNode) -> Option<String> {
 }
 
 fn summary(figures: &Figures) -> String {
+    let boarding = figures.boarding.map_or_else(String::new, |boarding| {
+        let (share, others) = (boarding.at * 100.0, boarding.others);
+        format!(
+            ", joined a pass under way at {share:.0} % of the table with {others} others aboard"
+        )
+    });
     format!(
-        "Heartbeat {} of lane {}: {} activations, {} distinct, {} query sets, {} µs, predicted {} µs\n",
+        "Heartbeat {} of lane {}: {} activations, {} distinct, {} query sets, {} µs, predicted {} µs{boarding}\n",
         figures.number,
         figures.lane,
         figures.activations,

@@ -33,8 +33,19 @@ pub struct Figures {
     pub predicted: Duration,
     /// Distinct query sets.
     pub sets: usize,
+    /// Where it got on a pass that was under way; `None` for a batch that began its own.
+    pub boarding: Option<Boarding>,
     /// Each operator; empty where the whole batch was index probes.
     pub operators: Arc<[OperatorFigures]>,
+}
+
+/// How a generation got on a pass over a fact table that was under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Boarding {
+    /// Share of the table's chunks that lay behind the pass: its own way begins and ends there.
+    pub at: f64,
+    /// Generations that were aboard.
+    pub others: usize,
 }
 
 /// One operator in one heartbeat.

@@ -62,6 +62,39 @@ pub struct Totals {
     pub correction: AtomicU64,
 }
 
+/// How long those who were just answered are waited for.
+#[derive(Debug)]
+pub struct Comeback {
+    /// So many wait when all are back.
+    expected: usize,
+    /// So many waited at the last look, and since when.
+    waiting: (usize, Instant),
+    patience: Duration,
+    end: Instant,
+}
+
+impl Comeback {
+    /// `answered` were answered by a heartbeat that took `took`; `waiting` wait already.
+    pub fn new(waiting: usize, answered: usize, took: Duration) -> Comeback {
+        let now = Instant::now();
+        Comeback {
+            expected: waiting + answered,
+            waiting: (waiting, now),
+            patience: (took / 64).clamp(PATIENCE.0, PATIENCE.1),
+            end: now + took / 4,
+        }
+    }
+
+    /// Whether all are back, or nobody came for a 64th of the heartbeat's time, or a quarter of it has gone by.
+    pub fn is_over(&mut self, waiting: usize) -> bool {
+        let now = Instant::now();
+        if waiting != self.waiting.0 {
+            self.waiting = (waiting, now);
+        }
+        waiting >= self.expected || now >= self.end || now - self.waiting.1 >= self.patience
+    }
+}
+
 impl Lane {
     /// An empty lane.
     pub fn new(id: LaneId, weight: Weight, plan: Arc<PreparedLane>) -> Lane {
@@ -97,20 +130,13 @@ impl Lane {
     /// back, as long as they do. Who is answered by one heartbeat and asks again would else always miss the next one, and
     /// two halves of the clients would take turns, each pass serving half of them.
     ///
-    /// Ends when all are back, when nobody came for a 64th of the heartbeat's time, after a quarter of it, or when another
-    /// lane wants the worker.
+    /// Ends with the [`Comeback`], or when another lane wants the worker.
     pub fn gather(&self, answered: usize, took: Duration, others_wait: &dyn Fn() -> bool) {
-        let patience = (took / 64).clamp(PATIENCE.0, PATIENCE.1);
-        let began = Instant::now();
         let mut queue = self.queue.lock();
-        queue.gathering = queue.waiting.len() + answered;
-        let in_time = || began.elapsed() < took / 4 && !others_wait();
-        while queue.waiting.len() < queue.gathering && in_time() {
-            let before = queue.waiting.len();
-            self.gathered.wait_for(&mut queue, patience);
-            if queue.waiting.len() == before {
-                break;
-            }
+        let mut comeback = Comeback::new(queue.waiting.len(), answered, took);
+        queue.gathering = comeback.expected;
+        while !comeback.is_over(queue.waiting.len()) && !others_wait() {
+            self.gathered.wait_for(&mut queue, comeback.patience);
         }
         queue.gathering = 0;
     }
@@ -138,6 +164,13 @@ impl Lane {
         }
         let capacity = queue.waiting.len().min(64);
         Some(std::mem::replace(&mut queue.waiting, Vec::with_capacity(capacity)))
+    }
+
+    /// All that waits, for the one who leads and has a batch under way, where everybody fits.
+    pub fn next_if(&self, fits: impl Fn(&Activation) -> bool) -> Option<Vec<Activation>> {
+        let mut queue = self.queue.lock();
+        debug_assert!(queue.led, "only the leader takes");
+        queue.waiting.iter().all(fits).then(|| std::mem::take(&mut queue.waiting))
     }
 
     /// Notes a heartbeat.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::batch::{self, Batch, Request, Waiting, cancelled};
-use super::figures::{Figures, OperatorFigures};
+use super::figures::{Boarding, Figures, OperatorFigures};
 use super::lane::Lane;
 use super::pool::Pool;
 use super::prepared::PreparedLane;
@@ -17,7 +17,8 @@ use crate::heartbeat::{Activation, Answer, AnswerPart};
 use crate::operators::Faults;
 use crate::plan::Weight;
 use crate::plan::cost::{self, Choice};
-use crate::types::{Error, Result, Slot, SqlState, TemplateId, Value};
+use crate::storage::Snapshot;
+use crate::types::{Error, Result, Slot, SqlState, Value, Version};
 
 /// A heavy batch that takes less than this is led by whoever submitted it. A hand-over costs two wake-ups and the
 /// worker's low priority, on a busy machine several times the query itself; the light statements of the submitter's
@@ -32,7 +33,48 @@ const REPLAN_EVERY: u64 = 256;
 
 /// After a heartbeat of several activations that took this long, those answered are waited for: shorter ones cost less
 /// than the wait.
-const GATHERED: Duration = Duration::from_millis(2);
+pub(super) const GATHERED: Duration = Duration::from_millis(2);
+
+/// The last batch that was answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Beat {
+    /// Activations.
+    pub answered: usize,
+    /// Until they were answered.
+    pub took: Duration,
+}
+
+impl Beat {
+    /// Whether those answered are waited for.
+    pub fn is_awaited(self) -> bool {
+        self.answered > 1 && self.took >= GATHERED
+    }
+}
+
+/// Who leads a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leader {
+    /// A thread with other work to do.
+    Submitter,
+    /// A worker: newcomers may get on its passes.
+    Worker,
+}
+
+/// Requests of a batch that ride together, by slot, and answers to the others.
+pub(super) struct Placed {
+    answers: Vec<Option<Result<Answer>>>,
+    places: Vec<usize>,
+}
+
+/// What the figures of a run say besides what came out.
+pub(super) struct Account {
+    pub plan: Arc<PreparedLane>,
+    pub version: Version,
+    /// By slot.
+    pub members: Vec<usize>,
+    pub began: Duration,
+    pub boarding: Option<Boarding>,
+}
 
 impl Reads {
     /// Leads the lane if nobody does. Heavy batches go to a worker.
@@ -45,7 +87,7 @@ impl Reads {
                 return self.pool.enqueue(lane.clone());
             }
             let Some(activations) = lane.next() else { return };
-            self.heartbeat(lane, activations);
+            self.heartbeat(lane, activations, Leader::Submitter);
         }
         self.hand_over(lane);
     }
@@ -69,7 +111,7 @@ impl Reads {
             return crew.enqueue(lane.clone());
         }
         while let Some(activations) = lane.next() {
-            self.heartbeat(lane, activations);
+            self.heartbeat(lane, activations, Leader::Submitter);
         }
     }
 
@@ -80,25 +122,22 @@ impl Reads {
         }
     }
 
-    /// A worker's turn: one batch, then the lane stands in line again.
+    /// A worker's turn: one batch, with those who get on its pass, then the lane stands in line again.
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
         let Some(activations) = lane.next() else { return };
-        let (answered, began) = (activations.len(), self.environment.clock.now());
-        self.heartbeat(lane, activations);
-        let took = self.environment.clock.now().saturating_sub(began);
+        let beat = self.heartbeat(lane, activations, Leader::Worker);
         let crew = self.crew(lane);
-        if answered > 1 && took >= GATHERED {
-            lane.gather(answered, took, &|| !crew.is_free());
+        if beat.is_awaited() {
+            lane.gather(beat.answered, beat.took, &|| !crew.is_free());
         }
         crew.enqueue(lane.clone());
     }
 
     /// One heartbeat: everything that waited.
-    fn heartbeat(&self, lane: &Arc<Lane>, activations: Vec<Activation>) {
+    fn heartbeat(&self, lane: &Arc<Lane>, activations: Vec<Activation>, leader: Leader) -> Beat {
         let began = self.environment.clock.now();
-        let count = activations.len();
         let [only] = &activations[..] else {
-            return self.batches(lane, activations, began);
+            return self.batches(lane, activations, leader);
         };
         let program = only.template.program();
         match (&program.point, lane.weight) {
@@ -106,10 +145,11 @@ impl Reads {
                 let only = activations.into_iter().next().expect("there is one");
                 self.point(lane, &program, point, only);
                 let took = self.environment.clock.now().saturating_sub(began);
-                lane.count(count, took, Duration::ZERO);
+                lane.count(1, took, Duration::ZERO);
                 self.maintain(lane);
+                Beat { answered: 1, took }
             }
-            _ => self.batches(lane, activations, began),
+            _ => self.batches(lane, activations, leader),
         }
     }
 
@@ -140,19 +180,31 @@ impl Reads {
         receiver.receive(answer);
     }
 
-    fn batches(&self, lane: &Arc<Lane>, activations: Vec<Activation>, began: Duration) {
-        let count = activations.len();
-        let templates: Vec<TemplateId> = activations.iter().map(|a| a.template.id).collect();
-        let predicted = lane.plan.load().plan.predict(&templates);
+    fn batches(&self, lane: &Arc<Lane>, activations: Vec<Activation>, leader: Leader) -> Beat {
+        let mut beat = Beat::default();
         for batch in batch::form(activations, &self.store) {
-            self.batch(lane, batch);
+            let apart = leader != Leader::Worker || self.runs_apart(lane, &batch.requests);
+            beat = match self.rides(lane, &batch).filter(|_| !apart) {
+                Some(fact) => self.turn(lane, fact, batch),
+                None => self.whole(lane, batch),
+            };
         }
-        let took = self.environment.clock.now().saturating_sub(began);
-        lane.count(count, took, predicted);
         self.maintain(lane);
+        beat
     }
 
-    fn maintain(&self, lane: &Lane) {
+    /// Runs and counts a batch by itself.
+    pub(super) fn whole(&self, lane: &Arc<Lane>, batch: Batch) -> Beat {
+        let began = self.environment.clock.now();
+        let templates = batch::templates(&batch.requests);
+        let predicted = lane.plan.load().plan.predict(&templates);
+        self.batch(lane, batch);
+        let took = self.environment.clock.now().saturating_sub(began);
+        lane.count(templates.len(), took, predicted);
+        Beat { answered: templates.len(), took }
+    }
+
+    pub(super) fn maintain(&self, lane: &Lane) {
         let heartbeats = lane.totals.heartbeats.load(Ordering::Relaxed);
         if heartbeats.is_multiple_of(REPLAN_EVERY) {
             self.replan_stale();
@@ -162,8 +214,7 @@ impl Reads {
     /// One snapshot's requests; a panic is traced to the request that causes it.
     fn batch(&self, lane: &Arc<Lane>, batch: Batch) {
         let Batch { snapshot, requests } = batch;
-        let alone = self.sharing == Sharing::Never && requests.len() > 1;
-        if alone || self.is_cheaper_alone(lane, &requests) {
+        if self.runs_apart(lane, &requests) {
             for request in requests {
                 self.batch(lane, Batch { snapshot: snapshot.clone(), requests: vec![request] });
             }
@@ -187,6 +238,12 @@ impl Reads {
         }
     }
 
+    /// Whether each request runs by itself.
+    pub(super) fn runs_apart(&self, lane: &Lane, requests: &[Request]) -> bool {
+        let apart = self.sharing == Sharing::Never && requests.len() > 1;
+        apart || self.is_cheaper_alone(lane, requests)
+    }
+
     /// Whether the sum of the requests' costs is below the cost of their union.
     fn is_cheaper_alone(&self, lane: &Lane, requests: &[Request]) -> bool {
         if self.sharing != Sharing::Automatic || requests.len() < 2 || lane.weight == Weight::Light
@@ -203,21 +260,38 @@ impl Reads {
         alone < shared
     }
 
-    /// By request: parameters completed, subqueries run, then everything in one run per plan.
-    fn answers(
+    /// By request, in one run.
+    pub(super) fn answers(
         &self,
         lane: &Arc<Lane>,
-        snapshot: &crate::storage::Snapshot,
+        snapshot: &Snapshot,
         requests: &[Request],
     ) -> Vec<Result<Answer>> {
+        let plan = lane.plan.load_full();
+        let (placed, slots) = self.place(lane, &plan, snapshot, requests);
+        let riding = placed.riding(requests);
+        let ran = match slots.is_empty() {
+            true => Vec::new(),
+            false => self.run_shared(lane, plan, snapshot, slots, &riding),
+        };
+        placed.complete(ran)
+    }
+
+    /// Parameters completed, subqueries run; what cannot ride with the others runs at once.
+    pub(super) fn place(
+        &self,
+        lane: &Arc<Lane>,
+        plan: &PreparedLane,
+        snapshot: &Snapshot,
+        requests: &[Request],
+    ) -> (Placed, Vec<Slotted>) {
         let programs: Vec<Arc<Program>> = requests.iter().map(|r| r.template.program()).collect();
         let mut values: Vec<Result<Vec<Value>>> = requests
             .iter()
             .zip(&programs)
             .map(|(request, program)| program.parameters(&request.parameters))
             .collect();
-        self.subqueries(snapshot, &programs, &mut values, &flags(requests.iter()));
-        let shared = lane.plan.load_full();
+        self.subqueries(snapshot, &programs, &mut values, &batch::flags(requests.iter()));
         let mut answers: Vec<Option<Result<Answer>>> = Vec::new();
         let mut joined: Vec<(usize, Slotted)> = Vec::new();
         for (i, value) in values.into_iter().enumerate() {
@@ -226,7 +300,7 @@ impl Reads {
                 _ if request.is_cancelled() => Err(cancelled()),
                 value => value,
             };
-            let (answer, slot) = match (placed, shared.plan.member(request.template.id)) {
+            let (answer, slot) = match (placed, plan.plan.member(request.template.id)) {
                 (Err(error), _) => (Some(Err(error)), None),
                 (Ok(values), Some(member))
                     if requests.len() > 1 || lane.weight == Weight::Heavy =>
@@ -245,16 +319,8 @@ impl Reads {
             joined.extend(slot.map(|slot| (i, slot)));
         }
         joined.sort_by_key(|(_, slot)| slot.member);
-        let (places, slots): (Vec<usize>, Vec<Slotted>) = joined.into_iter().unzip();
-        if !slots.is_empty() {
-            let ordered: Vec<&Request> = places.iter().map(|i| &requests[*i]).collect();
-            let ran = self.run_shared(lane, shared, snapshot, slots, &ordered);
-            for (place, answer) in places.into_iter().zip(ran) {
-                answers[place] = Some(answer);
-            }
-        }
-        let missing = || Err(Error::new(SqlState::InternalError, "an activation was lost"));
-        answers.into_iter().map(|answer| answer.unwrap_or_else(missing)).collect()
+        let (places, slots) = joined.into_iter().unzip();
+        (Placed { answers, places }, slots)
     }
 
     /// Runs slots through a plan and notes the figures.
@@ -262,33 +328,34 @@ impl Reads {
         &self,
         lane: &Lane,
         plan: Arc<PreparedLane>,
-        snapshot: &crate::storage::Snapshot,
+        snapshot: &Snapshot,
         slots: Vec<Slotted>,
         requests: &[&Request],
     ) -> Vec<Result<Answer>> {
-        let began = self.environment.clock.now();
-        let members: Vec<usize> = slots.iter().map(|slot| slot.member).collect();
+        let account = Account {
+            plan: plan.clone(),
+            version: snapshot.version(),
+            members: slots.iter().map(|slot| slot.member).collect(),
+            began: self.environment.clock.now(),
+            boarding: None,
+        };
         let views = TableViews::new(&self.store, snapshot.version());
-        let flags = flags(requests.iter().copied());
-        let outcome = run::run(plan.clone(), slots, views, &self.pool, self.memory_limit, flags);
-        let took = self.environment.clock.now().saturating_sub(began);
+        let flags = batch::flags(requests.iter().copied());
+        let outcome = run::run(plan, slots, views, &self.pool, self.memory_limit, flags);
+        self.note(lane, &account, requests, outcome)
+    }
+
+    /// Notes the figures of a run; the answers to its requests.
+    pub(super) fn note(
+        &self,
+        lane: &Lane,
+        account: &Account,
+        requests: &[&Request],
+        outcome: Outcome,
+    ) -> Vec<Result<Answer>> {
         let wanted = requests.iter().any(|r| r.waiting.iter().any(|w| w.figures.is_some()));
         if wanted || lane.weight == Weight::Heavy {
-            let number = self.heartbeats.fetch_add(1, Ordering::Relaxed);
-            let operators = operators(&plan, &members, &outcome);
-            let predicted: Duration = operators.iter().map(|o| o.predicted).sum();
-            let figures = Figures {
-                number,
-                lane: lane.id,
-                activations: requests.iter().map(|r| r.waiting.len()).sum(),
-                requests: requests.len(),
-                version: snapshot.version(),
-                began,
-                took,
-                predicted,
-                sets: outcome.sets,
-                operators: operators.into(),
-            };
+            let figures = self.figures_of(lane, account, requests, &outcome);
             let waiting = requests.iter().flat_map(|r| &r.waiting);
             waiting.for_each(|w: &Waiting| {
                 if let Some(place) = &w.figures {
@@ -305,10 +372,33 @@ impl Reads {
         outcome.answers.into_iter().zip(requests).map(answer).collect()
     }
 
+    fn figures_of(
+        &self,
+        lane: &Lane,
+        account: &Account,
+        requests: &[&Request],
+        outcome: &Outcome,
+    ) -> Figures {
+        let operators = operators(&account.plan, &account.members, outcome);
+        Figures {
+            number: self.heartbeats.fetch_add(1, Ordering::Relaxed),
+            lane: lane.id,
+            activations: requests.iter().map(|r| r.waiting.len()).sum(),
+            requests: requests.len(),
+            version: account.version,
+            began: account.began,
+            took: self.environment.clock.now().saturating_sub(account.began),
+            predicted: operators.iter().map(|o| o.predicted).sum(),
+            sets: outcome.sets,
+            boarding: account.boarding,
+            operators: operators.into(),
+        }
+    }
+
     /// Runs the scalar subqueries of all requests, stage by stage; their values become parameters.
     fn subqueries(
         &self,
-        snapshot: &crate::storage::Snapshot,
+        snapshot: &Snapshot,
         programs: &[Arc<Program>],
         values: &mut [Result<Vec<Value>>],
         flags: &Flags,
@@ -335,7 +425,7 @@ impl Reads {
     /// One subquery for the requests of one template: those that agree on what it reads share one run.
     fn subquery(
         &self,
-        snapshot: &crate::storage::Snapshot,
+        snapshot: &Snapshot,
         subquery: &Subquery,
         values: &mut [Result<Vec<Value>>],
         flags: &Flags,
@@ -370,9 +460,20 @@ impl Reads {
     }
 }
 
-/// The cancel flags of all who wait for these requests.
-fn flags<'a>(requests: impl Iterator<Item = &'a Request>) -> Flags {
-    requests.flat_map(|request| &request.waiting).map(|w| w.cancelled.clone()).collect()
+impl Placed {
+    /// The requests that ride, by slot.
+    pub fn riding<'a>(&self, requests: &'a [Request]) -> Vec<&'a Request> {
+        self.places.iter().map(|place| &requests[*place]).collect()
+    }
+
+    /// All answers, with those of the slots.
+    pub fn complete(mut self, ran: Vec<Result<Answer>>) -> Vec<Result<Answer>> {
+        for (place, answer) in self.places.into_iter().zip(ran) {
+            self.answers[place] = Some(answer);
+        }
+        let missing = || Err(Error::new(SqlState::InternalError, "an activation was lost"));
+        self.answers.into_iter().map(|answer| answer.unwrap_or_else(missing)).collect()
+    }
 }
 
 /// The value of a scalar subquery: NULL without a row, 21000 with several.

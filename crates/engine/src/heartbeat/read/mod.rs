@@ -4,12 +4,14 @@
 //! leads a light lane runs its batches on its own thread (flat combining); a heavy lane is handed to a worker
 //! unless its batch is so small that handing it over would cost more than running it. A batch becomes slots
 //! ([`batch`]), goes through the lane's operators ([`run`], [`pipeline`]) or, where it is nothing but index
-//! probes, straight through them ([`probe_chain`]), and each slot's rows go to whoever waits for them.
+//! probes, straight through them ([`probe_chain`]), and each slot's rows go to whoever waits for them. Batches of star
+//! queries ride a [`ring`] over their fact table, which newcomers get on while it turns ([`generation`]).
 //! Absent here: what a template's plan is (`plan`), how an operator works (`operators`), writes.
 
 mod batch;
 mod explain;
 mod figures;
+mod generation;
 mod lane;
 mod lead;
 mod pipeline;
@@ -17,6 +19,7 @@ mod pool;
 mod prepared;
 mod probe_chain;
 mod program;
+mod ring;
 mod run;
 mod star;
 
@@ -27,7 +30,7 @@ use std::sync::atomic::AtomicU64;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
-pub use figures::{Figures, OperatorFigures};
+pub use figures::{Boarding, Figures, OperatorFigures};
 pub(crate) use lane::Lane;
 pub(crate) use program::Program;
 
@@ -46,6 +49,8 @@ pub struct Reads {
     store: Arc<Store>,
     environment: Environment,
     sharing: Sharing,
+    /// Star queries get on a pass that is under way.
+    boarding: bool,
     queue_limit: usize,
     memory_limit: usize,
     registry: Mutex<Registry>,
@@ -108,6 +113,7 @@ impl Reads {
                 store,
                 environment: environment.clone(),
                 sharing: options.sharing,
+                boarding: options.boarding,
                 queue_limit: options.queue_limit,
                 memory_limit: options.memory_limit,
                 registry: Mutex::default(),

@@ -10,12 +10,11 @@ use super::pool::Loop;
 use super::prepared::PreparedNode;
 use super::run::{Rows, Shared};
 use crate::operators::{
-    self, Batch, Cut, FactRows, Faults, GroupBuild, Groups, IndexJoinScratch, IndexJoinState,
-    JoinBuild, JoinProbe, JoinTable, SortBuild, Star, StarBuild, StarGroups,
+    self, Batch, Cut, Faults, GroupBuild, Groups, IndexJoinScratch, IndexJoinState, JoinBuild,
+    JoinProbe, JoinTable, SortBuild, StarGroups,
 };
 use crate::query_set::{SetId, Tuples};
-use crate::scan::{ChunkRows, ScanOutput, TableBatch};
-use crate::types::{Error, Slot};
+use crate::scan::TableBatch;
 
 /// Rows of a morsel where they are already there: about a millisecond's work for a few operators.
 const MORSEL_ROWS: usize = 8192;
@@ -39,20 +38,8 @@ pub enum PipeSource {
     Table(usize, Arc<TableBatch>),
     /// From a grouping, slots by slots; the position is that of its node, the number that of the parts.
     Groups(usize, Arc<Groups>, usize),
-    /// From a star's fact table; only a star's sink takes these.
-    Fact(Arc<StarPass>),
     /// From one of a star's groupings, slots by slots.
     StarGroups(StarPlace, Arc<StarGroups>, usize),
-}
-
-/// One star of a batch, on its way over the fact table.
-pub struct StarPass {
-    /// Position among the lane's stars.
-    pub number: usize,
-    /// The dimensions and groupings.
-    pub star: Arc<Star>,
-    /// The fact table's rows.
-    pub fact: TableBatch,
 }
 
 /// One of a star's groupings.
@@ -94,8 +81,6 @@ pub enum Sink {
     Group(usize),
     /// A sort's input.
     Sort(usize),
-    /// The groups of a star.
-    Star,
 }
 
 /// One worker's part of a sink.
@@ -108,8 +93,6 @@ pub enum Part {
     Group(Box<GroupBuild>),
     /// A sort's.
     Sort(SortBuild),
-    /// A star's.
-    Star(Box<StarBuild>),
 }
 
 /// What one worker did.
@@ -159,7 +142,6 @@ impl Pipe {
     fn morsels(&self) -> usize {
         match &self.source {
             PipeSource::Groups(_, _, parts) | PipeSource::StarGroups(_, _, parts) => *parts,
-            PipeSource::Fact(pass) => pass.fact.chunks().len() + 1,
             PipeSource::Chunks(chunks) => chunks.len(),
             // The first morsel is all index probes of the batch.
             PipeSource::Table(_, table) => table.chunks().len() + 1,
@@ -195,7 +177,6 @@ impl Pipeline {
             Sink::Join(_) => Part::Join(JoinBuild::default()),
             Sink::Group(_) => Part::Group(Box::default()),
             Sink::Sort(_) => Part::Sort(SortBuild::default()),
-            Sink::Star => Part::Star(Box::default()),
         }
     }
 }
@@ -215,7 +196,6 @@ impl Loop for Pipeline {
             }
             worker.morsel(morsel);
         }
-        worker.end();
         self.done.lock().push(worker.work);
     }
 }
@@ -243,9 +223,6 @@ impl<'a> Worker<'a> {
         let pipe = self.pipeline.starts.partition_point(|start| *start <= morsel) - 1;
         let within = morsel - self.pipeline.starts[pipe];
         let pipe = &self.pipeline.pipes[pipe];
-        if let PipeSource::Fact(pass) = &pipe.source {
-            return self.fact(pass, within);
-        }
         if let Some(tuples) = self.source(&pipe.source, within) {
             self.run(&pipe.steps, morsel, tuples);
         }
@@ -295,48 +272,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Rows of a star's fact table go straight into the star's groups.
-    fn fact(&mut self, pass: &StarPass, within: usize) {
-        let lane = &self.pipeline.shared.lane;
-        let star = &lane.stars.stars[pass.number];
-        let Part::Star(build) = &mut self.work.part else {
-            unreachable!("a part belongs to its sink")
-        };
-        let began = Instant::now();
-        let before = build.survivors();
-        let (runs, errors) = match within {
-            0 => probed(&pass.fact),
-            _ => {
-                let chunk = pass.fact.chunks()[within - 1];
-                let ChunkRows { rows, sets, errors } = pass.fact.scan_rows(chunk);
-                (vec![FactRows { chunk, rows, sets }], errors)
-            }
-        };
-        errors.into_iter().for_each(|(slot, error)| self.work.faults.add(slot, error));
-        for rows in runs {
-            build.add(&star.node, &pass.star, &self.batch, rows, None, &mut self.work.faults);
-        }
-        let survivors = build.survivors() - before;
-        self.spent(star.scan, survivors, began);
-    }
-
-    /// What a part has put off.
-    fn end(&mut self) {
-        let lane = &self.pipeline.shared.lane;
-        let Part::Star(build) = &mut self.work.part else { return };
-        for pipe in &self.pipeline.pipes {
-            let PipeSource::Fact(pass) = &pipe.source else { continue };
-            let began = Instant::now();
-            let star = &lane.stars.stars[pass.number];
-            build.group(&star.node, &pass.star, &self.batch, &mut self.work.faults);
-            let took = (star.scan, 0, began.elapsed());
-            self.work.spent.push(took);
-        }
-    }
-
     fn source(&mut self, source: &PipeSource, within: usize) -> Option<Tuples> {
         match source {
-            PipeSource::Fact(_) => unreachable!("a fact table's rows go into their star"),
             PipeSource::StarGroups(place, groups, parts) => {
                 let shared = &self.pipeline.shared;
                 let node = &shared.lane.stars.stars[place.star].node;
@@ -443,21 +380,6 @@ impl<'a> Worker<'a> {
             None => self.work.spent.push((node, rows, took)),
         }
     }
-}
-
-/// The rows that probes found, by chunk.
-fn probed(fact: &TableBatch) -> (Vec<FactRows>, Vec<(Slot, Error)>) {
-    let Some(ScanOutput { tuples, errors }) = fact.probe() else { return Default::default() };
-    let locations = &tuples.sources[0].locations;
-    let mut runs = Vec::new();
-    let mut start = 0;
-    for run in locations.chunk_by(|a, b| a.chunk == b.chunk) {
-        let end = start + run.len();
-        let rows = run.iter().map(|location| location.offset).collect();
-        runs.push(FactRows { chunk: run[0].chunk, rows, sets: tuples.sets.slice(start..end) });
-        start = end;
-    }
-    (runs, errors)
 }
 
 /// The value for `key` in a short list, made when missing.

@@ -132,23 +132,32 @@ impl Pool {
 
     /// Runs a loop, a long one with the help of free workers; returns when all of it is done. Panics if a helper did.
     pub fn run(&self, work: Arc<dyn Loop>) {
+        let own = work.clone();
+        self.lead(work, || own.help(&|| false));
+    }
+
+    /// Does what the owner of a loop does, a loop that is long with the help of free workers; returns when all of it is
+    /// done.
+    pub fn lead(&self, work: Arc<dyn Loop>, own: impl FnOnce()) {
         let began = Instant::now();
         work.help(&|| began.elapsed() > ALONE);
-        if work.has_work() {
-            self.run_together(work);
+        if work.has_work() && self.workers() > 0 {
+            self.run_together(work, own);
+        } else {
+            own();
         }
     }
 
-    fn run_together(&self, work: Arc<dyn Loop>) {
+    fn run_together(&self, work: Arc<dyn Loop>, own: impl FnOnce()) {
         let entry = Arc::new(Entry {
-            work: work.clone(),
+            work,
             helpers: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
             left: Default::default(),
         });
         self.state.lock().loops.push(entry.clone());
         self.wake.notify_all();
-        let own = catch_unwind(AssertUnwindSafe(|| work.help(&|| false)));
+        let own = catch_unwind(AssertUnwindSafe(own));
         self.state.lock().loops.retain(|other| !Arc::ptr_eq(other, &entry));
         let mut guard = entry.left.0.lock();
         while entry.helpers.load(Ordering::Acquire) > 0 {

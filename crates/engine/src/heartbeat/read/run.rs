@@ -81,7 +81,7 @@ impl Shared {
         self.flags.iter().all(|flag| flag.load(Ordering::Relaxed))
     }
 
-    fn new(lane: Arc<PreparedLane>, slots: Vec<Slotted>, memory: usize, flags: Flags) -> Shared {
+    fn new(lane: Arc<PreparedLane>, slots: Vec<Slotted>, budget: Budget, flags: Flags) -> Shared {
         let sets = Arc::new(SetTable::new(slots.len()));
         let mut users = vec![Vec::new(); lane.nodes.len()];
         let mut wanted = vec![SetId::EMPTY; lane.nodes.len()];
@@ -96,7 +96,7 @@ impl Shared {
                 wanted[used.node] = sets.union(wanted[used.node], set);
             }
         }
-        Shared { lane, sets, users, wanted, slots, budget: Budget::new(memory), flags }
+        Shared { lane, sets, users, wanted, slots, budget, flags }
     }
 }
 
@@ -162,23 +162,11 @@ pub fn run(
     memory: usize,
     flags: Flags,
 ) -> Outcome {
-    let shared = Arc::new(Shared::new(lane, slots, memory, flags));
-    let nodes = shared.lane.nodes.len();
-    let mut run = Run {
-        views,
-        pool,
-        faults: Faults::default(),
-        kept: vec![None; nodes],
-        stars: shared.lane.stars.stars.iter().map(|_| StarRun::Untried).collect(),
-        spent: vec![Spent::default(); nodes],
-        shared,
-    };
-    let answers = run.answers();
-    let sets = run.shared.sets.interned();
-    Outcome { answers, spent: run.spent, sets }
+    Run::new(lane, slots, views, pool, Budget::new(memory), flags).outcome()
 }
 
-struct Run<'a> {
+/// One batch on its way.
+pub struct Run<'a> {
     shared: Arc<Shared>,
     views: TableViews<'a>,
     pool: &'a Pool,
@@ -190,7 +178,36 @@ struct Run<'a> {
     spent: Vec<Spent>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// Nothing done yet. `slots` are ordered by member.
+    pub fn new(
+        lane: Arc<PreparedLane>,
+        slots: Vec<Slotted>,
+        views: TableViews<'a>,
+        pool: &'a Pool,
+        budget: Budget,
+        flags: Flags,
+    ) -> Run<'a> {
+        let shared = Arc::new(Shared::new(lane, slots, budget, flags));
+        let nodes = shared.lane.nodes.len();
+        Run {
+            views,
+            pool,
+            faults: Faults::default(),
+            kept: vec![None; nodes],
+            stars: shared.lane.stars.stars.iter().map(|_| StarRun::Untried).collect(),
+            spent: vec![Spent::default(); nodes],
+            shared,
+        }
+    }
+
+    /// Runs everything that was not run before.
+    pub fn outcome(mut self) -> Outcome {
+        let answers = self.answers();
+        let sets = self.shared.sets.interned();
+        Outcome { answers, spent: self.spent, sets }
+    }
+
     fn answers(&mut self) -> Vec<Result<Vec<AnswerPart>>> {
         let shared = self.shared.clone();
         let slots = shared.slots.len();

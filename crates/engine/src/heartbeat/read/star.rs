@@ -18,7 +18,9 @@ use super::prepared::access;
 pub struct PreparedStar {
     /// What to do.
     pub node: StarNode,
-    /// The scan of the fact table.
+    /// The fact table.
+    pub fact: TableId,
+    /// Its scan.
     pub scan: usize,
     /// By dimension.
     pub dimensions: Vec<PreparedDimension>,
@@ -38,6 +40,7 @@ pub struct PreparedDimension {
 /// A grouping's way down to its fact table.
 struct Way {
     scan: usize,
+    fact: TableId,
     /// From the fact table upwards.
     joins: Vec<Join>,
 }
@@ -92,6 +95,8 @@ pub struct Stars {
     pub stars: Vec<PreparedStar>,
     /// By node.
     pub places: Vec<Option<(usize, usize)>>,
+    /// By member of the lane, the star whose pass is all that it asks of stored rows.
+    pub members: Vec<Option<usize>>,
 }
 
 impl Stars {
@@ -123,13 +128,41 @@ pub fn find(plan: &LanePlan, store: &Store) -> Result<Stars> {
         if known.is_none() {
             let node = StarNode { dimensions: Vec::new(), groupings: Vec::new() };
             let (dimensions, groupings) = (Vec::new(), Vec::new());
-            stars.push(PreparedStar { node, scan: way.scan, dimensions, groupings });
+            let (fact, scan) = (way.fact, way.scan);
+            stars.push(PreparedStar { node, fact, scan, dimensions, groupings });
         }
         if add(&mut stars[number], plan, store, n, &way)? {
             places[n] = Some((number, stars[number].groupings.len() - 1));
         }
     }
-    Ok(Stars { stars, places })
+    let members = (0..plan.members.len()).map(|member| only_star(plan, &stars, &places, member));
+    Ok(Stars { members: members.collect(), stars, places })
+}
+
+/// The star that a member's nodes are inside of or above: everything else it has from the star's groups.
+fn only_star(
+    plan: &LanePlan,
+    stars: &[PreparedStar],
+    places: &[Option<(usize, usize)>],
+    member: usize,
+) -> Option<usize> {
+    let uses = &plan.members[member].uses;
+    let number = uses.iter().find_map(|used| places[used.node])?.0;
+    let star = &stars[number];
+    let mut above = vec![false; plan.nodes.len()];
+    for used in uses {
+        let n = used.node;
+        let inputs = &plan.nodes[n].inputs;
+        // Inputs were noted before those who read them.
+        above[n] = places[n].is_some_and(|place| place.0 == number)
+            || (!inputs.is_empty() && inputs.iter().all(|input| above[*input]));
+        let is_inside =
+            n == star.scan || star.groupings.iter().any(|(_, joins)| joins.contains(&n));
+        if !above[n] && !is_inside {
+            return None;
+        }
+    }
+    Some(number)
 }
 
 /// Whether a template has the node twice, each time with other predicates.
@@ -145,7 +178,7 @@ fn way(plan: &LanePlan, mut n: usize, store: &Store) -> Option<Way> {
         n = plan.nodes[n].inputs[0];
     }
     let SharedOperation::Scan { table, .. } = &plan.nodes[n].operation else { return None };
-    let mut way = Way { scan: n, joins: Vec::new() };
+    let mut way = Way { scan: n, fact: *table, joins: Vec::new() };
     let mut tables = vec![*table];
     for &node in above.iter().rev() {
         let join = join(plan, node, &tables, store)?;
@@ -225,12 +258,9 @@ fn add(
     else {
         return Ok(false);
     };
-    let SharedOperation::Scan { table: fact, .. } = &plan.nodes[way.scan].operation else {
-        return Ok(false);
-    };
-    let tables: Vec<TableId> =
-        std::iter::once(*fact).chain(way.joins.iter().map(|join| join.table)).collect();
-    let fact_columns = store.table(*fact).map_or(0, |table| table.schema().columns.len());
+    let joined = way.joins.iter().map(|join| join.table);
+    let tables: Vec<TableId> = std::iter::once(way.fact).chain(joined).collect();
+    let fact_columns = store.table(way.fact).map_or(0, |table| table.schema().columns.len());
     let origins: Option<Vec<_>> = keys.iter().map(|&key| origin(store, &tables, key)).collect();
     let Some(origins) = origins.filter(|o| o.iter().all(|origin| origin.0 > 0)) else {
         return Ok(false);

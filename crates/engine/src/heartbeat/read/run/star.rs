@@ -1,15 +1,18 @@
-//! A star of a batch: its dimensions one after the other, then one pass over its fact table.
+//! A star of a batch: its dimensions one after the other, then one pass over its fact table, on a ring of its own or on one
+//! that turns already.
 
 use std::sync::Arc;
 
-use super::super::pipeline::{Part, Pipe, PipeSource, Sink, StarPass};
+use super::super::pipeline::{Pipe, PipeSource};
+use super::super::pool::Loop;
 use super::super::prepared::PreparedNode;
 use super::super::probe_chain::Views;
+use super::super::ring::{Finished, Rider, Ring, StarPass};
 use super::super::star::{PreparedDimension, PreparedStar};
-use super::{Run, Shared};
+use super::{PARALLEL, Run, Shared};
 use crate::operators::{Child, Dimension, DimensionRows, FREE_SPAN, Star, StarGroups};
 use crate::query_set::{SetId, Tuples};
-use crate::scan::TableAccess;
+use crate::scan::{TableAccess, TableBatch};
 use crate::types::Result;
 
 /// What became of a star in this batch.
@@ -28,15 +31,26 @@ impl Run<'_> {
             StarRun::Declined => return Ok(None),
             StarRun::Untried => {}
         }
-        let groups = self.run_star(number)?;
-        self.stars[number] = match &groups {
-            Some(groups) => StarRun::Done(groups.clone()),
-            None => StarRun::Declined,
-        };
-        Ok(groups)
+        let Some(pass) = self.begin_star(number)? else { return Ok(None) };
+        let (ring, rider) = Ring::new(pass);
+        match ring.morsels() < PARALLEL || self.pool.workers() == 0 {
+            true => ring.help(&|| false),
+            false => self.pool.run(ring),
+        }
+        Ok(Some(self.end_star(number, &rider)))
     }
 
-    fn run_star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
+    /// A star's dimensions and what is asked of its fact table, ready for the pass; `None` where its groupings are better
+    /// run one by one.
+    pub fn begin_star(&mut self, number: usize) -> Result<Option<StarPass>> {
+        let pass = self.star_pass(number)?;
+        if pass.is_none() {
+            self.stars[number] = StarRun::Declined;
+        }
+        Ok(pass)
+    }
+
+    fn star_pass(&mut self, number: usize) -> Result<Option<StarPass>> {
         let shared = self.shared.clone();
         let star = &shared.lane.stars.stars[number];
         let wanted: Vec<SetId> =
@@ -61,13 +75,24 @@ impl Run<'_> {
         let in_bins = made.groupings_in_bins();
         let access = format!("{decision}; {}, {in_bins} in bins", star.describe(&wanted));
         self.note_star(star, &wanted, access);
-        let pass = Arc::new(StarPass { number, star: made.clone(), fact });
-        let pipe = Pipe { source: PipeSource::Fact(pass), steps: Vec::new() };
-        let builds = self.drain(vec![pipe], Sink::Star).into_iter().filter_map(|part| match part {
-            Part::Star(build) => Some(*build),
-            _ => None,
-        });
-        Ok(Some(Arc::new(StarGroups::new(made, builds.collect()))))
+        Ok(Some(StarPass { shared: shared.clone(), number, star: made, fact }))
+    }
+
+    /// Takes over what the star's rider has brought back.
+    pub fn end_star(&mut self, number: usize, rider: &Rider) -> Arc<StarGroups> {
+        let Finished { groups, faults, rows, took, chunks: (all, together) } = rider.finish();
+        self.faults.merge(faults);
+        let spent = &mut self.spent[self.shared.lane.stars.stars[number].scan];
+        spent.rows += rows;
+        spent.took += took;
+        if together > 0 {
+            let access = spent.access.as_deref().unwrap_or_default();
+            let text = format!("{access}, {together} of {all} chunks together with other batches");
+            spent.access = Some(text.into());
+        }
+        let groups = Arc::new(groups);
+        self.stars[number] = StarRun::Done(groups.clone());
+        groups
     }
 
     /// How the fact table and the joins were read, for EXPLAIN ANALYZE.

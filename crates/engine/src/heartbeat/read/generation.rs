@@ -1,0 +1,300 @@
+//! Batches of star queries as generations: each rides the [`Ring`] once around, and newcomers get on while it turns.
+//!
+//! [`Reads::turn`] is for the worker that leads a lane. It begins a ring for a batch whose only work is the pass over one
+//! fact table and what stands above it, turns it, lets on what comes to wait in the lane meanwhile, and runs the upper
+//! operators of each generation that has gone around, while other workers turn on. So a star query takes about one pass,
+//! not the rest of this one and the next.
+//!
+//! Getting on is not for free: dimensions are read, arrays merged. And those who are answered together come back together,
+//! and should stay so. Hence newcomers wait
+//! - until an eighth of a pass has gone by since the last ones got on, and four times as long as that took,
+//! - for those who were just answered, as between two heartbeats ([`Comeback`]),
+//! - for the next batch, where less than a quarter of a pass is left to wait for, or [`WORTH`],
+//! - for the next batch, where another lane wants the worker, or one of those who wait cannot get on (it needs other
+//!   tables, brings its own snapshot, has subqueries): then nobody gets on any more, until the ring stands still.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Reads;
+use super::batch::{self, Batch, Request};
+use super::figures::Boarding;
+use super::lane::{Comeback, Lane};
+use super::lead::{Account, Beat, GATHERED, Placed};
+use super::pool::Loop;
+use super::prepared::PreparedLane;
+use super::ring::{Rider, Ring, StarPass};
+use super::run::{Run, TableViews};
+use crate::heartbeat::{Sharing, Template};
+use crate::operators::Budget;
+use crate::plan::Weight;
+use crate::storage::Snapshot;
+use crate::types::{TableId, TemplateId};
+
+/// Generations that ride at the same time.
+const MOST: usize = 8;
+/// Share of a pass between two boardings.
+const SPACING: f64 = 1.0 / 8.0;
+/// Share of a pass that is worth not waiting for.
+const REST: f64 = 1.0 / 4.0;
+/// Time that is worth not waiting for.
+const WORTH: Duration = GATHERED;
+/// Getting on takes at most one part in so many of the owner's time.
+const BOARDING: u32 = 4;
+
+/// One batch.
+struct Generation<'a> {
+    snapshot: Snapshot,
+    requests: Vec<Request>,
+    activations: usize,
+    predicted: Duration,
+    began: Duration,
+    boarding: Option<Boarding>,
+    riding: Option<Riding<'a>>,
+    rider: Option<Arc<Rider>>,
+}
+
+/// Its run, from the beginning of the pass on.
+struct Riding<'a> {
+    plan: Arc<PreparedLane>,
+    placed: Placed,
+    members: Vec<usize>,
+    star: usize,
+    run: Run<'a>,
+}
+
+/// A ring's owner.
+struct Owner<'a> {
+    reads: &'a Reads,
+    lane: &'a Arc<Lane>,
+    fact: TableId,
+    /// Of all generations together.
+    budget: Arc<Budget>,
+    aboard: Vec<Generation<'a>>,
+    /// Somebody could not get on.
+    is_closed: bool,
+    /// When the last ones got on, and how long that took.
+    boarded: (Duration, Duration),
+    comeback: RefCell<Option<Comeback>>,
+    last: Beat,
+}
+
+impl Reads {
+    /// The table of the star that is all that these requests ask for, where a worker may turn a ring for them.
+    pub(super) fn rides(&self, lane: &Lane, batch: &Batch) -> Option<TableId> {
+        let may = self.boarding && self.sharing != Sharing::Never && lane.weight == Weight::Heavy;
+        let plan = lane.plan.load_full();
+        let star = only_star(&plan, &batch.requests).filter(|_| may)?;
+        Some(plan.stars.stars[star].fact)
+    }
+
+    /// Runs a batch on a ring, and all that get on meanwhile.
+    pub(super) fn turn(&self, lane: &Arc<Lane>, fact: TableId, batch: Batch) -> Beat {
+        let now = self.environment.clock.now();
+        let mut owner = Owner {
+            reads: self,
+            lane,
+            fact,
+            budget: Arc::new(Budget::new(self.memory_limit)),
+            aboard: vec![Generation::new(self, lane, batch)],
+            is_closed: false,
+            boarded: (now, Duration::ZERO),
+            comeback: RefCell::default(),
+            last: Beat::default(),
+        };
+        let plan = lane.plan.load_full();
+        if catch_unwind(AssertUnwindSafe(|| owner.turn(&plan))).is_err() {
+            owner.run_apart();
+        }
+        owner.last
+    }
+
+    fn star_of(plan: &PreparedLane, template: &Template) -> Option<usize> {
+        let member = plan.plan.member(template.id)?;
+        plan.stars.members[member].filter(|_| template.program().subqueries.is_empty())
+    }
+}
+
+/// The star that is all that these requests ask for.
+fn only_star(plan: &PreparedLane, requests: &[Request]) -> Option<usize> {
+    let star = Reads::star_of(plan, &requests.first()?.template)?;
+    let same = |request: &Request| Reads::star_of(plan, &request.template) == Some(star);
+    requests.iter().all(same).then_some(star)
+}
+
+impl<'a> Generation<'a> {
+    fn new(reads: &Reads, lane: &Lane, batch: Batch) -> Generation<'a> {
+        let Batch { snapshot, requests } = batch;
+        let templates: Vec<TemplateId> = batch::templates(&requests);
+        Generation {
+            predicted: lane.plan.load().plan.predict(&templates),
+            activations: templates.len(),
+            began: reads.environment.clock.now(),
+            snapshot,
+            requests,
+            boarding: None,
+            riding: None,
+            rider: None,
+        }
+    }
+
+    fn has(&self, rider: &Arc<Rider>) -> bool {
+        self.rider.as_ref().is_some_and(|own| Arc::ptr_eq(own, rider))
+    }
+}
+
+impl Owner<'_> {
+    fn turn(&mut self, plan: &Arc<PreparedLane>) {
+        let Some(pass) = self.begin(0, plan) else { return self.answer(0) };
+        let (ring, rider) = Ring::new(pass);
+        self.aboard[0].rider = Some(rider);
+        self.reads.pool.lead(ring.clone(), || self.own(&ring));
+    }
+
+    /// Until nobody rides any more.
+    fn own(&mut self, ring: &Ring) {
+        while !self.aboard.is_empty() {
+            for rider in ring.completed() {
+                self.get_off(&rider);
+            }
+            if self.may_board(ring) {
+                self.let_on(ring);
+            } else if !self.aboard.is_empty() {
+                ring.help(&|| ring.has_completed() || self.may_board(ring));
+                ring.wait();
+            }
+        }
+    }
+
+    /// Makes a generation ready for its pass; `None` where it takes none.
+    fn begin(&mut self, number: usize, plan: &Arc<PreparedLane>) -> Option<StarPass> {
+        let (reads, generation) = (self.reads, &mut self.aboard[number]);
+        let star = only_star(plan, &generation.requests)?;
+        let requests = &generation.requests;
+        let (placed, slots) = reads.place(self.lane, plan, &generation.snapshot, requests);
+        if slots.is_empty() {
+            return None;
+        }
+        let members = slots.iter().map(|slot| slot.member).collect();
+        let views = TableViews::new(&reads.store, generation.snapshot.version());
+        let flags = batch::flags(requests.iter());
+        let budget = Budget::within(&self.budget);
+        let run = Run::new(plan.clone(), slots, views, &reads.pool, budget, flags);
+        let riding = Riding { plan: plan.clone(), placed, members, star, run };
+        // An error comes again when the star is asked for its groups.
+        generation.riding.insert(riding).run.begin_star(star).ok().flatten()
+    }
+
+    /// Whether newcomers may get on now.
+    fn may_board(&self, ring: &Ring) -> bool {
+        let waiting = self.lane.waiting();
+        let is_free = !self.is_closed && self.aboard.len() < MOST && self.reads.pool.is_free();
+        if waiting == 0 || !is_free || !self.is_worth(ring.progress()) {
+            return false;
+        }
+        let mut comeback = self.comeback.borrow_mut();
+        comeback.as_mut().is_none_or(|comeback| comeback.is_over(waiting))
+    }
+
+    /// Whether it is time again, and what newcomers would wait for otherwise is long enough.
+    fn is_worth(&self, progress: f64) -> bool {
+        if !(SPACING..=1.0 - REST).contains(&progress) {
+            return false;
+        }
+        let (last, took) = self.boarded;
+        let elapsed = self.reads.environment.clock.now().saturating_sub(last);
+        elapsed >= took * BOARDING && elapsed.mul_f64((1.0 - progress) / progress) >= WORTH
+    }
+
+    /// All that waits gets on, or nobody any more.
+    fn let_on(&mut self, ring: &Ring) {
+        let plan = self.lane.plan.load_full();
+        let fits = |activation: &crate::heartbeat::Activation| {
+            let star = Reads::star_of(&plan, &activation.template);
+            let fact = star.map(|star| plan.stars.stars[star].fact);
+            activation.snapshot.is_none() && fact == Some(self.fact)
+        };
+        let Some(activations) = self.lane.next_if(fits) else {
+            self.is_closed = true;
+            return;
+        };
+        let began = self.reads.environment.clock.now();
+        *self.comeback.borrow_mut() = None;
+        for batch in batch::form(activations, &self.reads.store) {
+            self.board(ring, &plan, batch);
+        }
+        let now = self.reads.environment.clock.now();
+        self.boarded = (now, now.saturating_sub(began));
+    }
+
+    fn board(&mut self, ring: &Ring, plan: &Arc<PreparedLane>, batch: Batch) {
+        if self.reads.runs_apart(self.lane, &batch.requests) {
+            self.reads.whole(self.lane, batch);
+            return;
+        }
+        let (number, others) = (self.aboard.len(), self.aboard.len());
+        self.aboard.push(Generation::new(self.reads, self.lane, batch));
+        let pass = self.begin(number, plan);
+        let same = |pass: &StarPass| Arc::ptr_eq(pass.fact.view().table(), &ring.table());
+        let Some(pass) = pass.filter(same) else { return self.answer(number) };
+        let rider = ring.board(pass);
+        self.aboard[number].boarding = Some(Boarding { at: rider.began_at(), others });
+        self.aboard[number].rider = Some(rider);
+    }
+
+    /// A rider has gone around: what stands above its groups, then the answers.
+    fn get_off(&mut self, rider: &Arc<Rider>) {
+        let number = self.aboard.iter().position(|generation| generation.has(rider));
+        let number = number.expect("a rider belongs to a generation");
+        if let Some(riding) = &mut self.aboard[number].riding {
+            riding.run.end_star(riding.star, rider);
+        }
+        self.answer(number);
+    }
+
+    fn answer(&mut self, number: usize) {
+        let (reads, lane) = (self.reads, self.lane);
+        let generation = &mut self.aboard[number];
+        let answers = match generation.riding.take() {
+            Some(riding) => {
+                let Riding { plan, placed, members, run, .. } = riding;
+                let requests = placed.riding(&generation.requests);
+                let account = Account {
+                    plan,
+                    version: generation.snapshot.version(),
+                    members,
+                    began: generation.began,
+                    boarding: generation.boarding,
+                };
+                let ran = reads.note(lane, &account, &requests, run.outcome());
+                placed.complete(ran)
+            }
+            None => reads.answers(lane, &generation.snapshot, &generation.requests),
+        };
+        let Generation { requests, activations, began, predicted, .. } = self.aboard.remove(number);
+        let pairs = requests.into_iter().zip(answers);
+        pairs.for_each(|(request, answer)| request.answer(answer));
+        let took = reads.environment.clock.now().saturating_sub(began);
+        lane.count(activations, took, predicted);
+        reads.maintain(lane);
+        self.last = Beat { answered: activations, took };
+        if self.last.is_awaited() {
+            let comeback = Comeback::new(lane.waiting(), activations, took);
+            *self.comeback.borrow_mut() = Some(comeback);
+        }
+    }
+
+    /// After a panic: each request by itself, so that it is traced to the one that causes it.
+    fn run_apart(&mut self) {
+        for generation in std::mem::take(&mut self.aboard) {
+            let Generation { snapshot, requests, .. } = generation;
+            for request in requests {
+                let requests = vec![request];
+                self.last =
+                    self.reads.whole(self.lane, Batch { snapshot: snapshot.clone(), requests });
+            }
+        }
+    }
+}
