@@ -1,5 +1,6 @@
 //! The engine from its door: templates in, answers out.
 
+mod boarding;
 mod bookstore;
 mod golden;
 mod heartbeat;

@@ -13,10 +13,12 @@ use crate::bookstore::{
     ascending, column, compare, descending, equals, index, join, scan, sort, table, template,
 };
 
-const LINEORDER: TableId = TableId(101);
+/// The fact table.
+pub const LINEORDER: TableId = TableId(101);
 const DATE: TableId = TableId(102);
 const CUSTOMER: TableId = TableId(103);
-const SUPPLIER: TableId = TableId(104);
+/// A dimension.
+pub const SUPPLIER: TableId = TableId(104);
 const PART: TableId = TableId(105);
 
 const FACT_COLUMNS: usize = 10;
@@ -262,6 +264,33 @@ fn star(
         root = sort(root, order, None);
     }
     template(root, &output, parameters, name)
+}
+
+/// The sum of an expression by year, over all rows: it is evaluated again and again while the pass goes on.
+#[allow(dead_code, reason = "the benchmark includes this file and looks into no pass")]
+pub fn yearly(argument: Arc<dyn Expression>) -> TemplatePlan {
+    let name = argument.text().to_owned();
+    let sum = sum(Scalar::Expression(argument));
+    star(&name, vec![], vec![(DATE, 4, vec![])], &[(0, 1)], sum, false, &[])
+}
+
+/// Revenue by year of what was sold in quantities from `$1` to `$2`.
+#[allow(dead_code, reason = "the benchmark includes this file and has enough templates")]
+pub fn revenue_of_quantities() -> Query {
+    let dates = vec![(DATE, 4, vec![])];
+    let plan = star(
+        "revenue of quantities",
+        between(5, 0),
+        dates,
+        &[(0, 1)],
+        revenue(),
+        false,
+        &[INTEGER; 2],
+    );
+    (plan, |n| {
+        let least = n.below(40) + 1;
+        [least, least + 10].map(Value::Integer).to_vec()
+    })
 }
 
 /// The query's template and parameters for it.

@@ -156,14 +156,13 @@ impl Owner<'_> {
     /// Until nobody rides any more.
     fn own(&mut self, ring: &Ring) {
         while !self.aboard.is_empty() {
+            ring.help(&|| ring.has_completed() || self.may_board(ring));
+            ring.wait();
             for rider in ring.completed() {
                 self.get_off(&rider);
             }
-            if self.may_board(ring) {
+            if !self.aboard.is_empty() && self.may_board(ring) {
                 self.let_on(ring);
-            } else if !self.aboard.is_empty() {
-                ring.help(&|| ring.has_completed() || self.may_board(ring));
-                ring.wait();
             }
         }
     }
