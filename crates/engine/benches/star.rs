@@ -1,6 +1,7 @@
 //! The Star Schema Benchmark's queries with random parameters, one at a time and many at once, on 6 million fact rows.
 //!
-//! `ROWS` sets the number of fact rows.
+//! `ROWS` sets the number of fact rows. The open loop at the end prints latencies: queries that arrive at a fixed rate,
+//! whatever is answered meanwhile, with and without getting on a pass that is under way.
 
 #[path = "../tests/it/bookstore.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]
@@ -8,16 +9,23 @@ mod bookstore;
 #[path = "../tests/it/star_schema.rs"]
 mod star_schema;
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use engine::heartbeat::{Sharing, Template};
-use engine::types::Value;
+use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Figures, Sharing, Template};
+use engine::types::{Result, Value};
 
 use self::star_schema::{Numbers, Query};
 
+fn fact_rows() -> i32 {
+    std::env::var("ROWS").ok().and_then(|rows| rows.parse().ok()).unwrap_or(6_000_000)
+}
+
 fn star(criterion: &mut Criterion) {
-    let rows = std::env::var("ROWS").ok().and_then(|rows| rows.parse().ok()).unwrap_or(6_000_000);
+    let rows = fact_rows();
     let engine = bookstore::engine(Sharing::Always, 2);
     star_schema::fill(engine.store(), rows);
     engine.store().tables().iter().for_each(|table| {
@@ -51,5 +59,83 @@ fn star(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, star);
+/// Queries of an open loop at each rate.
+const ARRIVALS: usize = 200;
+
+/// What one rate gave, in milliseconds.
+struct Latencies {
+    sorted: Vec<f64>,
+    boarded: usize,
+}
+
+fn open_loop(_: &mut Criterion) {
+    for boarding in [false, true] {
+        let options = EngineOptions {
+            workers: 2,
+            data: None,
+            sharing: Sharing::Automatic,
+            boarding,
+            queue_limit: 100_000,
+            memory_limit: 1 << 30,
+        };
+        let engine = Engine::open(options).expect("an engine without a directory opens");
+        star_schema::fill(engine.store(), fact_rows());
+        let queries: Vec<Query> = star_schema::queries();
+        let register = |(plan, _): &Query| engine.register(plan.clone()).expect("it is shareable");
+        let templates: Vec<Arc<Template>> = queries.iter().map(register).collect();
+        arrivals(&engine, &templates, &queries, 50.0);
+        for rate in [5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0] {
+            let Latencies { sorted, boarded } = arrivals(&engine, &templates, &queries, rate);
+            let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+            let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
+            println!(
+                "open loop, {rate} queries a second, boarding {boarding}: mean {mean:.1} ms, median {:.1}, p95 {:.1}, \
+                 most {:.1}; {boarded} of {ARRIVALS} got on a pass under way",
+                at(0.5),
+                at(0.95),
+                at(1.0)
+            );
+        }
+    }
+}
+
+/// Submits queries at a fixed rate, each at its time.
+fn arrivals(
+    engine: &Arc<Engine>,
+    templates: &[Arc<Template>],
+    queries: &[Query],
+    rate: f64,
+) -> Latencies {
+    let (sender, receiver) = channel();
+    let mut numbers = Numbers(7);
+    let began = Instant::now();
+    let mut figures = Vec::new();
+    for i in 0..ARRIVALS {
+        let due = began + Duration::from_secs_f64(i as f64 / rate);
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let place = numbers.below(queries.len() as i32) as usize;
+        let sender = sender.clone();
+        let own = Arc::new(OnceLock::new());
+        figures.push(own.clone());
+        engine.submit(Activation {
+            template: templates[place].clone(),
+            parameters: queries[place].1(&mut numbers).into(),
+            snapshot: None,
+            cancelled: Arc::<AtomicBool>::default(),
+            figures: Some(own),
+            receiver: Box::new(move |answer: Result<Answer>| {
+                assert!(answer.is_ok(), "it succeeds");
+                sender.send(due.elapsed().as_secs_f64() * 1e3).expect("it is awaited");
+            }),
+        });
+        engine.lead(templates[place].lane());
+    }
+    let mut sorted: Vec<f64> = receiver.iter().take(ARRIVALS).collect();
+    sorted.sort_by(f64::total_cmp);
+    let got_on =
+        |own: &&Arc<OnceLock<Figures>>| own.get().is_some_and(|figures| figures.boarding.is_some());
+    Latencies { sorted, boarded: figures.iter().filter(got_on).count() }
+}
+
+criterion_group!(benches, star, open_loop);
 criterion_main!(benches);

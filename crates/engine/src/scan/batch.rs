@@ -75,6 +75,9 @@ pub struct ScanOutput {
     pub errors: Vec<(Slot, Error)>,
 }
 
+/// How a scan is made.
+type NewScan = fn(Arc<TableView>, Arc<SetTable>, Vec<Query>, &TableStatistics) -> ScanBatch;
+
 /// An activation whose predicates are bound.
 struct Bound {
     slot: Slot,
@@ -85,6 +88,24 @@ struct Bound {
 impl TableBatch {
     /// Binds parameters, decides who probes and who rides, and builds the predicate indexes.
     pub fn new(view: Arc<TableView>, sets: &Arc<SetTable>, requests: &[Request<'_>]) -> TableBatch {
+        TableBatch::with(view, sets, requests, ScanBatch::new)
+    }
+
+    /// The same for the fact table of a star, see [`Self::take_value_filters`].
+    pub fn of_star(
+        view: Arc<TableView>,
+        sets: &Arc<SetTable>,
+        requests: &[Request<'_>],
+    ) -> TableBatch {
+        TableBatch::with(view, sets, requests, ScanBatch::of_star)
+    }
+
+    fn with(
+        view: Arc<TableView>,
+        sets: &Arc<SetTable>,
+        requests: &[Request<'_>],
+        scan: NewScan,
+    ) -> TableBatch {
         // A table that has got further columns since the template was made is described anew.
         let known = requests.first().map(|request| request.access);
         let known = known.filter(|access| access.types.len() == view.schema().columns.len());
@@ -113,7 +134,7 @@ impl TableBatch {
         }
         batch.decide(undecided, &mut riders);
         if let (Some(request), false) = (requests.first(), riders.is_empty()) {
-            batch.board(riders, &request.access.statistics);
+            batch.board(riders, &request.access.statistics, scan);
         }
         batch
     }
@@ -263,7 +284,7 @@ impl TableBatch {
     }
 
     /// Builds the scan of those who ride.
-    fn board(&mut self, riders: Vec<Bound>, statistics: &TableStatistics) {
+    fn board(&mut self, riders: Vec<Bound>, statistics: &TableStatistics, scan: NewScan) {
         self.decision.riding = riders.len();
         let (mut slots, mut queries) = (Vec::new(), Vec::new());
         for Bound { slot, conjunction, parameters } in riders {
@@ -284,7 +305,7 @@ impl TableBatch {
             && slots.iter().enumerate().all(|(number, slot)| slot.index() == number);
         let sets = if own { self.sets.clone() } else { Arc::new(SetTable::new(slots.len())) };
         let renumbering = (!own).then(|| Renumbering::onto(slots.iter().copied()));
-        let batch = ScanBatch::new(self.view.clone(), sets, queries, statistics);
+        let batch = scan(self.view.clone(), sets, queries, statistics);
         let errors = batch.errors().iter();
         self.errors.extend(errors.map(|(number, error)| (slots[number.index()], error.clone())));
         let chunks = self.view.chunks().iter();

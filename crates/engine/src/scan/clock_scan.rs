@@ -109,6 +109,27 @@ impl ScanBatch {
         queries: Vec<Query>,
         statistics: &TableStatistics,
     ) -> ScanBatch {
+        ScanBatch::with(view, sets, queries, statistics, optimizer::INTEGER_PROBE)
+    }
+
+    /// For a star, whose rows meet predicates on integers like references to dimensions: all of these get an index, so that
+    /// the scan leaves the same to all rows.
+    pub fn of_star(
+        view: Arc<TableView>,
+        sets: Arc<SetTable>,
+        queries: Vec<Query>,
+        statistics: &TableStatistics,
+    ) -> ScanBatch {
+        ScanBatch::with(view, sets, queries, statistics, 0.0)
+    }
+
+    fn with(
+        view: Arc<TableView>,
+        sets: Arc<SetTable>,
+        queries: Vec<Query>,
+        statistics: &TableStatistics,
+        integer_probe: f64,
+    ) -> ScanBatch {
         assert_eq!(sets.slots(), queries.len(), "slots are the positions of queries");
         let types: Arc<[DataType]> = view.schema().columns.iter().map(|c| c.data_type).collect();
         let rows: usize = view.chunks().iter().map(|(_, chunk)| chunk.rows()).sum();
@@ -124,16 +145,22 @@ impl ScanBatch {
             view,
         };
         if queries.len() > 1 {
-            batch.build_indexes(&queries, statistics);
+            batch.build_indexes(&queries, statistics, integer_probe);
         }
         batch.keep_leftovers(queries);
         batch
     }
 
-    fn build_indexes(&mut self, queries: &[Query], statistics: &TableStatistics) {
+    fn build_indexes(
+        &mut self,
+        queries: &[Query],
+        statistics: &TableStatistics,
+        integer_probe: f64,
+    ) {
         let conjunctions: Vec<&Conjunction> = queries.iter().map(|q| &q.conjunction).collect();
         let dictionary = |column| self.is_dictionary(ColumnId(column as u32));
-        let candidates = optimizer::candidates(&conjunctions, statistics, dictionary);
+        let candidates =
+            optimizer::candidates(&conjunctions, statistics, dictionary, integer_probe);
         self.picks = optimizer::pick(candidates, queries.len());
         for pick in &self.picks {
             let index = build_index(pick, &conjunctions, self.rows, &self.sets);

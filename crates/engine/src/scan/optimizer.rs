@@ -44,10 +44,13 @@ pub struct Pick {
     pub gain: f64,
 }
 
+/// Nanoseconds to look up one row in an index over integers.
+pub const INTEGER_PROBE: f64 = 2.0;
+
 /// Nanoseconds to look up one row.
-fn probe_cost(kind: Option<KeyKind>, dictionary: bool) -> f64 {
+fn probe_cost(kind: Option<KeyKind>, dictionary: bool, integer_probe: f64) -> f64 {
     match kind {
-        Some(KeyKind::Narrow) => 2.0,
+        Some(KeyKind::Narrow) => integer_probe,
         Some(KeyKind::Wide) => 8.0,
         _ if dictionary => 2.0,
         Some(KeyKind::Bytes) => 12.0,
@@ -55,11 +58,13 @@ fn probe_cost(kind: Option<KeyKind>, dictionary: bool) -> f64 {
     }
 }
 
-/// Everything that could be indexed. `dictionary` tells which columns hold codes.
+/// Everything that could be indexed. `dictionary` tells which columns hold codes; `integer_probe` is [`INTEGER_PROBE`], or
+/// 0 where rows meet such indexes in any case.
 pub fn candidates(
     slots: &[&Conjunction],
     statistics: &TableStatistics,
     dictionary: impl Fn(usize) -> bool,
+    integer_probe: f64,
 ) -> Vec<Candidate> {
     let unknown = Default::default();
     let mut candidates: Vec<Candidate> = Vec::new();
@@ -70,7 +75,7 @@ pub fn candidates(
             None => candidates.push(Candidate {
                 attribute,
                 slots: vec![(slot, share)],
-                probe_cost: probe_cost(kind, dictionary(attribute.column)),
+                probe_cost: probe_cost(kind, dictionary(attribute.column), integer_probe),
             }),
         }
     };

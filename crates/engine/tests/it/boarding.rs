@@ -291,7 +291,7 @@ fn who_comes_in_the_middle_of_a_pass_gets_on_and_reads_its_own_snapshot() {
     let mut random = StdRng::seed_from_u64(5);
     let mut numbers = Numbers(5);
     let first = shop.pass(Box::new(move |call| {
-        if call == 2 || call == 5 {
+        if call == 2 || call == 6 {
             own.change(&mut random, 3000, 20);
             let queries = (0..STARS).map(|query| own.query(query, &mut numbers));
             pending.lock().push(queries.collect::<Vec<_>>());
@@ -347,14 +347,14 @@ fn cancels_and_faults_on_a_shared_pass_are_their_own() {
             pending.lock().push(own.query(7, &mut numbers));
             dawdle();
         }
-        5 => {
+        6 => {
             pending.lock()[0].cancelled.store(true, Ordering::Relaxed);
             let queries = (0..STARS).map(|query| own.query(query, &mut numbers));
             pending.lock().extend(queries.collect::<Vec<_>>());
             pending.lock().push(own.submit(&fails, vec![], None));
             dawdle();
         }
-        7 => pending.lock()[4].cancelled.store(true, Ordering::Relaxed),
+        8 => pending.lock()[4].cancelled.store(true, Ordering::Relaxed),
         _ => {}
     }));
     shop.check(&first);

@@ -7,7 +7,8 @@
 //!
 //! Getting on is not for free: dimensions are read, arrays merged. And those who are answered together come back together,
 //! and should stay so. Hence newcomers wait
-//! - until an eighth of a pass has gone by since the last ones got on, and four times as long as that took,
+//! - until an eighth of a pass for each generation aboard has gone by since the last ones got on, and four times as long
+//!   as that took: rows are put into groups generation by generation, so that many of them cost more than the wait,
 //! - for those who were just answered, as between two heartbeats ([`Comeback`]),
 //! - for the next batch, where less than a quarter of a pass is left to wait for, or [`WORTH`],
 //! - for the next batch, where another lane wants the worker, or one of those who wait cannot get on (it needs other
@@ -33,9 +34,9 @@ use crate::plan::Weight;
 use crate::storage::Snapshot;
 use crate::types::{TableId, TemplateId};
 
-/// Generations that ride at the same time.
-const MOST: usize = 8;
-/// Share of a pass between two boardings.
+/// Generations that ride at the same time; [`SPACING`] leaves room for as many.
+const MOST: usize = 4;
+/// Share of a pass between two boardings, for each generation aboard.
 const SPACING: f64 = 1.0 / 8.0;
 /// Share of a pass that is worth not waiting for.
 const REST: f64 = 1.0 / 4.0;
@@ -199,7 +200,8 @@ impl Owner<'_> {
 
     /// Whether it is time again, and what newcomers would wait for otherwise is long enough.
     fn is_worth(&self, progress: f64) -> bool {
-        if !(SPACING..=1.0 - REST).contains(&progress) {
+        let spacing = SPACING * self.aboard.len() as f64;
+        if progress < spacing || progress > 1.0 - REST {
             return false;
         }
         let (last, took) = self.boarded;
@@ -236,7 +238,7 @@ impl Owner<'_> {
         let (number, others) = (self.aboard.len(), self.aboard.len());
         self.aboard.push(Generation::new(self.reads, self.lane, batch));
         let pass = self.begin(number, plan);
-        let same = |pass: &StarPass| Arc::ptr_eq(pass.fact.view().table(), &ring.table());
+        let same = |pass: &StarPass| Arc::ptr_eq(pass.fact.view().table(), ring.table());
         let Some(pass) = pass.filter(same) else { return self.answer(number) };
         let rider = ring.board(pass);
         self.aboard[number].boarding = Some(Boarding { at: rider.began_at(), others });

@@ -27,6 +27,7 @@ use crate::types::ChunkId;
 
 /// A pass over a fact table.
 pub struct Ring {
+    table: Arc<Table>,
     state: Mutex<State>,
     /// Signalled when a rider has gone around, or a worker panicked.
     around: Condvar,
@@ -92,7 +93,8 @@ impl Ring {
             seats: Vec::new(),
             panicked: false,
         };
-        let ring = Ring { state: Mutex::new(state), around: Condvar::new() };
+        let table = pass.fact.view().table().clone();
+        let ring = Ring { table, state: Mutex::new(state), around: Condvar::new() };
         let rider = ring.board(pass);
         (Arc::new(ring), rider)
     }
@@ -142,8 +144,10 @@ impl Ring {
     /// Share of its way that the youngest rider has behind it.
     pub fn progress(&self) -> f64 {
         let state = self.state.lock();
-        let last = state.turns.len() - 1;
-        state.turns[last].handed as f64 / state.epoch.riders[last].chunks().len().max(1) as f64
+        let youngest = state.turns.last().zip(state.epoch.riders.last());
+        // Nobody: what still rides has its last chunks done at this moment.
+        youngest
+            .map_or(1.0, |(turn, rider)| turn.handed as f64 / rider.chunks().len().max(1) as f64)
     }
 
     /// Morsels left to be taken.
@@ -154,8 +158,8 @@ impl Ring {
     }
 
     /// The table.
-    pub fn table(&self) -> Arc<Table> {
-        self.state.lock().epoch.riders[0].table().clone()
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
     }
 
     fn take(&self, epoch: &Arc<Epoch>) -> Taken {

@@ -403,6 +403,16 @@ impl<'a> Run<'a> {
         nodes: &[(usize, impl AsRef<[TableAccess]>)],
         users: SetId,
     ) -> Result<TableBatch> {
+        self.bound(table, nodes, users, TableBatch::new)
+    }
+
+    fn bound(
+        &mut self,
+        table: TableId,
+        nodes: &[(usize, impl AsRef<[TableAccess]>)],
+        users: SetId,
+        bind: fn(Arc<TableView>, &Arc<SetTable>, &[Request<'_>]) -> TableBatch,
+    ) -> Result<TableBatch> {
         let shared = self.shared.clone();
         let view = self.views.view(table)?;
         let mut requests = Vec::with_capacity(shared.slots.len());
@@ -416,7 +426,7 @@ impl<'a> Run<'a> {
             }
         }
         requests.sort_by_key(|request| request.slot);
-        let batch = TableBatch::new(view, &shared.sets, &requests);
+        let batch = bind(view, &shared.sets, &requests);
         for (slot, error) in batch.errors() {
             self.faults.add(*slot, error.clone());
         }

@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use super::super::run::{Rows, Shared};
 use crate::operators::{Faults, Star, StarBuild, StarGroups};
 use crate::scan::TableBatch;
-use crate::storage::Table;
 use crate::types::ChunkId;
 
 /// One star of a batch, on its way over the fact table.
@@ -79,10 +78,6 @@ impl Rider {
     /// The chunks that it wants, in the order of the table.
     pub(super) fn chunks(&self) -> &[ChunkId] {
         self.pass.fact.chunks()
-    }
-
-    pub(super) fn table(&self) -> &Arc<Table> {
-        self.pass.fact.view().table()
     }
 
     /// Its star, and the slots of its batch.

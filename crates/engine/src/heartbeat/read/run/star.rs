@@ -65,7 +65,7 @@ impl Run<'_> {
             unreachable!("a star stands on a scan")
         };
         let view = self.views.view(*table)?;
-        let mut fact = self.table_batch(*table, &[(star.scan, variants)], all)?;
+        let mut fact = self.bound(*table, &[(star.scan, variants)], all, TableBatch::of_star)?;
         let decision = fact.decision().to_string();
         let filters = fact.take_value_filters(FREE_SPAN, all);
         let parameters = shared.parameters();
