@@ -54,10 +54,10 @@ impl Budget {
         Budget { limit, used: AtomicUsize::new(0), whole: None }
     }
 
-    /// One batch's share of what several may take: as much as the others leave. Given back when it is dropped.
-    pub fn within(whole: &Arc<Budget>) -> Budget {
-        let used = AtomicUsize::new(0);
-        Budget { limit: whole.limit, used, whole: Some(whole.clone()) }
+    /// A budget of `limit` bytes that are taken from what several batches may take together, and given back when it is
+    /// dropped.
+    pub fn within(whole: &Arc<Budget>, limit: usize) -> Budget {
+        Budget { limit, used: AtomicUsize::new(0), whole: Some(whole.clone()) }
     }
 
     /// Bytes reserved now.

@@ -467,14 +467,14 @@ fn without_boarding_everybody_waits_for_the_next_pass() {
 }
 
 #[test]
-fn generations_on_one_ring_share_the_memory_and_fail_by_themselves() {
+fn newcomers_without_memory_fail_by_themselves() {
     let options = EngineOptions {
         workers: 1,
         data: None,
         sharing: Sharing::Always,
         boarding: true,
         queue_limit: 4096,
-        memory_limit: 3 << 20,
+        memory_limit: 5 << 19,
     };
     let shop = Shop::of(Engine::open(options).expect("an engine without a directory opens"));
     let late = Arc::new(Mutex::new(Vec::new()));

@@ -11,6 +11,7 @@
 //!   as that took: rows are put into groups generation by generation, so that many of them cost more than the wait,
 //! - for those who were just answered, as between two heartbeats ([`Comeback`]),
 //! - for the next batch, where less than a quarter of a pass is left to wait for, or [`WORTH`],
+//! - for the next batch, where those aboard have taken nearly all memory,
 //! - for the next batch, where another lane wants the worker, or one of those who wait cannot get on (it needs other
 //!   tables, brings its own snapshot, has subqueries): then nobody gets on any more, until the ring stands still.
 
@@ -44,6 +45,10 @@ const REST: f64 = 1.0 / 4.0;
 const WORTH: Duration = GATHERED;
 /// Getting on takes at most one part in so many of the owner's time.
 const BOARDING: u32 = 4;
+
+/// So many times what a batch may take is there for all generations on a ring, of which nobody gets on while less than one
+/// is left.
+const BATCHES: usize = 2;
 
 /// One batch.
 struct Generation<'a> {
@@ -98,7 +103,7 @@ impl Reads {
             reads: self,
             lane,
             fact,
-            budget: Arc::new(Budget::new(self.memory_limit)),
+            budget: Arc::new(Budget::new(BATCHES * self.memory_limit)),
             aboard: vec![Generation::new(self, lane, batch)],
             is_closed: false,
             boarded: (now, Duration::ZERO),
@@ -180,7 +185,7 @@ impl Owner<'_> {
         let members = slots.iter().map(|slot| slot.member).collect();
         let views = TableViews::new(&reads.store, generation.snapshot.version());
         let flags = batch::flags(requests.iter());
-        let budget = Budget::within(&self.budget);
+        let budget = Budget::within(&self.budget, reads.memory_limit);
         let run = Run::new(plan.clone(), slots, views, &reads.pool, budget, flags);
         let riding = Riding { plan: plan.clone(), placed, members, star, run };
         // An error comes again when the star is asked for its groups.
@@ -190,8 +195,9 @@ impl Owner<'_> {
     /// Whether newcomers may get on now.
     fn may_board(&self, ring: &Ring) -> bool {
         let waiting = self.lane.waiting();
+        let has_memory = self.budget.used() <= (BATCHES - 1) * self.reads.memory_limit;
         let is_free = !self.is_closed && self.aboard.len() < MOST && self.reads.pool.is_free();
-        if waiting == 0 || !is_free || !self.is_worth(ring.progress()) {
+        if waiting == 0 || !is_free || !has_memory || !self.is_worth(ring.progress()) {
             return false;
         }
         let mut comeback = self.comeback.borrow_mut();

@@ -405,7 +405,8 @@ impl Expression for Quotient {
     }
 
     fn text(&self) -> &str {
-        "60 / inputs"
+        // Equal text means equal meaning.
+        if self.fails { "60 / inputs" } else { "60 / nonzero inputs" }
     }
 }
 
