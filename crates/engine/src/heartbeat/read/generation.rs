@@ -7,8 +7,10 @@
 //!
 //! Getting on is not for free: dimensions are read, arrays merged. And those who are answered together come back together,
 //! and should stay so. Hence newcomers wait
-//! - until an eighth of a pass for each generation aboard has gone by since the last ones got on, and four times as long
-//!   as that took: rows are put into groups generation by generation, so that many of them cost more than the wait,
+//! - until an eighth of a pass for each generation aboard has gone by since the last ones got on: rows are put into groups
+//!   generation by generation, so that many of them cost more than the wait,
+//! - until what they save, the rest of the pass, is more in sum than twice what they cost everybody: the time that it
+//!   takes to let a generation on, for all who wait and all who are aboard,
 //! - for those who were just answered, as between two heartbeats ([`Comeback`]),
 //! - for the next batch, where less than a quarter of a pass is left to wait for, or [`WORTH`],
 //! - for the next batch, where those aboard have taken nearly all memory,
@@ -43,8 +45,8 @@ const SPACING: f64 = 1.0 / 8.0;
 const REST: f64 = 1.0 / 4.0;
 /// Time that is worth not waiting for.
 const WORTH: Duration = GATHERED;
-/// Getting on takes at most one part in so many of the owner's time.
-const BOARDING: u32 = 4;
+/// What newcomers save is worth so many times what they cost the others.
+const MARGIN: f64 = 2.0;
 
 /// So many times what a batch may take is there for all generations on a ring, of which nobody gets on while less than one
 /// is left.
@@ -81,7 +83,7 @@ struct Owner<'a> {
     aboard: Vec<Generation<'a>>,
     /// Somebody could not get on.
     is_closed: bool,
-    /// When the last ones got on, and how long that took.
+    /// When the last ones got on, and how long it took to make them ready.
     boarded: (Duration, Duration),
     comeback: RefCell<Option<Comeback>>,
     last: Beat,
@@ -153,7 +155,9 @@ impl<'a> Generation<'a> {
 
 impl Owner<'_> {
     fn turn(&mut self, plan: &Arc<PreparedLane>) {
+        let began = self.boarded.0;
         let Some(pass) = self.begin(0, plan) else { return self.answer(0) };
+        self.note_boarding(began);
         let (ring, rider) = Ring::new(pass);
         self.aboard[0].rider = Some(rider);
         self.reads.pool.lead(ring.clone(), || self.own(&ring));
@@ -197,22 +201,31 @@ impl Owner<'_> {
         let waiting = self.lane.waiting();
         let has_memory = self.budget.used() <= (BATCHES - 1) * self.reads.memory_limit;
         let is_free = !self.is_closed && self.aboard.len() < MOST && self.reads.pool.is_free();
-        if waiting == 0 || !is_free || !has_memory || !self.is_worth(ring.progress()) {
+        if waiting == 0 || !is_free || !has_memory || !self.is_worth(waiting, ring.progress()) {
             return false;
         }
         let mut comeback = self.comeback.borrow_mut();
         comeback.as_mut().is_none_or(|comeback| comeback.is_over(waiting))
     }
 
-    /// Whether it is time again, and what newcomers would wait for otherwise is long enough.
-    fn is_worth(&self, progress: f64) -> bool {
+    /// Whether it is time again, and not waiting is worth more to those who wait than it costs all.
+    fn is_worth(&self, waiting: usize, progress: f64) -> bool {
         let spacing = SPACING * self.aboard.len() as f64;
         if progress < spacing || progress > 1.0 - REST {
             return false;
         }
         let (last, took) = self.boarded;
         let elapsed = self.reads.environment.clock.now().saturating_sub(last);
-        elapsed >= took * BOARDING && elapsed.mul_f64((1.0 - progress) / progress) >= WORTH
+        let rest = elapsed.mul_f64((1.0 - progress) / progress);
+        let aboard: usize = self.aboard.iter().map(|generation| generation.activations).sum();
+        let cost = took.mul_f64(MARGIN * (aboard + waiting) as f64);
+        rest >= WORTH && rest.mul_f64(waiting as f64) > cost
+    }
+
+    /// Notes when a generation got on, and what that took.
+    fn note_boarding(&mut self, began: Duration) {
+        let now = self.reads.environment.clock.now();
+        self.boarded = (now, now.saturating_sub(began));
     }
 
     /// All that waits gets on, or nobody any more.
@@ -232,8 +245,7 @@ impl Owner<'_> {
         for batch in batch::form(activations, &self.reads.store) {
             self.board(ring, &plan, batch);
         }
-        let now = self.reads.environment.clock.now();
-        self.boarded = (now, now.saturating_sub(began));
+        self.note_boarding(began);
     }
 
     fn board(&mut self, ring: &Ring, plan: &Arc<PreparedLane>, batch: Batch) {
