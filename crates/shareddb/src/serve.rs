@@ -105,7 +105,7 @@ fn database_options(options: &ServeOptions, cores: usize) -> DatabaseOptions {
         engine: EngineOptions {
             workers: options.workers.unwrap_or(cores).max(1),
             data: options.data.clone(),
-sharing: sharing(options),
+            sharing: sharing(options),
             boarding: true,
             queue_limit: QUEUE_LIMIT,
             memory_limit: options.batch_memory << 20,
