@@ -36,6 +36,15 @@ impl Expression for Moved {
         self.inner.evaluate(columns, parameters, rows)
     }
 
+    fn evaluate_for_one(
+        &self,
+        columns: &[ArrayRef],
+        constants: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef> {
+        self.inner.evaluate_for_one(columns, constants, rows)
+    }
+
     fn text(&self) -> &str {
         self.inner.text()
     }

@@ -306,8 +306,10 @@ impl SharedOperation {
 
     fn add_variant(&mut self, operation: &Operation) {
         match (self, operation) {
-            (SharedOperation::Scan { variants, .. }, Operation::Scan { predicates, .. })
-            | (SharedOperation::Filter { variants }, Operation::Filter { predicates }) => {
+            (SharedOperation::Scan { variants, .. }, Operation::Scan { predicates, .. }) => {
+                variants.push(predicates.clone());
+            }
+            (SharedOperation::Filter { variants }, Operation::Filter { predicates }) => {
                 variants.push(conditions(predicates));
             }
             (

@@ -7,6 +7,7 @@ use super::clock_scan::{ChunkRows, Query, ScanBatch};
 use super::conjunction::{BoundParameters, Conjunction};
 use super::decision::{Decision, Undecided, decide, scan_cost};
 use super::filter::ColumnFilter;
+use super::key_filter::KeyFilter;
 use super::probe::{Probe, probe_all};
 use super::selectivity::{filter_selectivity, pattern_selectivity, wants_points};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
@@ -39,6 +40,8 @@ pub struct TableBatch {
     probes: Vec<Probe>,
     scan: Option<Riders>,
     chunks: Vec<ChunkId>,
+    /// What joins ask of the rows of those who ride, by column.
+    keys: Vec<(ColumnId, Arc<KeyFilter>)>,
     decision: Decision,
     errors: Vec<(Slot, Error)>,
 }
@@ -120,6 +123,7 @@ impl TableBatch {
             probes: Vec::new(),
             scan: None,
             chunks: Vec::new(),
+            keys: Vec::new(),
             decision: Decision::default(),
             errors: Vec::new(),
             view,
@@ -347,6 +351,11 @@ impl TableBatch {
         Some(ScanOutput { tuples: self.tuples(found.locations, sets), errors: found.errors })
     }
 
+    /// Drops rows of those who ride that cannot be joined by `column`.
+    pub fn narrow_by(&mut self, column: ColumnId, keys: Arc<KeyFilter>) {
+        self.keys.push((column, keys));
+    }
+
     /// The chunks that hold rows for those who ride.
     pub fn chunks(&self) -> &[ChunkId] {
         &self.chunks
@@ -373,7 +382,18 @@ impl TableBatch {
         };
         let errors = found.errors.into_iter();
         let errors = errors.map(|(number, error)| (riders.slots[number.index()], error)).collect();
-        ChunkRows { rows: found.rows, sets, errors }
+        self.narrowed(chunk, ChunkRows { rows: found.rows, sets, errors })
+    }
+
+    /// What joins leave of a chunk's rows.
+    fn narrowed(&self, chunk: ChunkId, mut found: ChunkRows) -> ChunkRows {
+        for (column, keys) in &self.keys {
+            if found.rows.is_empty() {
+                break;
+            }
+            found = keys.narrow(&self.view.chunk(chunk).column(*column), found, &self.sets);
+        }
+        found
     }
 
     /// Everything, on this thread.

@@ -12,11 +12,13 @@ mod access;
 mod batch;
 mod clock_scan;
 mod column_kernel;
+mod column_pair;
 mod conjunction;
 mod decision;
 mod expression;
 mod filter;
 mod index;
+mod key_filter;
 mod key_set;
 mod optimizer;
 mod pattern;
@@ -34,6 +36,7 @@ pub use access::{Estimate, TableAccess};
 pub use batch::{Request, ScanOutput, TableBatch, ValueFilter};
 pub use clock_scan::ChunkRows;
 pub use decision::Decision;
+pub use key_filter::{KeyFilter, Keys};
 pub use update_join::{
     Change, RowUpdates, Statement, UpdateJoinOutput, matching_rows, update_join,
 };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::column_kernel::ColumnKernel;
+use super::column_pair::ColumnPair;
 use super::conjunction::BoundParameters;
 use super::expression::evaluate_for_one;
 use super::filter::{ColumnTest, column_test};
@@ -20,7 +21,9 @@ pub enum RowTest {
     Any(Vec<Vec<RowTest>>),
     /// An expression over columns and parameters.
     Expression(Arc<dyn Expression>),
-    /// Anything else, row by row: columns against columns, patterns that end inside an escape.
+    /// One column against another; the predicate where a chunk's slices cannot be compared.
+    Columns(ColumnPair, Predicate),
+    /// Anything else, row by row: columns of different types, patterns that end inside an escape.
     Other(Predicate),
 }
 
@@ -64,7 +67,10 @@ impl RowTest {
                 };
                 RowTest::Any(arms.iter().map(arm).collect::<Result<_>>()?)
             }
-            other => RowTest::Other(other.clone()),
+            other => match ColumnPair::new(other, types) {
+                Some(pair) => RowTest::Columns(pair, other.clone()),
+                None => RowTest::Other(other.clone()),
+            },
         })
     }
 
@@ -95,7 +101,8 @@ impl RowTest {
                 out.extend(offsets.zip(kept).filter(|(_, keep)| *keep).map(|(row, _)| row));
                 Ok(())
             }
-            RowTest::Other(predicate) => {
+            RowTest::Columns(pair, _) if pair.select(reader.chunk, rows, out) => Ok(()),
+            RowTest::Columns(_, predicate) | RowTest::Other(predicate) => {
                 for index in 0..rows.len() {
                     let row = rows.offset(index) as u32;
                     if holds(predicate, reader, parameters, row)? {
@@ -129,7 +136,7 @@ impl RowTest {
             RowTest::Expression(expression) => {
                 expression_holds(&**expression, row, types, parameters)
             }
-            RowTest::Other(predicate) => {
+            RowTest::Columns(_, predicate) | RowTest::Other(predicate) => {
                 let evaluation = Evaluation { row, types, parameters: parameters.borrow() };
                 Ok(evaluation.predicate(predicate)? == Some(true))
             }

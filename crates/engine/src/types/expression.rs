@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, UInt32Array};
 
 use super::{DataType, Result, Value};
 
@@ -31,6 +31,16 @@ pub trait Expression: Debug + Send + Sync {
         parameters: &[ArrayRef],
         rows: usize,
     ) -> Result<ArrayRef>;
+    /// The same for one activation: `constants` hold one value for each of its parameters.
+    fn evaluate_for_one(
+        &self,
+        columns: &[ArrayRef],
+        constants: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef> {
+        let repeated: Vec<ArrayRef> = constants.iter().map(|one| repeat(one, rows)).collect();
+        self.evaluate(columns, &repeated, rows)
+    }
     /// The expression as SQL, for EXPLAIN and for signatures: equal text means equal meaning.
     fn text(&self) -> &str;
     /// The same condition as a comparison of what it computes of a row with what it computes of an activation, where it
@@ -38,6 +48,12 @@ pub trait Expression: Debug + Send + Sync {
     fn comparison(&self) -> Option<&ComputedComparison> {
         None
     }
+}
+
+/// The first value, `rows` times.
+fn repeat(one: &ArrayRef, rows: usize) -> ArrayRef {
+    let places = UInt32Array::from(vec![0; rows]);
+    arrow_select::take::take(one, &places, None).expect("there is one value")
 }
 
 /// `left op right`, true exactly where the expression is that has it.

@@ -116,18 +116,51 @@ impl Evaluated {
     }
 
     fn run(&self, arrays: Vec<ArrayRef>, rows: usize) -> datafusion::common::Result<ArrayRef> {
+        let arrays = self.typed(arrays)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?;
+        let physical = self.with_constants(&batch)?;
+        self.evaluated(&physical, &batch)
+    }
+
+    /// With parameters of one value each.
+    fn run_for_one(
+        &self,
+        columns: &[ArrayRef],
+        constants: &[ArrayRef],
+        rows: usize,
+    ) -> datafusion::common::Result<ArrayRef> {
+        let arrays = columns.iter().chain(constants).cloned().collect();
+        let mut arrays = self.typed(arrays)?;
+        let constants = arrays.split_off(columns.len()).into_iter();
+        let constants = constants.map(|array| ScalarValue::try_from_array(&array, 0).map(Some));
+        let constants = constants.collect::<datafusion::common::Result<Vec<_>>>()?;
+        let physical = self.with_literals(&constants)?;
+        let fields = self.schema.fields().iter().take(columns.len()).cloned();
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options)?;
+        self.evaluated(&physical, &batch)
+    }
+
+    /// Columns and parameters as DataFusion knows them.
+    fn typed(&self, arrays: Vec<ArrayRef>) -> datafusion::common::Result<Vec<ArrayRef>> {
         let fields = self.schema.fields().iter();
         let arrays = arrays.into_iter().zip(fields).map(|(array, field)| {
             if array.data_type() == field.data_type() {
                 return Ok(array);
             }
-            cast(&array, field.data_type())
+            Ok(cast(&array, field.data_type())?)
         });
-        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)?;
-        let physical = self.with_constants(&batch)?;
-        let result = physical.evaluate(&batch)?.into_array(rows)?;
+        arrays.collect()
+    }
+
+    fn evaluated(
+        &self,
+        physical: &Arc<dyn PhysicalExpr>,
+        batch: &RecordBatch,
+    ) -> datafusion::common::Result<ArrayRef> {
+        let result = physical.evaluate(batch)?.into_array(batch.num_rows())?;
         let wanted = self.data_type.arrow();
         if *result.data_type() == wanted {
             return Ok(result);
@@ -150,10 +183,19 @@ impl Evaluated {
             let value = is_uniform(array).then(|| ScalarValue::try_from_array(array, 0));
             constants.push(value.transpose()?);
         }
+        self.with_literals(&constants)
+    }
+
+    /// The expression with literals for the parameters whose value is given.
+    fn with_literals(
+        &self,
+        constants: &[Option<ScalarValue>],
+    ) -> datafusion::common::Result<Arc<dyn PhysicalExpr>> {
+        let first = self.columns.len();
         let literals = self.physical.clone().transform_up(|expr| {
             let any: &dyn std::any::Any = expr.as_ref();
             let column = any.downcast_ref::<Column>().map(Column::index);
-            let parameter = column.and_then(|index| index.checked_sub(parameters.start));
+            let parameter = column.and_then(|index| index.checked_sub(first));
             match parameter.and_then(|parameter| constants[parameter].clone()) {
                 Some(value) => Ok(Transformed::yes(lit(value))),
                 None => Ok(Transformed::no(expr)),
@@ -312,6 +354,15 @@ impl Expression for Evaluated {
     ) -> Result<ArrayRef, Error> {
         let arrays = columns.iter().chain(parameters).cloned().collect();
         self.run(arrays, rows).map_err(|error| fault(&error))
+    }
+
+    fn evaluate_for_one(
+        &self,
+        columns: &[ArrayRef],
+        constants: &[ArrayRef],
+        rows: usize,
+    ) -> Result<ArrayRef, Error> {
+        self.run_for_one(columns, constants, rows).map_err(|error| fault(&error))
     }
 
     fn text(&self) -> &str {

@@ -38,6 +38,8 @@ pub enum PipeSource {
     Table(usize, Arc<TableBatch>),
     /// From a grouping, slots by slots; the position is that of its node, the number that of the parts.
     Groups(usize, Arc<Groups>, usize),
+    /// From a grouping, groups by groups; several parts may have rows of one slot.
+    Pieces(usize, Arc<Groups>, usize),
     /// From one of a star's groupings, slots by slots.
     StarGroups(StarPlace, Arc<StarGroups>, usize),
 }
@@ -141,7 +143,9 @@ impl Pipe {
 
     fn morsels(&self) -> usize {
         match &self.source {
-            PipeSource::Groups(_, _, parts) | PipeSource::StarGroups(_, _, parts) => *parts,
+            PipeSource::Groups(_, _, parts)
+            | PipeSource::Pieces(_, _, parts)
+            | PipeSource::StarGroups(_, _, parts) => *parts,
             PipeSource::Chunks(chunks) => chunks.len(),
             // The first morsel is all index probes of the batch.
             PipeSource::Table(_, table) => table.chunks().len() + 1,
@@ -296,7 +300,7 @@ impl<'a> Worker<'a> {
                 self.spent(*node, output.tuples.rows, began);
                 Some(output.tuples)
             }
-            PipeSource::Groups(n, groups, parts) => {
+            PipeSource::Groups(n, groups, parts) | PipeSource::Pieces(n, groups, parts) => {
                 let shared = &self.pipeline.shared;
                 let PreparedNode::Group(node) = &shared.lane.nodes[*n] else { unreachable!() };
                 let (set, faults) = (shared.wanted[*n], &mut self.work.faults);

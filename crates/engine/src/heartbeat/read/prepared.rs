@@ -39,8 +39,8 @@ pub enum PreparedNode {
     Filter(FilterNode),
     /// New columns.
     Project(ProjectNode),
-    /// Partners by index.
-    IndexJoin { table: TableId, node: IndexJoinNode },
+    /// Partners by index, with each variant's way to the inner rows that it wants.
+    IndexJoin { table: TableId, node: IndexJoinNode, inner: Vec<TableAccess> },
     /// Partners by hash table.
     HashJoin(HashJoinNode),
     /// Groups, and DISTINCT.
@@ -100,6 +100,7 @@ fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<Pre
                     inner: inner.clone(),
                     residuals: residuals.clone(),
                 },
+                inner: access(plan, n, *table, inner, store)?,
             }
         }
         SharedOperation::HashJoin { kind, keys, residuals } => {

@@ -3,12 +3,14 @@
 //! Nodes are opened from the answers down. A node that several consumers of the batch read is run once and kept;
 //! each consumer restricts it to its own slots. Breakers end a pipeline, everything else streams.
 
+mod key_filters;
 mod star;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use self::key_filters::Waiting;
 use self::star::StarRun;
 use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, StarPlace, Step, Work};
 use super::pool::{Loop, Pool};
@@ -175,6 +177,10 @@ pub struct Run<'a> {
     kept: Vec<Option<Vec<Tuples>>>,
     /// By star of the lane.
     stars: Vec<StarRun>,
+    /// Keys that joins have handed down to nodes that are not opened yet.
+    waiting: Vec<Waiting>,
+    /// By node, slots whose rows were read apart from the others'.
+    served: Vec<SetId>,
     spent: Vec<Spent>,
 }
 
@@ -196,6 +202,8 @@ impl<'a> Run<'a> {
             faults: Faults::default(),
             kept: vec![None; nodes],
             stars: shared.lane.stars.stars.iter().map(|_| StarRun::Untried).collect(),
+            waiting: Vec::new(),
+            served: vec![SetId::EMPTY; nodes],
             spent: vec![Spent::default(); nodes],
             shared,
         }
@@ -282,8 +290,24 @@ impl<'a> Run<'a> {
     /// Input `i` of node `n`, restricted to the slots of `n`.
     fn input(&mut self, n: usize, i: usize) -> Result<Vec<Pipe>> {
         let below = self.shared.lane.plan.nodes[n].inputs[i];
+        if let Some(pipes) = self.narrowed(below, self.shared.wanted[n])? {
+            return Ok(pipes);
+        }
         let pipes = self.stream(below)?;
         Ok(restricted(pipes, self.shared.wanted[n], self.shared.wanted[below]))
+    }
+
+    /// A table's rows for one of its consumers only, where keys narrow these and others read the table too: a pass over
+    /// it costs less than keeping what all of them want.
+    fn narrowed(&mut self, n: usize, slots: SetId) -> Result<Option<Vec<Pipe>>> {
+        let shared = self.shared.clone();
+        let PreparedNode::Scan { table, variants } = &shared.lane.nodes[n] else { return Ok(None) };
+        let apart = self.kept[n].is_none() && self.readers(n) > 1 && self.has_waiting(n, slots);
+        if !apart {
+            return Ok(None);
+        }
+        self.served[n] = shared.sets.union(self.served[n], slots);
+        self.scan(n, *table, variants, slots).map(Some)
     }
 
     fn open(&mut self, n: usize) -> Result<Vec<Pipe>> {
@@ -300,7 +324,10 @@ impl<'a> Run<'a> {
                 self.note(n, tuples.rows, began);
                 Ok(vec![chunks_pipe(vec![tuples])])
             }
-            PreparedNode::Scan { table, variants } => self.scan(n, *table, variants),
+            PreparedNode::Scan { table, variants } => {
+                let slots = self.shared.sets.difference(self.shared.wanted[n], self.served[n]);
+                self.scan(n, *table, variants, slots)
+            }
             PreparedNode::Values(node) => {
                 let shared = self.shared.clone();
                 let parameters = shared.parameters();
@@ -310,7 +337,8 @@ impl<'a> Run<'a> {
             }
             PreparedNode::Filter(_) => Ok(then(self.input(n, 0)?, Step::Filter(n))),
             PreparedNode::Project(_) => Ok(then(self.input(n, 0)?, Step::Project(n))),
-            PreparedNode::IndexJoin { table, node } => {
+            PreparedNode::IndexJoin { table, node, .. } => {
+                self.narrow_outer(n)?;
                 let shared = self.shared.clone();
                 let parameters = shared.parameters();
                 let (batch, users) = (shared.batch(&parameters), &shared.users[n]);
@@ -334,12 +362,13 @@ impl<'a> Run<'a> {
         &mut self,
         n: usize,
         table: TableId,
-        variants: &[crate::scan::TableAccess],
+        variants: &[TableAccess],
+        slots: SetId,
     ) -> Result<Vec<Pipe>> {
         let began = Instant::now();
-        let all = self.shared.wanted[n];
-        let batch = self.table_batch(table, &[(n, variants)], all)?;
+        let mut batch = self.table_batch(table, &[(n, variants)], slots)?;
         self.spent[n].access = Some(batch.decision().to_string().into());
+        self.narrow_scan(n, &mut batch, slots);
         self.note(n, 0, began);
         Ok(vec![Pipe { source: PipeSource::Table(n, Arc::new(batch)), steps: Vec::new() }])
     }
@@ -349,6 +378,7 @@ impl<'a> Run<'a> {
         let PreparedNode::HashJoin(node) = &shared.lane.nodes[n] else { unreachable!() };
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
+        let left = self.left_first(n)?;
         let right = self.input(n, 1)?;
         let builds = self.drain(right, Sink::Join(n)).into_iter().filter_map(|part| match part {
             Part::Join(build) => Some(build),
@@ -358,7 +388,14 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         let table = Arc::new(JoinTable::merge(node, &batch, builds, &mut self.faults));
         self.note(n, 0, began);
-        let pipes = then(self.input(n, 0)?, Step::Probe(n, table.clone()));
+        let left = match left {
+            Some(left) => left,
+            None => {
+                self.narrow_left(n, table.rows());
+                self.input(n, 0)?
+            }
+        };
+        let pipes = then(left, Step::Probe(n, table.clone()));
         if !full {
             return Ok(pipes);
         }
@@ -393,7 +430,11 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         let groups = Arc::new(Groups::merge(node, &batch, builds, &mut self.faults));
         self.note(n, 0, began);
-        Ok(vec![Pipe { source: PipeSource::Groups(n, groups, parts), steps: Vec::new() }])
+        let source = match groups.pieces() {
+            Some(pieces) => PipeSource::Pieces(n, groups, pieces),
+            None => PipeSource::Groups(n, groups, parts),
+        };
+        Ok(vec![Pipe { source, steps: Vec::new() }])
     }
 
     /// What `users` want of a table, each by its variant of one of the nodes.

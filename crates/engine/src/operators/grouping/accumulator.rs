@@ -17,14 +17,17 @@ pub struct Accumulator {
     pub(super) state: State,
 }
 
+/// Groups whose sum is lost.
+pub(super) type Overflows = hashbrown::HashSet<u32>;
+
 /// What is kept besides the count.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     Count,
     /// Sums of at most 32 bits each: fewer than 2^32 of them cannot overflow.
     Sum64(Vec<i64>),
-    /// `None` once 128 bits were not enough.
-    Sum128(Vec<Option<i128>>),
+    /// With the groups for which 128 bits were not enough.
+    Sum128(Vec<i128>, Overflows),
     /// Twice the precision of the result, as (high, low): the result does not depend on the rows' order, so a
     /// batch gives what a query gives alone.
     SumFloat(Vec<(f64, f64)>),
@@ -42,7 +45,7 @@ impl Accumulator {
             (Count, _) => State::Count,
             (Sum | Average, Values::Narrow(_)) => State::Sum64(Vec::new()),
             (Sum | Average, Values::Integers(_) | Values::Decimals(..)) => {
-                State::Sum128(Vec::new())
+                State::Sum128(Vec::new(), Overflows::new())
             }
             (Sum | Average, Values::Floats(_)) => State::SumFloat(Vec::new()),
             (Min, Values::Decimals(..)) => State::Least128(Vec::new()),
@@ -64,7 +67,7 @@ impl Accumulator {
         match &mut self.state {
             State::Count => {}
             State::Sum64(sums) => sums.resize(groups, 0),
-            State::Sum128(sums) => sums.resize(groups, Some(0)),
+            State::Sum128(sums, _) => sums.resize(groups, 0),
             State::SumFloat(sums) => sums.resize(groups, (0.0, 0.0)),
             State::Least(values) => values.resize(groups, i64::MAX),
             State::Greatest(values) => values.resize(groups, i64::MIN),
@@ -84,16 +87,16 @@ impl Accumulator {
                     sums[group] += values[row];
                 })
             }
-            (State::Sum128(sums), Values::Integers(values)) => {
+            (State::Sum128(sums, lost), Values::Integers(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
-                    add(&mut sums[group], Some(i128::from(values[row])));
+                    add(sums, lost, group, i128::from(values[row]));
                 })
             }
-            (State::Sum128(sums), Values::Decimals(values, _)) => {
+            (State::Sum128(sums, lost), Values::Decimals(values, _)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
-                    add(&mut sums[group], Some(values[row]));
+                    add(sums, lost, group, values[row]);
                 })
             }
             (State::SumFloat(sums), Values::Floats(values)) => {
@@ -133,6 +136,33 @@ impl Accumulator {
         }
     }
 
+    /// Takes in rows of the argument that are all of one group.
+    pub fn fold_group(&mut self, argument: &Argument, group: usize, rows: &[u32]) {
+        let (count, counts) = (argument.count(rows), &mut self.counts);
+        match (&mut self.state, &argument.values) {
+            (State::Count, _) => counts[group] += count as i64,
+            (State::Sum64(sums), Values::Narrow(values)) => {
+                counts[group] += count as i64;
+                sums[group] += argument.fold(rows, 0, |sum, row| sum + values[row]);
+            }
+            (State::Sum128(sums, lost), Values::Decimals(values, _)) => {
+                counts[group] += count as i64;
+                let sum = argument.fold(rows, (0, false), |(sum, wrapped), row| {
+                    let (sum, now) = i128::overflowing_add(sum, values[row]);
+                    (sum, wrapped | now)
+                });
+                match sum {
+                    (sum, false) => add(sums, lost, group, sum),
+                    // What one run of rows leaves together may not be what they leave with those before.
+                    (_, true) => argument.fold(rows, (), |(), row| {
+                        add(sums, lost, group, values[row]);
+                    }),
+                }
+            }
+            _ => self.fold(argument, &vec![group as u32; rows.len()], rows),
+        }
+    }
+
     /// Takes in groups of another accumulator of the same aggregate: the `i`-th of its groups `from` goes to
     /// `groups[i]`.
     pub fn merge(
@@ -146,8 +176,12 @@ impl Accumulator {
         match (&mut self.state, &other.state) {
             (State::Count, State::Count) => {}
             (State::Sum64(to), State::Sum64(from)) => pairs().for_each(|(t, f)| to[t] += from[f]),
-            (State::Sum128(to), State::Sum128(from)) => {
-                pairs().for_each(|(t, f)| add(&mut to[t], from[f]))
+            (State::Sum128(to, lost), State::Sum128(from, lost_before)) => {
+                pairs().for_each(|(t, f)| add(to, lost, t, from[f]));
+                if !lost_before.is_empty() {
+                    let also = pairs().filter(|(_, f)| lost_before.contains(&(*f as u32)));
+                    lost.extend(also.map(|(t, _)| t as u32));
+                }
             }
             (State::SumFloat(to), State::SumFloat(from)) => {
                 pairs().for_each(|(t, f)| add_float(&mut to[t], from[f]))
@@ -166,6 +200,25 @@ impl Accumulator {
             }
             (to, from) => unreachable!("{to:?} takes in {from:?} of another aggregate"),
         }
+    }
+
+    /// The groups of a range, counted from its start.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Accumulator {
+        let state = match &self.state {
+            State::Count => State::Count,
+            State::Sum64(sums) => State::Sum64(sums[range.clone()].to_vec()),
+            State::Sum128(sums, lost) => {
+                let inside = lost.iter().filter(|group| range.contains(&(**group as usize)));
+                let lost = inside.map(|group| group - range.start as u32).collect();
+                State::Sum128(sums[range.clone()].to_vec(), lost)
+            }
+            State::SumFloat(sums) => State::SumFloat(sums[range.clone()].to_vec()),
+            State::Least(values) => State::Least(values[range.clone()].to_vec()),
+            State::Greatest(values) => State::Greatest(values[range.clone()].to_vec()),
+            State::Least128(values) => State::Least128(values[range.clone()].to_vec()),
+            State::Greatest128(values) => State::Greatest128(values[range.clone()].to_vec()),
+        };
+        Accumulator { counts: self.counts[range].to_vec(), state }
     }
 
     /// Arguments that are not NULL, by group.
@@ -192,15 +245,21 @@ impl Accumulator {
     pub fn exact_sum(&self, group: usize) -> Option<i128> {
         match &self.state {
             State::Sum64(sums) => Some(i128::from(sums[group])),
-            State::Sum128(sums) => sums[group],
+            State::Sum128(sums, lost) => {
+                (lost.is_empty() || !lost.contains(&(group as u32))).then_some(sums[group])
+            }
             other => unreachable!("{other:?} is no exact sum"),
         }
     }
 }
 
 #[inline]
-fn add(sum: &mut Option<i128>, value: Option<i128>) {
-    *sum = sum.zip(value).and_then(|(sum, value)| sum.checked_add(value));
+fn add(sums: &mut [i128], lost: &mut Overflows, group: usize, value: i128) {
+    let (sum, wrapped) = sums[group].overflowing_add(value);
+    sums[group] = sum;
+    if wrapped {
+        lost.insert(group as u32);
+    }
 }
 
 /// Knuth's two-sum: what rounding takes from the high part goes to the low part.
@@ -232,9 +291,17 @@ mod tests {
 
     #[test]
     fn sums_of_decimals_remember_that_they_overflowed() {
-        let mut sum = Some(i128::MAX);
-        add(&mut sum, Some(1));
-        add(&mut sum, Some(-5));
-        assert_eq!(sum, None);
+        let argument = Argument::of(Values::Decimals(vec![i128::MAX, 1, -5].into(), 0));
+        for rows in [&[0, 1, 2][..], &[0], &[2, 0, 1]] {
+            let mut sums = Accumulator::new(AggregateFunction::Sum, &argument);
+            sums.grow(1);
+            sums.fold(&argument, &vec![0; rows.len()], rows);
+            let mut together = Accumulator::new(AggregateFunction::Sum, &argument);
+            together.grow(1);
+            together.fold_group(&argument, 0, rows);
+            let known = (rows == [0]).then_some(i128::MAX);
+            let known = if rows[0] == 2 { Some(i128::MAX - 4) } else { known };
+            assert_eq!((sums.exact_sum(0), together.exact_sum(0)), (known, known), "{rows:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Int16Array, Int32Array, Int64Array,
     PrimitiveArray, StringViewArray, TimestampMicrosecondArray,
 };
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use crate::operators::kernel::{KeyTable, Strings, bytes_of, float_number, number_float};
@@ -43,7 +43,7 @@ pub enum Values {
     /// `bigint`
     Integers(Vec<i64>),
     /// Unscaled digits, and how many of them are after the point.
-    Decimals(Vec<i128>, u8),
+    Decimals(ScalarBuffer<i128>, u8),
     /// Floats to add.
     Floats(Vec<f64>),
     /// Numbers in the order of the values, and how to get back.
@@ -88,13 +88,19 @@ impl Argument {
         }
     }
 
+    /// Of values none of which is NULL.
+    #[cfg(test)]
+    pub fn of(values: Values) -> Argument {
+        Argument { values, valid: None, distinct: None }
+    }
+
     /// The same argument of no row.
     pub fn emptied(&self) -> Argument {
         let values = match &self.values {
             Values::None => Values::None,
             Values::Narrow(_) => Values::Narrow(Vec::new()),
             Values::Integers(_) => Values::Integers(Vec::new()),
-            Values::Decimals(_, scale) => Values::Decimals(Vec::new(), *scale),
+            Values::Decimals(_, scale) => Values::Decimals(ScalarBuffer::from(Vec::new()), *scale),
             Values::Floats(_) => Values::Floats(Vec::new()),
             Values::Ordered(_, back) => Values::Ordered(Vec::new(), back.clone()),
         };
@@ -110,6 +116,24 @@ impl Argument {
     #[inline]
     pub fn for_each(&self, groups: &[u32], rows: &[u32], visit: impl FnMut(usize, usize)) {
         for_each_valid(self.valid.as_ref(), groups, rows, visit);
+    }
+
+    /// How many of the rows count.
+    pub fn count(&self, rows: &[u32]) -> usize {
+        match &self.valid {
+            None => rows.len(),
+            Some(valid) => rows.iter().filter(|&&row| valid.value(row as usize)).count(),
+        }
+    }
+
+    /// Folds the rows that count.
+    #[inline]
+    pub fn fold<T>(&self, rows: &[u32], start: T, mut step: impl FnMut(T, usize) -> T) -> T {
+        let rows = rows.iter().map(|&row| row as usize);
+        match &self.valid {
+            None => rows.fold(start, &mut step),
+            Some(valid) => rows.filter(|row| valid.value(*row)).fold(start, &mut step),
+        }
     }
 }
 
@@ -175,7 +199,7 @@ impl Values {
                 Values::Integers(array.as_primitive::<Int64Type>().values().to_vec())
             }
             (_, ArrowType::Decimal128(_, scale)) => {
-                let values = array.as_primitive::<Decimal128Type>().values().to_vec();
+                let values = array.as_primitive::<Decimal128Type>().values().clone();
                 Values::Decimals(values, *scale as u8)
             }
             (AggregateFunction::Min | AggregateFunction::Max, _) => Values::ordered(array),

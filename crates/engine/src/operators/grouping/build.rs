@@ -161,8 +161,8 @@ impl GroupBuild {
             }
             rows += sample;
         }
-        // A partial aggregate takes several times the bytes of a row.
-        pairs.len() * 4 <= rows
+        // A partial aggregate takes about twice the bytes of a row.
+        pairs.len() * 2 <= rows
     }
 
     /// Turns the rows held into partial aggregates. Without memory for these those who want them fail.
@@ -296,6 +296,8 @@ fn evaluate_arguments(
     tuples: &Tuples,
     faults: &mut Faults,
 ) -> Vec<(Option<ArrayRef>, Option<ArrayRef>)> {
+    let gathered = read_once(node, tuples);
+    let tuples = gathered.as_ref().unwrap_or(tuples);
     let aggregates = node.aggregates.iter();
     aggregates
         .map(|aggregate| {
@@ -307,6 +309,34 @@ fn evaluate_arguments(
             (argument, filter)
         })
         .collect()
+}
+
+/// The same rows with the columns gathered that several arguments read, if there are any.
+fn read_once(node: &GroupNode, tuples: &Tuples) -> Option<Tuples> {
+    let mut reads: Vec<usize> = Vec::new();
+    for aggregate in &node.aggregates {
+        match &aggregate.argument {
+            Some(Scalar::Column(column)) => reads.push(*column),
+            Some(Scalar::Expression(expression)) => reads.extend(expression.columns()),
+            _ => {}
+        }
+        reads.extend(aggregate.filter.iter().flat_map(|filter| filter.columns()));
+    }
+    reads.sort_unstable();
+    let several = reads.chunk_by(|a, b| a == b).filter(|run| run.len() > 1).map(|run| run[0]);
+    let is_stored = |&c: &usize| matches!(tuples.columns[c], ColumnOrigin::Source { .. });
+    let several: Vec<usize> = several.filter(is_stored).collect();
+    if several.is_empty() {
+        return None;
+    }
+    let mut gathered = tuples.clone();
+    let mut columns = gathered.columns.to_vec();
+    for column in several {
+        columns[column] = ColumnOrigin::Computed(gathered.computed.len());
+        gathered.computed.push(tuples.column(column));
+    }
+    gathered.columns = columns.into();
+    Some(gathered)
 }
 
 /// The type of an argument that is a literal (`SUM(1)`); columns, parameters and expressions bring their own.

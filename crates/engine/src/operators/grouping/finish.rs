@@ -38,6 +38,8 @@ enum Phases {
     Disjoint(Vec<SetId>, SlotBuckets),
     /// Rows aggregated per set; a slot merges those of its sets.
     Merged(Partials),
+    /// Rows are partial aggregates of one set: each is a result.
+    Whole(SetId),
 }
 
 /// Groups of each distinct set.
@@ -50,6 +52,9 @@ pub(super) struct Partials {
     /// The sets of each slot.
     sets: SlotBuckets,
 }
+
+/// Groups of a piece of the output: some milliseconds' work for what comes next.
+const PIECE_GROUPS: usize = 1 << 15;
 
 /// Distinct sets beyond which phase 2 always runs by slot.
 const SETS: usize = 4096;
@@ -76,6 +81,8 @@ impl Groups {
             }
         }
         let representatives = concat(all.representatives, batch.sets);
+        let whole =
+            all.folded.as_ref().and_then(Folded::only_set).filter(|_| !node.keys.is_empty());
         let Input { groups, sets, arguments, folded } = match all.folded {
             Some(folded) => Input::of_folded(folded, batch),
             None => Input::of_rows(node, batch, all.chunks),
@@ -92,8 +99,18 @@ impl Groups {
             ),
             keys: node.keys.len(),
         };
-        merged.phases = merged.choose(node, batch, &sets);
+        merged.phases = match whole {
+            Some(set) => Phases::Whole(set),
+            None => merged.choose(node, batch, &sets),
+        };
         merged
+    }
+
+    /// The parts into which the output may be cut where it need not keep the rows of a slot together; `None` where it
+    /// is too little to be cut, or can only be cut by slots.
+    pub fn pieces(&self) -> Option<usize> {
+        let pieces = self.groups.len().div_ceil(PIECE_GROUPS);
+        (matches!(self.phases, Phases::Whole(_)) && pieces > 1).then_some(pieces)
     }
 
     /// Aggregates part `part` of `parts` of the slots in `set`; parts may run on different workers.
@@ -105,8 +122,13 @@ impl Groups {
         (part, parts): (usize, usize),
         faults: &mut Faults,
     ) -> Tuples {
+        if let Phases::Whole(set) = self.phases {
+            let output = Output::of_partials(self, share(self.groups.len(), part, parts));
+            return output.into_tuples(node, batch, QuerySets::Uniform(set), faults);
+        }
         let mut output = Output::new(self, node);
         let owners = match &self.phases {
+            Phases::Whole(_) => unreachable!("finished above"),
             Phases::Disjoint(sets, buckets) => {
                 let range = share(sets.len(), part, parts);
                 let mut owners = Vec::new();

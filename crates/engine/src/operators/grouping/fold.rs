@@ -5,20 +5,34 @@ use super::GroupNode;
 use super::accumulator::Accumulator;
 use super::argument::Argument;
 use super::build::Chunk;
-use crate::operators::kernel::DenseIds;
+use crate::operators::kernel::{DenseIds, NO_ID, bucket};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, SetId};
 use crate::types::Error;
 
+/// Up to so many groups rows are bucketed by group before they are aggregated,
+const FEW_GROUPS: usize = 64;
+/// where there are so many rows per group.
+const SHORT_RUN: usize = 16;
+
 /// Partial aggregates: row `i` is of group `groups[i]` and the slots of `sets[i]`.
 #[derive(Debug)]
 pub(super) struct Folded {
-    ids: DenseIds,
+    places: Places,
     pub groups: Vec<u32>,
     pub sets: Vec<SetId>,
     pub accumulators: Vec<Accumulator>,
     /// Without values: what the accumulators' numbers mean.
     pub arguments: Vec<Argument>,
+}
+
+/// From group and set to row.
+#[derive(Debug)]
+enum Places {
+    /// All rows have this set: a row by group, [`NO_ID`] where there is none.
+    One(SetId, Vec<u32>),
+    /// By group and set.
+    Many(DenseIds),
 }
 
 impl Folded {
@@ -34,7 +48,7 @@ impl Folded {
         let inputs = node.aggregates.iter().zip(&arguments);
         let accumulators = inputs.map(|(a, argument)| Accumulator::new(a.function, argument));
         Some(Folded {
-            ids: DenseIds::default(),
+            places: Places::One(SetId::EMPTY, Vec::new()),
             groups: Vec::new(),
             sets: Vec::new(),
             accumulators: accumulators.collect(),
@@ -49,7 +63,11 @@ impl Folded {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.ids.memory() + self.groups.capacity() * (8 + 24 * self.accumulators.len())
+        let places = match &self.places {
+            Places::One(_, rows) => rows.capacity() * 4,
+            Places::Many(ids) => ids.memory(),
+        };
+        places + self.groups.capacity() * (8 + 24 * self.accumulators.len())
     }
 
     /// There is no memory for the groups of anybody who has one here.
@@ -60,40 +78,112 @@ impl Folded {
 
     /// Takes in rows.
     pub fn fold(&mut self, node: &GroupNode, batch: &Batch<'_>, chunk: &Chunk) {
-        let sets = match &chunk.sets {
-            QuerySets::Uniform(set) => vec![*set; chunk.groups.len()],
-            sets => sets.ids(chunk.groups.len(), batch.sets),
+        let places = match &chunk.sets {
+            QuerySets::Uniform(set) => self.places_of_one(*set, &chunk.groups),
+            sets => {
+                let sets = sets.ids(chunk.groups.len(), batch.sets);
+                self.places(chunk.groups.iter().copied().zip(sets))
+            }
         };
-        let places = self.places(chunk.groups.iter().copied().zip(sets));
+        self.accumulators.iter_mut().for_each(|own| own.grow(self.groups.len()));
         let rows: Vec<u32> = (0..chunk.groups.len() as u32).collect();
-        for (accumulator, argument) in self.accumulators.iter_mut().zip(chunk.arguments(node)) {
-            accumulator.grow(self.groups.len());
-            accumulator.fold(&argument, &places, &rows);
+        let arguments = chunk.arguments(node);
+        if self.groups.len() <= FEW_GROUPS && rows.len() > SHORT_RUN * self.groups.len() {
+            return self.fold_by_group(&places, &arguments);
+        }
+        for (accumulator, argument) in self.accumulators.iter_mut().zip(&arguments) {
+            accumulator.fold(argument, &places, &rows);
+        }
+    }
+
+    /// Group after group: each one's sums stay in registers.
+    fn fold_by_group(&mut self, places: &[u32], arguments: &[Argument]) {
+        let rows = bucket(places, self.groups.len(), 0..places.len() as u32);
+        for (accumulator, argument) in self.accumulators.iter_mut().zip(arguments) {
+            for (group, rows) in rows.iter().filter(|(_, rows)| !rows.is_empty()) {
+                accumulator.fold_group(argument, group.index(), rows);
+            }
         }
     }
 
     /// Takes in another worker's partial aggregates; `group` tells the number that its groups have here.
     pub fn absorb(&mut self, other: Folded, group: impl Fn(u32) -> u32) {
-        let places = self.places(other.groups.iter().map(|&own| group(own)).zip(other.sets));
+        let groups: Vec<u32> = other.groups.iter().map(|&own| group(own)).collect();
+        let places = match other.places {
+            Places::One(set, _) => self.places_of_one(set, &groups),
+            Places::Many(_) => self.places(groups.iter().copied().zip(other.sets)),
+        };
         for (accumulator, other) in self.accumulators.iter_mut().zip(&other.accumulators) {
             accumulator.grow(self.groups.len());
             accumulator.merge(other, &places, 0..places.len());
         }
     }
 
+    /// The set of all rows, where they have only one.
+    pub fn only_set(&self) -> Option<SetId> {
+        match self.places {
+            Places::One(set, _) => Some(set),
+            Places::Many(_) => None,
+        }
+    }
+
     /// After its groups have got other numbers.
     pub fn renumbered(mut self) -> Folded {
-        self.ids = DenseIds::default();
-        for (place, (&group, set)) in self.groups.iter().zip(&self.sets).enumerate() {
-            let id = self.ids.insert(set.0, u64::from(group));
-            assert_eq!(id as usize, place, "groups that differ keep differing");
+        if let Places::One(_, rows) = &mut self.places {
+            let most = self.groups.iter().max().map_or(0, |&most| most as usize + 1);
+            *rows = vec![NO_ID; most];
+            let groups = self.groups.iter().zip(0..);
+            groups.for_each(|(&group, row)| rows[group as usize] = row);
+        } else {
+            self.places = Places::Many(self.numbered());
         }
         self
     }
 
+    /// The rows by group and set.
+    fn numbered(&self) -> DenseIds {
+        let mut ids = DenseIds::default();
+        for (place, (&group, set)) in self.groups.iter().zip(&self.sets).enumerate() {
+            let id = ids.insert(set.0, u64::from(group));
+            assert_eq!(id as usize, place, "groups that differ keep differing");
+        }
+        ids
+    }
+
+    /// The places of rows that all have the same set.
+    fn places_of_one(&mut self, set: SetId, groups: &[u32]) -> Vec<u32> {
+        if self.groups.is_empty() {
+            self.places = Places::One(set, Vec::new());
+        }
+        let Places::One(known, places) = &mut self.places else {
+            return self.places(groups.iter().map(|&group| (group, set)));
+        };
+        if *known != set {
+            return self.places(groups.iter().map(|&group| (group, set)));
+        }
+        let most = groups.iter().max().map_or(0, |&most| most as usize + 1);
+        if places.len() < most {
+            places.resize(most, NO_ID);
+        }
+        let place = |&group: &u32| {
+            let place = &mut places[group as usize];
+            if *place == NO_ID {
+                *place = self.groups.len() as u32;
+                self.groups.push(group);
+                self.sets.push(set);
+            }
+            *place
+        };
+        groups.iter().map(place).collect()
+    }
+
     fn places(&mut self, rows: impl Iterator<Item = (u32, SetId)>) -> Vec<u32> {
+        if let Places::One(..) = self.places {
+            self.places = Places::Many(self.numbered());
+        }
+        let Places::Many(ids) = &mut self.places else { unreachable!("numbered just now") };
         let place = |(group, set): (u32, SetId)| {
-            let place = self.ids.insert(set.0, u64::from(group));
+            let place = ids.insert(set.0, u64::from(group));
             if place as usize == self.groups.len() {
                 self.groups.push(group);
                 self.sets.push(set);

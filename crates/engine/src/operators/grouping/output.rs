@@ -38,6 +38,18 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Partial aggregates that are results already.
+    pub(super) fn of_partials(input: &'a Groups, range: std::ops::Range<usize>) -> Output<'a> {
+        let partials = input.folded.iter().flatten();
+        Output {
+            input,
+            accumulators: partials.map(|own| own.slice(range.clone())).collect(),
+            groups: input.groups[range].to_vec(),
+            places: Vec::new(),
+            block: Vec::new(),
+        }
+    }
+
     /// The next slot (or set) has these rows: gives the number of its groups.
     pub(super) fn rows(&mut self, rows: &[u32]) -> usize {
         let first = self.start_slot();

@@ -43,6 +43,11 @@ pub struct JoinBuild {
 }
 
 impl JoinBuild {
+    /// The rows taken in.
+    pub fn into_chunks(self) -> Vec<Tuples> {
+        self.chunks
+    }
+
     /// Takes in a chunk of the right input. Beyond the batch's memory its activations fail with 53200.
     pub fn add(
         &mut self,
@@ -87,6 +92,11 @@ pub struct JoinProbe {
 }
 
 impl JoinTable {
+    /// The right input.
+    pub fn rows(&self) -> &Tuples {
+        &self.rows
+    }
+
     /// Puts the workers' parts together.
     pub fn merge(
         node: &HashJoinNode,

@@ -27,6 +27,10 @@ struct Entry {
 
 /// The array may have so many places per key: beyond that its cache misses cost more than hashing.
 const SPARSENESS: usize = 16;
+/// From so many keys on the hash table's misses cost no less,
+const MANY_KEYS: usize = 4096;
+/// and the array may have so many.
+const MANY_KEYS_SPARSENESS: usize = 64;
 
 #[inline]
 fn hash(prefix: u32, code: u64) -> u64 {
@@ -42,10 +46,23 @@ impl DenseIds {
 
     /// Prepares for `keys` more keys with codes up to `largest`: takes the array where it pays.
     pub fn expect(&mut self, keys: usize, largest: u64) {
-        let places = SPARSENESS * (keys + self.len());
-        if largest < places as u64 && largest as usize >= self.direct.len() {
-            self.direct.resize(largest as usize + 1, NO_ID);
+        let keys = keys + self.len();
+        let sparseness = if keys < MANY_KEYS { SPARSENESS } else { MANY_KEYS_SPARSENESS };
+        let places = (sparseness * keys) as u64;
+        if largest < places && largest as usize >= self.direct.len() {
+            // Twice the places each time, so that keys are not moved again and again.
+            let doubled = 2 * self.direct.len() as u64;
+            self.direct.resize((largest + 1).max(doubled.min(places)) as usize, NO_ID);
+            self.move_to_array();
         }
+    }
+
+    /// Moves the keys that the array has a place for out of the hash table.
+    fn move_to_array(&mut self) {
+        let direct = &mut self.direct;
+        let has_place = |entry: &mut Entry| entry.prefix == 0 && entry.code < direct.len() as u64;
+        let moved: Vec<Entry> = self.table.extract_if(has_place).collect();
+        moved.into_iter().for_each(|entry| direct[entry.code as usize] = entry.id);
     }
 
     /// The id of a key, a new one where it has none.
@@ -115,6 +132,21 @@ mod tests {
         assert_eq!(ids.len(), 4);
         let found: Vec<u32> = [7, 9, 11, 12, 500].iter().map(|&code| ids.find(0, code)).collect();
         assert_eq!(found, [0, 1, 3, NO_ID, NO_ID]);
+    }
+
+    #[test]
+    fn keys_keep_their_ids_when_they_move_to_the_array() {
+        let mut ids = DenseIds::default();
+        let codes: Vec<u64> = (0..5000u64).map(|i| i * 37 % 5003 * 11).collect();
+        let first: Vec<u32> = codes.iter().map(|&code| ids.insert(0, code)).collect();
+        assert_eq!(first, (0..5000).collect::<Vec<u32>>());
+        ids.insert(1, 11);
+        ids.expect(1000, 60_000);
+        assert!(!ids.direct.is_empty());
+        let found: Vec<u32> = codes.iter().map(|&code| ids.find(0, code)).collect();
+        let again: Vec<u32> = codes.iter().map(|&code| ids.insert(0, code)).collect();
+        assert_eq!((&found, &again), (&first, &first));
+        assert_eq!((ids.find(1, 11), ids.find(0, 1), ids.insert(0, 1)), (5000, NO_ID, 5001));
     }
 
     #[test]

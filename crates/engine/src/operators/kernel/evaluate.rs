@@ -139,29 +139,48 @@ pub fn constant_array(data_type: DataType, value: &Value, rows: usize) -> ArrayR
 struct Inputs {
     columns: Vec<ArrayRef>,
     parameters: Vec<ArrayRef>,
+    /// Parameters have one value each, that of the only slot.
+    constant: bool,
     rows: usize,
 }
 
 impl Inputs {
     fn gather(expression: &dyn Expression, tuples: &Tuples, batch: &Batch<'_>) -> Inputs {
         let columns = expression.columns().iter().map(|&column| tuples.column(column));
-        let parameters = expression.parameters().iter().map(|&parameter| {
-            let data_type = type_of(parameter, tuples, batch);
-            parameter_array(parameter, data_type, tuples, batch)
+        let only = match &tuples.sets {
+            QuerySets::Uniform(id) => batch.sets.single(*id),
+            _ => None,
+        };
+        let parameters = expression.parameters().iter().map(|&parameter| match only {
+            Some(slot) => {
+                let value = &batch.parameters[slot.index()][parameter];
+                constant_array(batch.types[slot.index()][parameter], value, 1)
+            }
+            None => {
+                let data_type = type_of(parameter, tuples, batch);
+                parameter_array(parameter, data_type, tuples, batch)
+            }
         });
         let (columns, parameters) = (columns.collect(), parameters.collect());
-        Inputs { columns, parameters, rows: tuples.rows }
+        Inputs { columns, parameters, constant: only.is_some(), rows: tuples.rows }
     }
 
     fn evaluate(&self, expression: &dyn Expression) -> Result<ArrayRef> {
-        expression.evaluate(&self.columns, &self.parameters, self.rows)
+        match self.constant {
+            true => expression.evaluate_for_one(&self.columns, &self.parameters, self.rows),
+            false => expression.evaluate(&self.columns, &self.parameters, self.rows),
+        }
     }
 
     fn take(&self, rows: &[u32]) -> Inputs {
         let take =
             |arrays: &[ArrayRef]| arrays.iter().map(|array| take_rows(array, rows)).collect();
-        let (columns, parameters) = (take(&self.columns), take(&self.parameters));
-        Inputs { columns, parameters, rows: rows.len() }
+        let parameters = match self.constant {
+            true => self.parameters.clone(),
+            false => take(&self.parameters),
+        };
+        let columns = take(&self.columns);
+        Inputs { columns, parameters, constant: self.constant, rows: rows.len() }
     }
 }
 

@@ -21,6 +21,9 @@ struct Step {
 /// Set in the prefix of keys whose column is NULL; so a table holds at most 2^31 keys.
 const NULL: u32 = 1 << 31;
 
+/// Entries of the memo of longer keys.
+const MEMO: usize = 256;
+
 impl KeyTable {
     /// For keys of `columns` columns; `scales` are the digits after the point to which decimal columns are
     /// brought, 0 for others.
@@ -70,17 +73,19 @@ impl KeyTable {
 
 impl Step {
     fn insert(&mut self, codes: &Codes, keys: &mut Vec<u32>) {
-        if keys.is_empty() {
+        let is_first = keys.is_empty();
+        if is_first {
             let largest = codes.codes.iter().copied().max().unwrap_or(0);
             self.ids.expect(codes.codes.len(), largest);
             keys.resize(codes.codes.len(), 0);
         }
         match &codes.nulls {
-            None => {
+            None if is_first => {
                 for (key, &code) in keys.iter_mut().zip(&codes.codes) {
-                    *key = self.ids.insert(*key, code);
+                    *key = self.ids.insert(0, code);
                 }
             }
+            None => self.insert_all(keys.iter_mut().zip(codes.codes.iter().copied())),
             Some(nulls) => {
                 for ((key, &code), valid) in keys.iter_mut().zip(&codes.codes).zip(nulls.iter()) {
                     let (prefix, code) = if valid { (*key, code) } else { (*key | NULL, 0) };
@@ -89,6 +94,19 @@ impl Step {
             }
         }
         assert!(self.ids.len() < NULL as usize, "a key table holds at most 2^31 keys");
+    }
+
+    /// Keys of few distinct values are found in a memo that stays in the first cache.
+    fn insert_all<'a>(&mut self, keys: impl Iterator<Item = (&'a mut u32, u64)>) {
+        let mut memo = [(0, 0, NO_ID); MEMO];
+        for (key, code) in keys {
+            let mixed = (code ^ (u64::from(*key) << 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let place = &mut memo[(mixed >> 32) as usize % MEMO];
+            if place.2 == NO_ID || (place.0, place.1) != (*key, code) {
+                *place = (*key, code, self.ids.insert(*key, code));
+            }
+            *key = place.2;
+        }
     }
 
     fn find(&self, codes: &Codes, wide: bool, keys: &mut Vec<u32>) {

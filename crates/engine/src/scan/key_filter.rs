@@ -1,0 +1,308 @@
+//! The keys that one side of a join has, for the scan below its other side: rows that nobody can join with are dropped
+//! before anything else reads them.
+//!
+//! In come keys with the slots that want them, out comes an array from key to slots: a bit per key where all keys are
+//! wanted by the same slots (a batch of one, mostly), else the number of a set ("sideways information passing"; CJOIN's
+//! filters on any column instead of a star's). Made by `heartbeat`, asked by [`super::TableBatch`]. A filter only spares
+//! work: the join behind it asks again, so leaving one out changes no answer.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_schema::DataType as ArrowType;
+use hashbrown::HashMap;
+
+use super::clock_scan::ChunkRows;
+use crate::query_set::{QuerySets, SetId, SetTable};
+use crate::storage::{ColumnSlice, Nulls};
+use crate::types::{DataType, Value};
+
+/// Places that an array may have, whatever the number of keys: 1 MiB of bits.
+const FREE_SPAN: u64 = 1 << 23;
+/// Places per key beyond that: a sparser array costs more cache misses than its rows' joins.
+const SPARSENESS: u64 = 64;
+/// Distinct sets of a filter's keys: beyond that they say little of each slot and fill the batch's table of sets.
+const MOST_SETS: usize = 8192;
+/// A filter that has seen so many rows without dropping a tenth of them is not asked any more.
+const TRIAL_ROWS: usize = 1 << 16;
+
+/// Who can join rows, by key.
+#[derive(Debug)]
+pub struct KeyFilter {
+    least: i64,
+    places: u64,
+    marks: Marks,
+    /// Who takes rows of other keys: slots that the join is not for.
+    others: SetId,
+    seen: AtomicUsize,
+    kept: AtomicUsize,
+}
+
+#[derive(Debug)]
+enum Marks {
+    /// A bit per key, and who takes the rows of those that have one.
+    Bits(Vec<u64>, SetId),
+    /// By key, the position of a set.
+    Sets(Vec<u16>, Vec<SetId>),
+}
+
+/// A run of keys, and who wants which.
+pub type Keys<'a> = (ArrayRef, &'a QuerySets);
+
+impl KeyFilter {
+    /// Whether columns of these types can be compared by an array of keys.
+    pub fn is_for(a: DataType, b: DataType) -> bool {
+        let integer = |t| matches!(t, DataType::SmallInt | DataType::Integer | DataType::BigInt);
+        (integer(a) && integer(b)) || (a == DataType::Date && b == DataType::Date)
+    }
+
+    /// A filter for the slots of `joining`; all others of the batch pass. `None` where the keys lie too far apart, or are
+    /// wanted by too many different sets.
+    pub fn new(runs: &[Keys<'_>], joining: SetId, sets: &SetTable) -> Option<KeyFilter> {
+        let others = sets.difference(sets.all(), joining);
+        let ranges = runs.iter().filter_map(|(keys, _)| range(keys));
+        let range = ranges.reduce(|(least, most), (l, m)| (least.min(l), most.max(m)));
+        let (least, places) = match range {
+            Some((least, most)) => (least, most.abs_diff(least).checked_add(1)?),
+            None => (0, 0),
+        };
+        let keys: usize = runs.iter().map(|(keys, _)| keys.len()).sum();
+        if places > FREE_SPAN.max(keys as u64 * SPARSENESS) {
+            return None;
+        }
+        let marks = match uniform(runs) {
+            Some(set) => {
+                let wanted = sets.union(sets.intersect(set, joining), others);
+                Marks::Bits(bits(runs, least, places), wanted)
+            }
+            None => numbers(runs, least, places, joining, others, sets)?,
+        };
+        let (seen, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Some(KeyFilter { least, places, marks, others, seen, kept })
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        match &self.marks {
+            Marks::Bits(bits, _) => bits.len() * 8,
+            Marks::Sets(numbers, sets) => numbers.len() * 2 + sets.len() * 4,
+        }
+    }
+
+    /// The rows of a chunk that somebody can still join, by their keys in `column`.
+    pub(super) fn narrow(
+        &self,
+        column: &ColumnSlice<'_>,
+        found: ChunkRows,
+        sets: &SetTable,
+    ) -> ChunkRows {
+        if self.is_idle() {
+            return found;
+        }
+        let seen = found.rows.len();
+        let narrowed = match (&self.marks, &found.sets) {
+            (Marks::Bits(bits, wanted), QuerySets::Uniform(set))
+                if sets.intersect(self.others, *set) == SetId::EMPTY =>
+            {
+                let kept = QuerySets::Uniform(sets.intersect(*set, *wanted));
+                let rows = self.with_bits(bits, column, &found.rows);
+                ChunkRows { rows, sets: kept, errors: found.errors }
+            }
+            _ => self.meet(column, found, sets),
+        };
+        self.seen.fetch_add(seen, Ordering::Relaxed);
+        self.kept.fetch_add(narrowed.rows.len(), Ordering::Relaxed);
+        narrowed
+    }
+
+    /// Whether it has proved useless; only where nobody passes do the rows kept tell.
+    fn is_idle(&self) -> bool {
+        let seen = self.seen.load(Ordering::Relaxed);
+        self.others == SetId::EMPTY
+            && seen > TRIAL_ROWS
+            && self.kept.load(Ordering::Relaxed) > seen / 10 * 9
+    }
+
+    #[inline(always)]
+    fn place(&self, key: i64) -> Option<usize> {
+        let place = key.wrapping_sub(self.least) as u64;
+        (place < self.places).then_some(place as usize)
+    }
+
+    fn with_bits(&self, bits: &[u64], column: &ColumnSlice<'_>, rows: &[u32]) -> Vec<u32> {
+        let mut kept = vec![0; rows.len()];
+        let mut count = 0;
+        for_each_key(column, rows, |row, key| {
+            let place = key.and_then(|key| self.place(key));
+            let keep = place.is_some_and(|place| bits[place / 64] >> (place % 64) & 1 == 1);
+            // `count` never passes the number of rows visited.
+            kept[count] = row;
+            count += usize::from(keep);
+        });
+        kept.truncate(count);
+        kept
+    }
+
+    fn meet(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
+        let ChunkRows { rows, sets: own, errors } = found;
+        let mut ids = Vec::with_capacity(rows.len());
+        for_each_key(column, &rows, |_, key| {
+            let place = key.and_then(|key| self.place(key));
+            ids.push(place.map_or(self.others, |place| self.set(place)));
+        });
+        let (kept, own) = own.meet(&ids, sets);
+        let rows = match kept {
+            Some(kept) => kept.into_iter().map(|place| rows[place as usize]).collect(),
+            None => rows,
+        };
+        ChunkRows { rows, sets: own, errors }
+    }
+
+    #[inline]
+    fn set(&self, place: usize) -> SetId {
+        match &self.marks {
+            Marks::Bits(bits, wanted) => match bits[place / 64] >> (place % 64) & 1 {
+                1 => *wanted,
+                _ => self.others,
+            },
+            Marks::Sets(numbers, sets) => sets[usize::from(numbers[place])],
+        }
+    }
+}
+
+/// The set of all keys, where they have only one.
+fn uniform(runs: &[Keys<'_>]) -> Option<SetId> {
+    let mut found = None;
+    for (_, sets) in runs.iter().filter(|(keys, _)| !keys.is_empty()) {
+        let QuerySets::Uniform(set) = sets else { return None };
+        if found.is_some_and(|other| other != *set) {
+            return None;
+        }
+        found = Some(*set);
+    }
+    Some(found.unwrap_or(SetId::EMPTY))
+}
+
+fn bits(runs: &[Keys<'_>], least: i64, places: u64) -> Vec<u64> {
+    let mut bits = vec![0u64; (places as usize).div_ceil(64)];
+    for (keys, _) in runs {
+        for_each_value(keys, |_, key| {
+            let place = key.wrapping_sub(least) as usize;
+            bits[place / 64] |= 1 << (place % 64);
+        });
+    }
+    bits
+}
+
+fn numbers(
+    runs: &[Keys<'_>],
+    least: i64,
+    places: u64,
+    joining: SetId,
+    others: SetId,
+    sets: &SetTable,
+) -> Option<Marks> {
+    let mut numbers = vec![0u16; places as usize];
+    let mut known = vec![others];
+    let mut by_id: HashMap<SetId, u16> = HashMap::from([(others, 0)]);
+    // Of a number and a further set, the number of their union.
+    let mut unions: HashMap<(u16, SetId), u16> = HashMap::new();
+    for (keys, own) in runs {
+        let ids = own.ids(keys.len(), sets);
+        let mut failed = false;
+        for_each_value(keys, |row, key| {
+            let number = &mut numbers[key.wrapping_sub(least) as usize];
+            let union = *unions.entry((*number, ids[row])).or_insert_with(|| {
+                let wanted = sets.intersect(ids[row], joining);
+                let union = sets.union(known[usize::from(*number)], wanted);
+                *by_id.entry(union).or_insert_with(|| {
+                    known.push(union);
+                    failed |= known.len() > MOST_SETS;
+                    (known.len() - 1) as u16
+                })
+            });
+            *number = union;
+        });
+        if failed {
+            return None;
+        }
+    }
+    Some(Marks::Sets(numbers, known))
+}
+
+/// The smallest and the largest key.
+fn range(keys: &ArrayRef) -> Option<(i64, i64)> {
+    let mut range: Option<(i64, i64)> = None;
+    for_each_value(keys, |_, key| {
+        let (least, most) = range.unwrap_or((key, key));
+        range = Some((least.min(key), most.max(key)));
+    });
+    range
+}
+
+/// Calls `visit` with the position and the value of every key that is not NULL.
+#[inline(always)]
+fn for_each_value(keys: &ArrayRef, visit: impl FnMut(usize, i64)) {
+    fn of<T: ArrowPrimitiveType>(keys: &ArrayRef, mut visit: impl FnMut(usize, i64))
+    where
+        T::Native: Into<i64>,
+    {
+        let keys: &PrimitiveArray<T> = keys.as_primitive();
+        match keys.nulls() {
+            None => {
+                let values = keys.values().iter().enumerate();
+                values.for_each(|(row, &key)| visit(row, key.into()));
+            }
+            Some(nulls) => {
+                nulls.valid_indices().for_each(|row| visit(row, keys.value(row).into()));
+            }
+        }
+    }
+    match keys.data_type() {
+        ArrowType::Int16 => of::<Int16Type>(keys, visit),
+        ArrowType::Int32 => of::<Int32Type>(keys, visit),
+        ArrowType::Int64 => of::<Int64Type>(keys, visit),
+        ArrowType::Date32 => of::<Date32Type>(keys, visit),
+        ArrowType::Null => {}
+        other => unreachable!("{other} is no key of an array"),
+    }
+}
+
+/// Calls `visit` with every row and its key.
+#[inline(always)]
+fn for_each_key(column: &ColumnSlice<'_>, rows: &[u32], mut visit: impl FnMut(u32, Option<i64>)) {
+    #[inline(always)]
+    fn of<T: Copy + Into<i64>>(
+        values: &[T],
+        nulls: Nulls<'_>,
+        rows: &[u32],
+        mut visit: impl FnMut(u32, Option<i64>),
+    ) {
+        match nulls {
+            Nulls::None => {
+                rows.iter().for_each(|&row| visit(row, Some(values[row as usize].into())))
+            }
+            _ => rows.iter().for_each(|&row| {
+                let known = !nulls.is_null(row as usize);
+                visit(row, known.then(|| values[row as usize].into()));
+            }),
+        }
+    }
+    match column {
+        ColumnSlice::Int16(values, nulls) => of(values, *nulls, rows, visit),
+        ColumnSlice::Int32(values, nulls) => of(values, *nulls, rows, visit),
+        ColumnSlice::Int64(values, nulls) => of(values, *nulls, rows, visit),
+        ColumnSlice::Constant(value, _) => {
+            let key = match value {
+                Value::SmallInt(value) => Some(i64::from(*value)),
+                Value::Integer(value) | Value::Date(value) => Some(i64::from(*value)),
+                Value::BigInt(value) => Some(*value),
+                _ => None,
+            };
+            rows.iter().for_each(|&row| visit(row, key));
+        }
+        other => unreachable!("{other:?} has no key of an array"),
+    }
+}
