@@ -20,7 +20,10 @@ const FEW_CUTS: usize = 6;
 pub struct ColumnKernel {
     column: ColumnId,
     test: ColumnTest,
+    /// Of the literal that is all a pattern asks for.
     finder: Option<memmem::Finder<'static>>,
+    /// Of a literal that is a part of what a pattern asks for.
+    part: Option<memmem::Finder<'static>>,
     /// One bit per dictionary code.
     codes: OnceLock<Box<[u64]>>,
     /// About how many rows are going to be tested.
@@ -36,7 +39,16 @@ impl ColumnKernel {
             }
             _ => None,
         };
-        ColumnKernel { column, test, finder, codes: OnceLock::new(), rows }
+        let part = match &test {
+            ColumnTest::Pattern(pattern)
+                if matches!(pattern.shape(), PatternShape::General(part) if !part.is_empty())
+                    && !pattern.folded() =>
+            {
+                Some(memmem::Finder::new(pattern.literal()).into_owned())
+            }
+            _ => None,
+        };
+        ColumnKernel { column, test, finder, part, codes: OnceLock::new(), rows }
     }
 
     /// The column.
@@ -159,6 +171,10 @@ impl ColumnKernel {
             _ if matches!(pattern.shape(), PatternShape::Anything) => {
                 select_by(nulls, false, rows, out, |_| !pattern.negated());
             }
+            _ if rows.is_dense() && self.part.is_some() => {
+                let part = self.part.as_ref().expect("asked just now");
+                select_by_part(pattern, part, strings, nulls, rows, out);
+            }
             _ => select_by(nulls, false, rows, out, |row| pattern.accepts(strings.text(row))),
         }
     }
@@ -222,6 +238,34 @@ fn select_keys<T: Copy>(
         }),
         _ => select_by(nulls, null, rows, out, |row| keys.contains(&key(values[row]))),
     }
+}
+
+/// The whole pattern is asked of texts only that contain its part.
+fn select_by_part(
+    pattern: &Pattern,
+    part: &memmem::Finder<'_>,
+    strings: &Strings<'_>,
+    nulls: Nulls<'_>,
+    rows: Rows<'_>,
+    out: &mut Vec<u32>,
+) {
+    let mut matching = Vec::new();
+    for_each_containing(strings, part, rows, |at| {
+        let row = rows.offset(at);
+        if pattern.matches(strings.text(row)) {
+            matching.push(row as u32);
+        }
+    });
+    if !pattern.negated() {
+        // A NULL is stored as an empty string, which contains no literal.
+        return out.extend(matching);
+    }
+    let mut others = matching.into_iter().peekable();
+    rows.for_each(|row| {
+        if others.next_if_eq(&(row as u32)).is_none() && !nulls.is_null(row) {
+            out.push(row as u32);
+        }
+    });
 }
 
 fn select_bytes(

@@ -306,3 +306,126 @@ fn for_each_key(column: &ColumnSlice<'_>, rows: &[u32], mut visit: impl FnMut(u3
         other => unreachable!("{other:?} has no key of an array"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int32Array;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::types::Slot;
+
+    /// Sets of `rows` rows in some encoding.
+    fn random_sets(random: &mut StdRng, rows: usize, sets: &SetTable) -> QuerySets {
+        let mut set = |_| {
+            let slots = (0..sets.slots() as u32).filter(|_| random.random_bool(0.4)).map(Slot);
+            sets.intern_slots(slots.collect::<Vec<_>>())
+        };
+        match rows % 3 {
+            0 => QuerySets::Uniform(set(0)),
+            1 => QuerySets::Uniform(sets.all()),
+            _ => QuerySets::Interned((0..rows).map(set).collect()),
+        }
+    }
+
+    fn random_keys(random: &mut StdRng, count: usize) -> Vec<Option<i32>> {
+        let key = |_| random.random_bool(0.9).then(|| random.random_range(-20..60));
+        (0..count).map(key).collect()
+    }
+
+    /// The pairs of a row and a slot that are left, asked one by one.
+    fn twin(
+        wanted: &[(Option<i32>, Slot)],
+        joining: &[Slot],
+        rows: &[(u32, Option<i32>, Slot)],
+    ) -> Vec<(u32, Slot)> {
+        let passes = |(_, key, slot): &&(u32, Option<i32>, Slot)| {
+            !joining.contains(slot) || (key.is_some() && wanted.contains(&(*key, *slot)))
+        };
+        rows.iter().filter(passes).map(|(row, _, slot)| (*row, *slot)).collect()
+    }
+
+    fn pairs(rows: &[u32], own: &QuerySets, sets: &SetTable) -> Vec<(u32, Slot)> {
+        let mut pairs = Vec::new();
+        for (place, &row) in rows.iter().enumerate() {
+            own.row(place).for_each(sets, |slot| pairs.push((row, slot)));
+        }
+        pairs
+    }
+
+    fn round(seed: u64) {
+        let mut random = StdRng::seed_from_u64(seed);
+        let sets = SetTable::new([1, 3, 70][seed as usize % 3]);
+        let all: Vec<Slot> = sets.members(sets.all()).collect();
+        let joining: Vec<Slot> = all.iter().copied().filter(|_| random.random_bool(0.7)).collect();
+        let runs: Vec<(Vec<Option<i32>>, QuerySets)> = (0..random.random_range(0..4))
+            .map(|_| {
+                let count = random.random_range(0..30);
+                (random_keys(&mut random, count), random_sets(&mut random, count, &sets))
+            })
+            .collect();
+        let mut wanted = Vec::new();
+        for (keys, own) in &runs {
+            for (place, key) in keys.iter().enumerate() {
+                own.row(place).for_each(&sets, |slot| wanted.push((*key, slot)));
+            }
+        }
+        let arrays: Vec<ArrayRef> =
+            runs.iter().map(|(keys, _)| Arc::new(Int32Array::from(keys.clone())) as _).collect();
+        let keys: Vec<Keys<'_>> = arrays.into_iter().zip(runs.iter().map(|(_, own)| own)).collect();
+        let joined = sets.intern_slots(joining.iter().copied());
+        let filter = KeyFilter::new(&keys, joined, &sets).expect("keys lie close together");
+
+        let column = random_keys(&mut random, 100);
+        let rows: Vec<u32> = (0..100).filter(|_| random.random_bool(0.8)).collect();
+        let own = random_sets(&mut random, rows.len(), &sets);
+        let before = pairs(&rows, &own, &sets);
+        let keyed: Vec<(u32, Option<i32>, Slot)> =
+            before.iter().map(|(row, slot)| (*row, column[*row as usize], *slot)).collect();
+        let values: Vec<i32> = column.iter().map(|key| key.unwrap_or(7)).collect();
+        let words: Vec<std::sync::atomic::AtomicU64> = (0..2)
+            .map(|word| {
+                let rows = column.iter().enumerate().skip(word * 64).take(64);
+                let null =
+                    |(row, key): (usize, &Option<i32>)| u64::from(key.is_none()) << (row % 64);
+                std::sync::atomic::AtomicU64::new(rows.map(null).sum())
+            })
+            .collect();
+        let slice = ColumnSlice::Int32(&values, Nulls::Bits(&words));
+        let found = ChunkRows { rows, sets: own, errors: Vec::new() };
+        let narrowed = filter.narrow(&slice, found, &sets);
+        let expected = twin(&wanted, &joining, &keyed);
+        assert_eq!(pairs(&narrowed.rows, &narrowed.sets, &sets), expected, "seed {seed}");
+    }
+
+    #[test]
+    fn rows_are_left_to_those_who_can_join_them() {
+        (0..600).for_each(round);
+    }
+
+    #[test]
+    fn keys_too_far_apart_make_no_filter() {
+        let sets = SetTable::new(1);
+        let own = QuerySets::Uniform(sets.all());
+        let keys: ArrayRef = Arc::new(Int32Array::from(vec![i32::MIN, i32::MAX]));
+        assert!(KeyFilter::new(&[(keys, &own)], sets.all(), &sets).is_none());
+    }
+
+    #[test]
+    fn a_filter_that_drops_nothing_is_not_asked_any_more() {
+        let sets = SetTable::new(1);
+        let own = QuerySets::Uniform(sets.all());
+        let keys: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+        let filter = KeyFilter::new(&[(keys, &own)], sets.all(), &sets).expect("two keys");
+        let all = |value| {
+            let values = vec![value; TRIAL_ROWS + 1];
+            let rows = (0..=TRIAL_ROWS as u32).collect();
+            let found = ChunkRows { rows, sets: own.clone(), errors: Vec::new() };
+            filter.narrow(&ColumnSlice::Int32(&values, Nulls::None), found, &sets).rows.len()
+        };
+        assert_eq!([all(1), all(3)], [TRIAL_ROWS + 1; 2]);
+    }
+}

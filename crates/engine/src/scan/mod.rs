@@ -37,6 +37,7 @@ pub use batch::{Request, ScanOutput, TableBatch, ValueFilter};
 pub use clock_scan::ChunkRows;
 pub use decision::Decision;
 pub use key_filter::{KeyFilter, Keys};
+pub use pattern::Pattern;
 pub use update_join::{
     Change, RowUpdates, Statement, UpdateJoinOutput, matching_rows, update_join,
 };

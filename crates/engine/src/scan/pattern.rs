@@ -69,9 +69,15 @@ impl Sequence {
     }
 
     fn matches(&self, text: &[u8]) -> bool {
-        let Some(mut rest) = text.strip_prefix(&*self.start) else { return false };
-        let Some(before) = rest.strip_suffix(&*self.end) else { return false };
-        rest = before;
+        // No comparison with nothing: some libraries' `memcmp` takes long over an empty slice's address.
+        let start_fits = self.start.is_empty() || text.starts_with(&self.start);
+        if !start_fits || text.len() < self.start.len() + self.end.len() {
+            return false;
+        }
+        if !self.end.is_empty() && !text.ends_with(&self.end) {
+            return false;
+        }
+        let mut rest = &text[self.start.len()..text.len() - self.end.len()];
         for finder in &self.inner {
             let Some(at) = finder.find(rest) else { return false };
             rest = &rest[at + finder.needle().len()..];

@@ -175,9 +175,21 @@ impl Maker<'_> {
         PlanNode::Scan { table, predicates: self.predicates(0) }
     }
 
+    /// A table's rows, sometimes through a grouping by all columns.
+    fn input(&mut self) -> PlanNode {
+        let scan = Box::new(self.scan());
+        match self.random.random_range(0..6) {
+            0 => PlanNode::Distinct { input: scan },
+            1 => {
+                PlanNode::Aggregate { input: scan, keys: (0..WIDTH).collect(), aggregates: vec![] }
+            }
+            _ => *scan,
+        }
+    }
+
     /// A tree of joins; returns the tables' worth of columns.
     fn joins(&mut self) -> (PlanNode, usize) {
-        let mut node = self.scan();
+        let mut node = self.input();
         let mut tables = 1;
         for _ in 0..self.random.random_range(0..3) {
             use JoinKind::*;
@@ -204,7 +216,7 @@ impl Maker<'_> {
                     negated: false,
                 });
             }
-            let right = Box::new(self.scan());
+            let right = Box::new(self.input());
             node = PlanNode::Join { kind, left: Box::new(node), right, keys, residual };
             tables += usize::from(!matches!(kind, Semi | Anti));
         }

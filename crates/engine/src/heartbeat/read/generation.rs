@@ -189,8 +189,8 @@ impl Owner<'_> {
         let members = slots.iter().map(|slot| slot.member).collect();
         let views = TableViews::new(&reads.store, generation.snapshot.version());
         let flags = batch::flags(requests.iter());
-        let budget = Budget::within(&self.budget, reads.memory_limit);
-        let run = Run::new(plan.clone(), slots, views, &reads.pool, budget, flags);
+        let limits = reads.limits(Budget::within(&self.budget, reads.memory_limit));
+        let run = Run::new(plan.clone(), slots, views, &reads.pool, limits, flags);
         let riding = Riding { plan: plan.clone(), placed, members, star, run };
         // An error comes again when the star is asked for its groups.
         generation.riding.insert(riding).run.begin_star(star).ok().flatten()

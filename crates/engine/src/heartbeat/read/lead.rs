@@ -323,6 +323,11 @@ impl Reads {
         (Placed { answers, places }, slots)
     }
 
+    /// What a batch may take and do.
+    pub(super) fn limits(&self, budget: Budget) -> run::Limits {
+        run::Limits { budget, narrow_all: self.sharing == Sharing::Always }
+    }
+
     /// Runs slots through a plan and notes the figures.
     fn run_shared(
         &self,
@@ -341,7 +346,8 @@ impl Reads {
         };
         let views = TableViews::new(&self.store, snapshot.version());
         let flags = batch::flags(requests.iter().copied());
-        let outcome = run::run(plan, slots, views, &self.pool, self.memory_limit, flags);
+        let limits = self.limits(Budget::new(self.memory_limit));
+        let outcome = run::run(plan, slots, views, &self.pool, limits, flags);
         self.note(lane, &account, requests, outcome)
     }
 
@@ -447,7 +453,8 @@ impl Reads {
         }
         let views = TableViews::new(&self.store, snapshot.version());
         let lane = subquery.lane.clone();
-        let outcome = run::run(lane, slots, views, &self.pool, self.memory_limit, flags.clone());
+        let limits = self.limits(Budget::new(self.memory_limit));
+        let outcome = run::run(lane, slots, views, &self.pool, limits, flags.clone());
         let results: Vec<Result<Value>> = outcome.answers.into_iter().map(scalar).collect();
         for (value, place) in values.iter_mut().zip(place) {
             let Some(place) = place else { continue };

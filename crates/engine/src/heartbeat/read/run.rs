@@ -155,16 +155,25 @@ impl Views for TableViews<'_> {
     }
 }
 
+/// What a batch may take and do.
+#[derive(Debug)]
+pub struct Limits {
+    /// Bytes that intermediate results may take.
+    pub budget: Budget,
+    /// Whether keys narrow the other side of a join however few rows it has; else only where that pays.
+    pub narrow_all: bool,
+}
+
 /// Runs a batch. `slots` are ordered by member.
 pub fn run(
     lane: Arc<PreparedLane>,
     slots: Vec<Slotted>,
     views: TableViews<'_>,
     pool: &Pool,
-    memory: usize,
+    limits: Limits,
     flags: Flags,
 ) -> Outcome {
-    Run::new(lane, slots, views, pool, Budget::new(memory), flags).outcome()
+    Run::new(lane, slots, views, pool, limits, flags).outcome()
 }
 
 /// One batch on its way.
@@ -177,6 +186,7 @@ pub struct Run<'a> {
     kept: Vec<Option<Vec<Tuples>>>,
     /// By star of the lane.
     stars: Vec<StarRun>,
+    narrow_all: bool,
     /// Keys that joins have handed down to nodes that are not opened yet.
     waiting: Vec<Waiting>,
     /// By node, slots whose rows were read apart from the others'.
@@ -191,9 +201,10 @@ impl<'a> Run<'a> {
         slots: Vec<Slotted>,
         views: TableViews<'a>,
         pool: &'a Pool,
-        budget: Budget,
+        limits: Limits,
         flags: Flags,
     ) -> Run<'a> {
+        let Limits { budget, narrow_all } = limits;
         let shared = Arc::new(Shared::new(lane, slots, budget, flags));
         let nodes = shared.lane.nodes.len();
         Run {
@@ -202,6 +213,7 @@ impl<'a> Run<'a> {
             faults: Faults::default(),
             kept: vec![None; nodes],
             stars: shared.lane.stars.stars.iter().map(|_| StarRun::Untried).collect(),
+            narrow_all,
             waiting: Vec::new(),
             served: vec![SetId::EMPTY; nodes],
             spent: vec![Spent::default(); nodes],

@@ -11,6 +11,7 @@ use super::live::Live;
 use crate::operators::kernel::{evaluate_constant, evaluate_expression, try_evaluate_expression};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, RowSet, Tuples};
+use crate::scan::Pattern;
 use crate::transaction::like;
 use crate::types::{
     Comparison, Error, Predicate, Result, Scalar, Slot, Value, ValueRef, array_cell,
@@ -118,8 +119,12 @@ fn by_value(predicate: &Predicate, tuples: &Tuples, bind: Bind<'_>) -> Result<Ve
         Predicate::Like { column, pattern, negated, case_insensitive } => {
             let array = tuples.column(*column);
             let Value::Text(pattern) = bind(pattern)? else { return Ok(vec![false; tuples.rows]) };
-            let matches = |row| match array_cell(&array, row) {
-                ValueRef::Text(text) => Ok(like(text, &pattern, *case_insensitive)? != *negated),
+            let compiled = Pattern::new(&pattern, *negated, *case_insensitive);
+            let matches = |row| match (array_cell(&array, row), &compiled) {
+                (ValueRef::Text(text), Some(compiled)) => Ok(compiled.accepts(text)),
+                (ValueRef::Text(text), None) => {
+                    Ok(like(text, &pattern, *case_insensitive)? != *negated)
+                }
                 _ => Ok(false),
             };
             (0..tuples.rows).map(matches).collect()

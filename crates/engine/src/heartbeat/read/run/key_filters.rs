@@ -44,7 +44,8 @@ impl Run<'_> {
         let matters = matches!(node.kind, JoinKind::Inner | JoinKind::Semi);
         let left = shared.lane.plan.nodes[n].inputs[0];
         let expected = self.expected(left);
-        if !matters || expected < WORTHWHILE || rows.rows as f64 * SMALLER > expected {
+        let pays = expected >= WORTHWHILE && rows.rows as f64 * SMALLER <= expected;
+        if !matters || !(pays || self.narrow_all) {
             return;
         }
         for (&(left_column, right_column), _) in
@@ -64,7 +65,8 @@ impl Run<'_> {
         }
         let inputs = &shared.lane.plan.nodes[n].inputs;
         let (left, right) = (self.expected(inputs[0]), self.expected(inputs[1]));
-        if right < WORTHWHILE || left * SMALLER > right {
+        let pays = right >= WORTHWHILE && left * SMALLER <= right;
+        if !pays && !(self.narrow_all && left <= right) {
             return Ok(None);
         }
         let keys = node.keys.iter().zip(comparable(node)).filter(|key| key.1);
@@ -100,7 +102,8 @@ impl Run<'_> {
         let view = self.views.view(*table)?;
         let inner_rows = view.table().live_rows() as f64;
         let expected = self.expected(outer);
-        if expected < WORTHWHILE || expected * INNER_ROWS < inner_rows {
+        let pays = expected >= WORTHWHILE && expected * INNER_ROWS >= inner_rows;
+        if !(pays || self.narrow_all) {
             return Ok(());
         }
         let schema = view.schema();
