@@ -122,6 +122,7 @@ impl Run<'_> {
         let wanted = shared.wanted[n];
         // What fails here may never be asked of rows that no outer row refers to: its slots are let through.
         let faults = std::mem::take(&mut self.faults);
+        let put_out = self.spent[n].rows;
         let batch = self.table_batch(*table, &[(n, &inner[..])], wanted);
         let chunks = batch.map(|mut batch| {
             narrow(&mut batch, waiting);
@@ -129,6 +130,8 @@ impl Run<'_> {
             self.collect(vec![Pipe { source, steps: Vec::new() }])
         });
         let failed = std::mem::replace(&mut self.faults, faults);
+        // Inner rows are not the join's.
+        self.spent[n].rows = put_out;
         let chunks = chunks?;
         if failed.is_empty() {
             for (landings, column) in pairs {
