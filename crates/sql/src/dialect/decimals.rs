@@ -96,6 +96,21 @@ fn by_operation(
     let &Factors { left: up, right: other, dropped } = factors;
     let aligned = up == 1 && other == 1;
     let both = |a, b| Some((multiply(a, up)?, multiply(b, other)?));
+    let quick = match operation {
+        Operation::Add if up.max(other) < FACTORS_END => {
+            rule.quick(left, right, |a, b| i128::from(a) * up + i128::from(b) * other)
+        }
+        Operation::Subtract if up.max(other) < FACTORS_END => {
+            rule.quick(left, right, |a, b| i128::from(a) * up - i128::from(b) * other)
+        }
+        Operation::Multiply if dropped == 1 => {
+            rule.quick(left, right, |a, b| i128::from(a) * i128::from(b))
+        }
+        _ => None,
+    };
+    if let Some(values) = quick {
+        return Ok(values);
+    }
     match operation {
         Operation::Add if aligned => rule.over(left, right, i128::checked_add),
         Operation::Add => rule.over(left, right, |a, b| {
@@ -129,7 +144,35 @@ struct Rule<'a> {
     exact: &'a dyn Fn(i128, i128) -> Result<i128>,
 }
 
+/// The first factor with which a product of 64 bits may come near 128.
+const FACTORS_END: i128 = 1 << 61;
+
 impl Rule<'_> {
+    /// Every row in one loop without branches, `None` where one needs more than 64 bits or has too many digits.
+    /// `exact` takes any numbers of 64 bits.
+    fn quick(
+        &self,
+        left: &Operand<'_>,
+        right: &Operand<'_>,
+        exact: impl Fn(i64, i64) -> i128,
+    ) -> Option<Vec<i128>> {
+        let (a, b) = (left.array.values(), right.array.values());
+        let mut fits = true;
+        let mut row = |a: i128, b: i128| {
+            let (low_a, low_b) = (a as i64, b as i64);
+            let value = exact(low_a, low_b);
+            fits &= i128::from(low_a) == a && i128::from(low_b) == b;
+            fits &= value.unsigned_abs() < self.limit;
+            value
+        };
+        let values: Vec<i128> = match (left.rows, right.rows) {
+            (Some(_), Some(_)) => a.iter().zip(b.iter()).map(|(a, b)| row(*a, *b)).collect(),
+            (Some(_), None) => a.iter().map(|a| row(*a, b[0])).collect(),
+            (None, _) => b.iter().map(|b| row(a[0], *b)).collect(),
+        };
+        fits.then_some(values)
+    }
+
     /// `narrow` gives the exact value, or None where 128 bits do not do.
     fn over(
         &self,

@@ -264,7 +264,7 @@ impl<'a> Worker<'a> {
         let nodes = &self.pipeline.shared.lane.nodes;
         match step {
             Step::Probe(n, table) => {
-                let PreparedNode::HashJoin(node) = &nodes[*n] else { unreachable!() };
+                let node = nodes[*n].hash_join();
                 let users = &self.pipeline.shared.users[*n];
                 table.pieces(node, &self.batch, users, tuples, PIECE_PAIRS)
             }
@@ -334,7 +334,7 @@ impl<'a> Worker<'a> {
                 (*n, state.join(node, batch, scratch, tuples, faults))
             }
             Step::Probe(n, table) => {
-                let PreparedNode::HashJoin(node) = &shared.lane.nodes[*n] else { unreachable!() };
+                let node = shared.lane.nodes[*n].hash_join();
                 let probe = entry(&mut self.work.probes, *n);
                 (*n, table.probe(node, batch, &shared.users[*n], probe, tuples, faults))
             }
@@ -356,7 +356,7 @@ impl<'a> Worker<'a> {
         match (&mut self.work.part, self.pipeline.sink) {
             (Part::Collect(chunks), Sink::Collect) => chunks.push((morsel, tuples)),
             (Part::Join(build), Sink::Join(n)) => {
-                let PreparedNode::HashJoin(node) = &nodes[n] else { unreachable!() };
+                let node = nodes[n].hash_join();
                 build.add(node, batch, tuples, faults);
                 self.spent(n, 0, began);
             }

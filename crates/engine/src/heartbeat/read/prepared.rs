@@ -8,7 +8,7 @@ use crate::operators::{
     FilterNode, GroupNode, HashJoinNode, IndexJoinNode, ProjectNode, SortNode, ValuesNode,
 };
 use crate::plan::{LaneNode, LanePlan, SharedOperation};
-use crate::scan::TableAccess;
+use crate::scan::{KeyFilter, TableAccess};
 use crate::storage::Store;
 use crate::types::{DataType, Error, Predicate, Result, Scalar, SqlState, TableId};
 
@@ -39,10 +39,16 @@ pub enum PreparedNode {
     Filter(FilterNode),
     /// New columns.
     Project(ProjectNode),
-    /// Partners by index, with each variant's way to the inner rows that it wants.
-    IndexJoin { table: TableId, node: IndexJoinNode, inner: Vec<TableAccess> },
+    /// Partners by index, with each variant's way to the inner rows that it wants, and the same join by hash table where
+    /// its keys are integers or dates.
+    IndexJoin {
+        table: TableId,
+        node: IndexJoinNode,
+        inner: Vec<TableAccess>,
+        hash: Option<Box<HashJoinNode>>,
+    },
     /// Partners by hash table.
-    HashJoin(HashJoinNode),
+    HashJoin(Box<HashJoinNode>),
     /// Groups, and DISTINCT.
     Group(GroupNode),
     /// An order.
@@ -51,6 +57,16 @@ pub enum PreparedNode {
     Limit(Cuts),
     /// All rows of all inputs.
     Union,
+}
+
+impl PreparedNode {
+    /// A join by hash table, or an index join as one.
+    pub fn hash_join(&self) -> &HashJoinNode {
+        match self {
+            PreparedNode::HashJoin(node) | PreparedNode::IndexJoin { hash: Some(node), .. } => node,
+            other => unreachable!("{other:?} is no hash join"),
+        }
+    }
 }
 
 impl PreparedLane {
@@ -101,17 +117,18 @@ fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<Pre
                     residuals: residuals.clone(),
                 },
                 inner: access(plan, n, *table, inner, store)?,
+                hash: as_hash_join(plan, n, store).map(Box::new),
             }
         }
         SharedOperation::HashJoin { kind, keys, residuals } => {
             let types = |i: usize| -> Vec<DataType> { plan.nodes[node.inputs[i]].types.clone() };
-            PreparedNode::HashJoin(HashJoinNode {
+            PreparedNode::HashJoin(Box::new(HashJoinNode {
                 kind: *kind,
                 keys: keys.clone(),
                 residuals: residuals.clone(),
                 left_types: types(0),
                 right_types: types(1),
-            })
+            }))
         }
         SharedOperation::Aggregate { keys, determinants, aggregates } => {
             PreparedNode::Group(GroupNode {
@@ -126,6 +143,30 @@ fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<Pre
         SharedOperation::Limit { cuts } => PreparedNode::Limit(cuts.clone()),
         SharedOperation::Distinct => PreparedNode::Group(GroupNode::distinct(node.types.len())),
         SharedOperation::Union => PreparedNode::Union,
+    })
+}
+
+/// An index join as a hash join over all rows of its inner table.
+fn as_hash_join(plan: &LanePlan, n: usize, store: &Store) -> Option<HashJoinNode> {
+    let node = &plan.nodes[n];
+    let SharedOperation::IndexJoin { kind, table, index, keys, residuals, .. } = &node.operation
+    else {
+        return None;
+    };
+    let [key] = &keys[..] else { return None };
+    let schema = store.table(*table)?.schema();
+    let index = schema.indexes.iter().find(|own| own.id == *index)?;
+    let left_types = plan.nodes[node.inputs[0]].types.clone();
+    let right_types: Vec<DataType> = schema.columns.iter().map(|own| own.data_type).collect();
+    let inner = index.columns.iter().map(|column| column.index());
+    let keys: Vec<(usize, usize)> = key.iter().copied().zip(inner).collect();
+    let fit = |&(a, b): &(usize, usize)| KeyFilter::is_for(left_types[a], right_types[b]);
+    keys.iter().all(fit).then(|| HashJoinNode {
+        kind: *kind,
+        keys,
+        residuals: residuals.clone(),
+        left_types,
+        right_types,
     })
 }
 

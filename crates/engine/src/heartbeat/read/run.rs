@@ -349,14 +349,12 @@ impl<'a> Run<'a> {
             }
             PreparedNode::Filter(_) => Ok(then(self.input(n, 0)?, Step::Filter(n))),
             PreparedNode::Project(_) => Ok(then(self.input(n, 0)?, Step::Project(n))),
-            PreparedNode::IndexJoin { table, node, .. } => {
-                self.narrow_outer(n)?;
-                let shared = self.shared.clone();
-                let parameters = shared.parameters();
-                let (batch, users) = (shared.batch(&parameters), &shared.users[n]);
-                let view = self.views.view(*table)?;
-                let state = Arc::new(IndexJoinState::new(node, &batch, users, view));
-                Ok(then(self.input(n, 0)?, Step::IndexJoin(n, state)))
+            PreparedNode::IndexJoin { .. } => {
+                if let Some(pipes) = self.by_hash(n)? {
+                    return Ok(pipes);
+                }
+                let outer = self.input(n, 0)?;
+                self.by_index(n, outer)
             }
             PreparedNode::HashJoin(node) => self.hash_join(n, node.kind == JoinKind::Full),
             PreparedNode::Group(_) => self.group(n),
@@ -368,6 +366,19 @@ impl<'a> Run<'a> {
                 Ok(pipes.into_iter().flatten().collect())
             }
         }
+    }
+
+    /// An index join of these outer rows.
+    fn by_index(&mut self, n: usize, outer: Vec<Pipe>) -> Result<Vec<Pipe>> {
+        let shared = self.shared.clone();
+        let PreparedNode::IndexJoin { table, node, .. } = &shared.lane.nodes[n] else {
+            unreachable!()
+        };
+        let parameters = shared.parameters();
+        let (batch, users) = (shared.batch(&parameters), &shared.users[n]);
+        let view = self.views.view(*table)?;
+        let state = Arc::new(IndexJoinState::new(node, &batch, users, view));
+        Ok(then(outer, Step::IndexJoin(n, state)))
     }
 
     fn scan(

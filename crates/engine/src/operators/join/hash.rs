@@ -36,6 +36,13 @@ pub struct HashJoinNode {
     pub right_types: Vec<DataType>,
 }
 
+impl HashJoinNode {
+    /// Bytes counted for rows that wait for the other side.
+    pub fn memory(&self, rows: &Tuples) -> usize {
+        8 * rows.rows * (rows.sources.len() + rows.computed.len() + self.keys.len() + 2)
+    }
+}
+
 /// One worker's part of the right input.
 #[derive(Debug, Default)]
 pub struct JoinBuild {
@@ -43,8 +50,9 @@ pub struct JoinBuild {
 }
 
 impl JoinBuild {
-    /// The rows taken in.
-    pub fn into_chunks(self) -> Vec<Tuples> {
+    /// The rows taken in; they are the caller's, and no longer of the batch's memory.
+    pub fn into_chunks(self, node: &HashJoinNode, batch: &Batch<'_>) -> Vec<Tuples> {
+        self.chunks.iter().for_each(|chunk| batch.budget.release(node.memory(chunk)));
         self.chunks
     }
 
@@ -56,8 +64,7 @@ impl JoinBuild {
         tuples: Tuples,
         faults: &mut Faults,
     ) {
-        let width = 8 * (tuples.sources.len() + tuples.computed.len() + node.keys.len() + 2);
-        match batch.budget.reserve(tuples.rows * width) {
+        match batch.budget.reserve(node.memory(&tuples)) {
             Ok(()) => self.chunks.push(tuples),
             Err(error) => {
                 let wanted = tuples.sets.wanted(tuples.rows, batch.sets);

@@ -6,16 +6,17 @@
 //! at the index join whose inner table has the column, until that is opened.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::{Run, Shared, chunks_pipe};
-use crate::heartbeat::read::pipeline::{Part, Pipe, PipeSource, Sink};
+use super::{Run, Shared, chunks_pipe, then};
+use crate::heartbeat::read::pipeline::{Part, Pipe, PipeSource, Sink, Step};
 use crate::heartbeat::read::prepared::PreparedNode;
 use crate::heartbeat::read::probe_chain::Views;
-use crate::operators::HashJoinNode;
+use crate::operators::{HashJoinNode, JoinBuild, JoinTable, Users};
 use crate::plan::{JoinKind, LaneNode, LanePlan, SharedOperation};
-use crate::query_set::{QuerySets, SetId, Tuples};
-use crate::scan::{KeyFilter, Keys, TableBatch};
-use crate::types::{ColumnId, DataType, Predicate, Result, Scalar};
+use crate::query_set::{SetId, Tuples};
+use crate::scan::{KeyFilter, Keys, TableAccess, TableBatch};
+use crate::types::{ColumnId, DataType, Predicate, Result, Scalar, TableId};
 
 /// Rows below which an input is not worth narrowing.
 const WORTHWHILE: f64 = 50_000.0;
@@ -23,6 +24,10 @@ const WORTHWHILE: f64 = 50_000.0;
 const SMALLER: f64 = 2.0;
 /// Rows of an inner table that may be read for each row of the outer side: about 3 ns against the 100 of a look-up.
 const INNER_ROWS: f64 = 3.0;
+/// The same where an outer row's look-up is one of many that miss the cache.
+const INNER_ROWS_OF_MANY: f64 = 32.0;
+/// An inner table of so many times fewer rows than the outer side's is read as a whole.
+const FEW_INNER: f64 = 4.0;
 
 /// A filter on its way, where it waits.
 pub(super) struct Waiting {
@@ -40,7 +45,7 @@ impl Run<'_> {
     /// The right side's keys narrow the left side, which is opened next.
     pub(super) fn narrow_left(&mut self, n: usize, rows: &Tuples) {
         let shared = self.shared.clone();
-        let PreparedNode::HashJoin(node) = &shared.lane.nodes[n] else { unreachable!() };
+        let node = shared.lane.nodes[n].hash_join();
         let matters = matches!(node.kind, JoinKind::Inner | JoinKind::Semi);
         let left = shared.lane.plan.nodes[n].inputs[0];
         let expected = self.expected(left);
@@ -59,7 +64,7 @@ impl Run<'_> {
     /// The rows of the left side, where these are to narrow the right side; `None` where the right side comes first.
     pub(super) fn left_first(&mut self, n: usize) -> Result<Option<Vec<Pipe>>> {
         let shared = self.shared.clone();
-        let PreparedNode::HashJoin(node) = &shared.lane.nodes[n] else { unreachable!() };
+        let node = shared.lane.nodes[n].hash_join();
         if matches!(node.kind, JoinKind::Right | JoinKind::Full) {
             return Ok(None);
         }
@@ -75,70 +80,110 @@ impl Run<'_> {
         if keys.iter().all(|(_, landings)| landings.is_empty()) {
             return Ok(None);
         }
-        let pipes = self.input(n, 0)?;
-        let parts = self.drain(pipes, Sink::Join(n)).into_iter();
-        let chunks: Vec<Tuples> = parts.flat_map(chunks).filter(|chunk| chunk.rows > 0).collect();
+        let chunks = self.rows_of_left(n)?;
         for (column, landings) in keys {
             self.hand_down(n, &landings, &chunks, column);
         }
         Ok(Some(vec![chunks_pipe(chunks)]))
     }
 
-    /// The inner rows that an index join's predicates leave narrow its outer side.
-    pub(super) fn narrow_outer(&mut self, n: usize) -> Result<()> {
+    /// An index join by hash table where reading the inner table costs less than looking every outer row up. Its rows narrow
+    /// the outer side where its predicates, or keys from above, leave few of them.
+    pub(super) fn by_hash(&mut self, n: usize) -> Result<Option<Vec<Pipe>>> {
         let shared = self.shared.clone();
-        let PreparedNode::IndexJoin { table, node, inner } = &shared.lane.nodes[n] else {
+        let PreparedNode::IndexJoin { table, node, inner, hash } = &shared.lane.nodes[n] else {
             unreachable!()
         };
         let waiting = self.take_waiting(n, shared.wanted[n]);
-        let asks = |user: &crate::operators::Users| !node.inner[user.variant].is_empty();
-        let [key] = &node.keys[..] else { return Ok(()) };
-        if !matches!(node.kind, JoinKind::Inner | JoinKind::Semi)
-            || (waiting.is_empty() && !shared.users[n].iter().any(asks))
-        {
-            return Ok(());
-        }
+        let Some(hash) = hash else { return Ok(None) };
         let outer = shared.lane.plan.nodes[n].inputs[0];
-        let view = self.views.view(*table)?;
-        let inner_rows = view.table().live_rows() as f64;
-        let expected = self.expected(outer);
-        let pays = expected >= WORTHWHILE && expected * INNER_ROWS >= inner_rows;
-        if !(pays || self.narrow_all) {
-            return Ok(());
+        let (expected, inner_rows) =
+            (self.expected(outer), self.views.view(*table)?.table().live_rows() as f64);
+        let worthwhile = expected >= WORTHWHILE || self.narrow_all;
+        let asks = |user: &Users| !node.inner[user.variant].is_empty();
+        let restricts = !waiting.is_empty() || shared.users[n].iter().any(asks);
+        let drops = matches!(node.kind, JoinKind::Inner | JoinKind::Semi) && restricts;
+        if !worthwhile || expected * INNER_ROWS_OF_MANY < inner_rows {
+            return Ok(None);
         }
-        let schema = view.schema();
-        let index = schema.indexes.iter().find(|index| index.id == node.index);
-        let Some(index) = index else { return Ok(()) };
-        let types = &shared.lane.plan.nodes[outer].types;
-        let pairs = key.iter().zip(index.columns.iter()).filter(|(outer, inner)| {
-            KeyFilter::is_for(types[**outer], schema.columns[inner.index()].data_type)
-        });
-        let pairs: Vec<(Vec<Landing>, usize)> = pairs
-            .map(|(outer_column, inner)| (self.landings(outer, *outer_column), inner.index()))
-            .collect();
-        if pairs.iter().all(|(landings, _)| landings.is_empty()) {
-            return Ok(());
+        if (drops && expected * INNER_ROWS >= inner_rows) || expected >= inner_rows * FEW_INNER {
+            let Some(chunks) = self.inner_rows(n, *table, inner, waiting)? else { return Ok(None) };
+            if drops {
+                for &(left, right) in &hash.keys {
+                    self.hand_down(n, &self.landings(outer, left), &chunks, right);
+                }
+            }
+            let Some(table) = self.table_of(n, chunks) else { return Ok(None) };
+            return Ok(Some(then(self.input(n, 0)?, Step::Probe(n, table))));
         }
-        let wanted = shared.wanted[n];
-        // What fails here may never be asked of rows that no outer row refers to: its slots are let through.
+        let left = self.rows_of_left(n)?;
+        let mut keys = waiting;
+        for &(left_column, right_column) in &hash.keys {
+            let filter = self.key_filter(n, &left, left_column);
+            let column = ColumnId(right_column as u32);
+            let slots = shared.wanted[n];
+            keys.extend(filter.map(|filter| Waiting { node: n, column, slots, filter }));
+        }
+        let left = vec![chunks_pipe(left)];
+        let chunks = self.inner_rows(n, *table, inner, keys)?;
+        Ok(Some(match chunks.and_then(|chunks| self.table_of(n, chunks)) {
+            Some(table) => then(left, Step::Probe(n, table)),
+            None => self.by_index(n, left)?,
+        }))
+    }
+
+    /// The rows of an index join's inner table that somebody wants; `None` where that cannot be asked of rows that no outer
+    /// row may refer to.
+    fn inner_rows(
+        &mut self,
+        n: usize,
+        table: TableId,
+        inner: &[TableAccess],
+        keys: Vec<Waiting>,
+    ) -> Result<Option<Vec<Tuples>>> {
         let faults = std::mem::take(&mut self.faults);
         let put_out = self.spent[n].rows;
-        let batch = self.table_batch(*table, &[(n, &inner[..])], wanted);
+        let wanted = self.shared.wanted[n];
+        let batch = self.table_batch(table, &[(n, inner)], wanted);
         let chunks = batch.map(|mut batch| {
-            narrow(&mut batch, waiting);
+            self.spent[n].access = Some(format!("by hash table, {}", batch.decision()).into());
+            narrow(&mut batch, keys);
             let source = PipeSource::Table(n, Arc::new(batch));
             self.collect(vec![Pipe { source, steps: Vec::new() }])
         });
         let failed = std::mem::replace(&mut self.faults, faults);
         // Inner rows are not the join's.
         self.spent[n].rows = put_out;
-        let chunks = chunks?;
-        if failed.is_empty() {
-            for (landings, column) in pairs {
-                self.hand_down(n, &landings, &chunks, column);
-            }
-        }
-        Ok(())
+        Ok(failed.is_empty().then_some(chunks?))
+    }
+
+    /// `None` where there is no memory for it.
+    fn table_of(&mut self, n: usize, chunks: Vec<Tuples>) -> Option<Arc<JoinTable>> {
+        let shared = self.shared.clone();
+        let (node, parameters) = (shared.lane.nodes[n].hash_join(), shared.parameters());
+        let batch = shared.batch(&parameters);
+        let began = Instant::now();
+        let memory = chunks.iter().map(|chunk| node.memory(chunk)).sum();
+        batch.budget.reserve(memory).ok()?;
+        batch.budget.release(memory);
+        let mut build = JoinBuild::default();
+        chunks.into_iter().for_each(|chunk| build.add(node, &batch, chunk, &mut self.faults));
+        let table = JoinTable::merge(node, &batch, vec![build], &mut self.faults);
+        self.note(n, 0, began);
+        Some(Arc::new(table))
+    }
+
+    fn rows_of_left(&mut self, n: usize) -> Result<Vec<Tuples>> {
+        let shared = self.shared.clone();
+        let (node, parameters) = (shared.lane.nodes[n].hash_join(), shared.parameters());
+        let batch = shared.batch(&parameters);
+        let pipes = self.input(n, 0)?;
+        let chunks = |part: Part| match part {
+            Part::Join(build) => build.into_chunks(node, &batch),
+            _ => Vec::new(),
+        };
+        let chunks = self.drain(pipes, Sink::Join(n)).into_iter().flat_map(chunks);
+        Ok(chunks.filter(|chunk| chunk.rows > 0).collect())
     }
 
     /// Narrows a scan of some slots by what waits for it, and says by which columns.
@@ -174,17 +219,8 @@ impl Run<'_> {
         if landings.is_empty() {
             return;
         }
-        let shared = self.shared.clone();
-        let key = |chunk: &Tuples| chunk.column(column);
-        let arrays: Vec<_> = chunks.iter().map(key).collect();
-        let sets: Vec<&QuerySets> = chunks.iter().map(|chunk| &chunk.sets).collect();
-        let runs: Vec<Keys<'_>> = arrays.into_iter().zip(sets).collect();
-        let slots = shared.wanted[n];
-        let Some(filter) = KeyFilter::new(&runs, slots, &shared.sets) else { return };
-        if shared.budget.reserve(filter.memory()).is_err() {
-            return;
-        }
-        let filter = Arc::new(filter);
+        let Some(filter) = self.key_filter(n, chunks, column) else { return };
+        let slots = self.shared.wanted[n];
         let waiting = landings.iter().map(|&(node, column)| Waiting {
             node,
             column,
@@ -194,10 +230,21 @@ impl Run<'_> {
         self.waiting.extend(waiting);
     }
 
+    /// The keys in `column` that a join's slots want; `None` where they make no array, or there is no memory for one.
+    fn key_filter(&self, n: usize, chunks: &[Tuples], column: usize) -> Option<Arc<KeyFilter>> {
+        let shared = &self.shared;
+        let arrays: Vec<_> = chunks.iter().map(|chunk| chunk.column(column)).collect();
+        let sets = chunks.iter().map(|chunk| &chunk.sets);
+        let runs: Vec<Keys<'_>> = arrays.into_iter().zip(sets).collect();
+        let filter = KeyFilter::new(&runs, shared.wanted[n], &shared.sets)?;
+        shared.budget.reserve(filter.memory()).ok()?;
+        Some(Arc::new(filter))
+    }
+
     /// Rows that a node is expected to put out for this batch.
     fn expected(&self, n: usize) -> f64 {
         let node = &self.shared.lane.plan.nodes[n];
-        let of = |user: &crate::operators::Users| {
+        let of = |user: &Users| {
             let slots = self.shared.sets.cardinality(user.set) as f64;
             node.estimates[user.variant].estimate.union(slots)
         };
@@ -230,13 +277,6 @@ impl Run<'_> {
 
 fn narrow(batch: &mut TableBatch, waiting: Vec<Waiting>) {
     waiting.into_iter().for_each(|own| batch.narrow_by(own.column, own.filter));
-}
-
-fn chunks(part: Part) -> Vec<Tuples> {
-    match part {
-        Part::Join(build) => build.into_chunks(),
-        _ => Vec::new(),
-    }
 }
 
 /// By key, whether both columns are integers or dates.
