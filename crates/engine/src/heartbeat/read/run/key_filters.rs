@@ -71,7 +71,8 @@ impl Run<'_> {
         let inputs = &shared.lane.plan.nodes[n].inputs;
         let (left, right) = (self.expected(inputs[0]), self.expected(inputs[1]));
         let pays = right >= WORTHWHILE && left * SMALLER <= right;
-        if !pays && !(self.narrow_all && left <= right) {
+        let tried = self.narrow_all && left <= right;
+        if !(pays || tried) {
             return Ok(None);
         }
         let keys = node.keys.iter().zip(comparable(node)).filter(|key| key.1);
