@@ -14,7 +14,7 @@ use super::program::{Point, Program, Subquery};
 use super::run::{self, Flags, Outcome, Slotted, TableViews};
 use super::{Reads, Sharing};
 use crate::heartbeat::{Activation, Answer, AnswerPart};
-use crate::operators::Faults;
+use crate::operators::{Budget, Faults};
 use crate::plan::Weight;
 use crate::plan::cost::{self, Choice};
 use crate::storage::Snapshot;
