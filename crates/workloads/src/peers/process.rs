@@ -96,6 +96,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if self.status().is_some() {
+            return;
+        }
         let asked = Command::new("kill").args(["-INT", &self.pid.to_string()]).status();
         let deadline = Instant::now() + STOP;
         while asked.is_ok() && Instant::now() < deadline {

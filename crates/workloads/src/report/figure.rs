@@ -32,6 +32,7 @@ pub struct Figure {
 }
 
 const WIDTH: u32 = 800;
+const LEGEND: u32 = 260;
 const HEIGHT: u32 = 500;
 /// Of one line of notes.
 const NOTE: u32 = 18;
@@ -54,11 +55,13 @@ type Failure = Box<dyn std::error::Error>;
 impl Figure {
     /// Writes it.
     pub fn write(&self, file: &Path) -> Result<(), Failure> {
-        let size = (WIDTH, HEIGHT + NOTE * self.notes.len() as u32);
+        let size = (WIDTH + LEGEND, HEIGHT + NOTE * self.notes.len() as u32);
         let whole = SVGBackend::new(file, size).into_drawing_area();
         whole.fill(&WHITE)?;
-        let (root, below) = whole.split_vertically(HEIGHT);
+        let (above, below) = whole.split_vertically(HEIGHT);
+        let (root, beside) = above.split_horizontally(WIDTH);
         self.write_notes(&below)?;
+        self.write_legend(&beside)?;
         let points = || self.lines.iter().flat_map(|line| &line.points).filter(|p| self.shows(p));
         let x_max = points().map(|p| p.0).fold(1.0, f64::max) * 1.05;
         let y_max = points().map(|p| p.1).fold(0.0, f64::max) * 1.1;
@@ -78,6 +81,21 @@ impl Figure {
         }
         whole.present()?;
         Ok(())
+    }
+
+    /// Beside the chart: within it, it would hide lines.
+    fn write_legend(&self, beside: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
+        for (number, (line, colour)) in self.coloured().enumerate() {
+            let top = 40 + (NOTE * number as u32) as i32;
+            let stroke = ShapeStyle::from(colour).stroke_width(2);
+            beside.draw(&PathElement::new([(4, top + 6), (24, top + 6)], stroke))?;
+            beside.draw(&Text::new(line.label.clone(), (30, top), ("sans-serif", 14)))?;
+        }
+        Ok(())
+    }
+
+    fn coloured(&self) -> impl Iterator<Item = (&Line, &'static RGBColor)> {
+        self.lines.iter().zip(COLOURS.iter().cycle())
     }
 
     fn write_notes(&self, below: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), Failure> {
@@ -103,18 +121,13 @@ impl Figure {
         Y: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
     {
         chart.configure_mesh().x_desc(&self.x).y_desc(&self.y).light_line_style(WHITE).draw()?;
-        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+        for (line, colour) in self.coloured() {
             let style = ShapeStyle::from(colour).stroke_width(2);
             let kept: Vec<(f64, f64)> =
                 line.points.iter().copied().filter(|point| self.shows(point)).collect();
             chart.draw_series(kept.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
-            chart
-                .draw_series(LineSeries::new(kept, style))?
-                .label(&line.label)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            chart.draw_series(LineSeries::new(kept, style))?;
         }
-        let mut labels = chart.configure_series_labels();
-        labels.background_style(WHITE.mix(0.8)).border_style(BLACK).draw()?;
         Ok(())
     }
 }
