@@ -64,7 +64,6 @@ impl Case {
     }
 
     /// All slots want all rows of a given fact table.
-
     fn over(random: &mut Random, slots: usize, fact_types: Vec<DataType>, fact: Wanted) -> Case {
         let third = random.data_type();
         let dimension_types = vec![DataType::Integer, DataType::Integer, third, DataType::Text];
