@@ -50,14 +50,14 @@ impl ValueSample {
 
     fn take(&mut self, value: f64) {
         self.taken += 1;
-        if scatter(self.taken) % (1 << self.thinned) != 0 {
+        if !scatter(self.taken).is_multiple_of(1 << self.thinned) {
             return;
         }
         if self.values.len() == MOST {
             let mut position = 0;
             self.values.retain(|_| {
                 position += 1;
-                scatter(position) % 2 == 0
+                scatter(position).is_multiple_of(2)
             });
             self.thinned += 1;
         }
