@@ -26,7 +26,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a command of [`command`] with its output going to `log`.
+    /// Starts a command of `command` with its output going to `log`.
     pub fn start(command: &mut Command, log: &Path) -> Result<Server> {
         let file = std::fs::File::create(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
