@@ -329,6 +329,38 @@ fn a_product_is_counted_without_being_kept() {
 }
 
 #[test]
+fn a_query_too_large_for_memory_fails_alone_in_its_batch() {
+    let options = EngineOptions {
+        workers: 2,
+        data: None,
+        sharing: Sharing::Always,
+        boarding: true,
+        queue_limit: 64,
+        memory_limit: 6 << 20,
+    };
+    let engine = Engine::open(options).expect("an engine without a directory opens");
+    bookstore::fill(engine.store(), 1000, 1);
+    let item = |predicates| bookstore::scan(bookstore::ITEM, predicates);
+    let product = bookstore::join(item(vec![]), item(vec![]), &[]);
+    let sorted = bookstore::sort(product, vec![bookstore::ascending(0)], None);
+    let columns = [("i_id", DataType::Integer)];
+    let root = bookstore::project(sorted, &[(0, DataType::Integer)]);
+    let text_of = "SELECT a.i_id FROM item a, item b ORDER BY a.i_id";
+    let hog = bookstore::template(root, &columns, &[], text_of);
+    let hog = engine.register(hog).expect("it is shareable");
+    let small = engine.register(bookstore::new_products()).expect("it is shareable");
+    let mut requests: Vec<_> = SUBJECTS.iter().map(|s| (small.clone(), vec![text(s)])).collect();
+    requests.insert(SUBJECTS.len() / 2, (hog, vec![]));
+    let answers = bookstore::run(&engine, requests);
+    for (i, answer) in answers.into_iter().enumerate() {
+        match i == SUBJECTS.len() / 2 {
+            true => assert_eq!(answer.map_err(|e| e.state), Err(SqlState::OutOfMemory)),
+            false => assert!(answer.expect("it fits").len() > 2),
+        }
+    }
+}
+
+#[test]
 fn a_product_ends_soon_after_it_is_cancelled() {
     let engine = shop(Sharing::Always);
     let template = engine.register(counted_product(4)).expect("it is shareable");

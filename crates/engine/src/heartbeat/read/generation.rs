@@ -292,9 +292,9 @@ impl Owner<'_> {
             }
             None => reads.answers(lane, &generation.snapshot, &generation.requests),
         };
-        let Generation { requests, activations, began, predicted, .. } = self.aboard.remove(number);
-        let pairs = requests.into_iter().zip(answers);
-        pairs.for_each(|(request, answer)| request.answer(answer));
+        let Generation { snapshot, requests, activations, began, predicted, .. } =
+            self.aboard.remove(number);
+        reads.settle(lane, &snapshot, requests, answers);
         let took = reads.environment.clock.now().saturating_sub(began);
         lane.count(activations, took, predicted);
         reads.maintain(lane);

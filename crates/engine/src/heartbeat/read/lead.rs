@@ -222,10 +222,7 @@ impl Reads {
         }
         let run = AssertUnwindSafe(|| self.answers(lane, &snapshot, &requests));
         match catch_unwind(run) {
-            Ok(answers) => {
-                let pairs = requests.into_iter().zip(answers);
-                pairs.for_each(|(request, answer)| request.answer(answer));
-            }
+            Ok(answers) => self.settle(lane, &snapshot, requests, answers),
             Err(_) if requests.len() > 1 => {
                 for request in requests {
                     let requests = vec![request];
@@ -235,6 +232,31 @@ impl Reads {
             Err(_) => {
                 requests.into_iter().for_each(|request| request.answer(Err(panicked(lane))));
             }
+        }
+    }
+
+    /// Answers requests. Those that found no memory beside others run again in two halves, one after the other: what fits
+    /// alone is answered, however many wait with it.
+    pub(super) fn settle(
+        &self,
+        lane: &Arc<Lane>,
+        snapshot: &Snapshot,
+        requests: Vec<Request>,
+        answers: Vec<Result<Answer>>,
+    ) {
+        let is_alone = requests.len() == 1;
+        let mut half: Vec<Request> = Vec::new();
+        for (request, answer) in requests.into_iter().zip(answers) {
+            match answer {
+                Err(error) if error.state == SqlState::OutOfMemory && !is_alone => {
+                    half.push(request);
+                }
+                answer => request.answer(answer),
+            }
+        }
+        let other = half.split_off(half.len() / 2);
+        for requests in [half, other].into_iter().filter(|requests| !requests.is_empty()) {
+            self.batch(lane, Batch { snapshot: snapshot.clone(), requests });
         }
     }
 
@@ -362,8 +384,10 @@ impl Reads {
         let wanted = requests.iter().any(|r| r.waiting.iter().any(|w| w.figures.is_some()));
         if wanted || lane.weight == Weight::Heavy {
             let figures = self.figures_of(lane, account, requests, &outcome);
-            let waiting = requests.iter().flat_map(|r| &r.waiting);
-            waiting.for_each(|w: &Waiting| {
+            let answers = outcome.answers.iter().zip(requests);
+            // Whoever fails beside others may run again with fewer.
+            let noted = answers.filter(|(answer, _)| answer.is_ok() || requests.len() == 1);
+            noted.flat_map(|(_, request)| &request.waiting).for_each(|w: &Waiting| {
                 if let Some(place) = &w.figures {
                     // Set once: a second run of the same activation (after a panic) keeps the first figures.
                     let _ = place.set(figures.clone());
