@@ -12,8 +12,10 @@ use super::{ActiveGrouping, Dimension, Star};
 use crate::query_set::words;
 use crate::types::Slot;
 
-/// Bins that a grouping may have: a worker's sums then take a few megabytes.
-const MOST_BINS: u64 = 1 << 18;
+/// Bins that a grouping may have: a worker's sums then take some tens of megabytes, which only very many pairs pay for.
+const MOST_BINS: u64 = 1 << 20;
+/// Bins of one sum beyond which they outgrow the second cache (16 bytes each, in 2 MiB).
+const NEAR_BINS: usize = 1 << 17;
 /// Combinations of set and keys that a dimension may have, met or not: what tells them apart is an array.
 const MOST_COMBINATIONS: u64 = 1 << 20;
 /// Dimensions and filters that the kernel is made for.
@@ -25,8 +27,12 @@ const PAIR: f64 = 14.0;
 const LOOK_UP: f64 = 1.3;
 /// Adding a row to one aggregate of its bin, its argument's reading included.
 const ADD: f64 = 3.5;
+/// The same where bins lie beyond the second cache.
+const ADD_FAR: f64 = 8.0;
 /// Classing one place of a dimension.
 const CLASS: f64 = 3.0;
+/// Finding out who of 64 queries wants a bin.
+const SHARE: f64 = 5.0;
 
 /// The bins of one grouping.
 #[derive(Debug)]
@@ -102,11 +108,15 @@ impl BinSpace {
     ) -> Option<BinSpace> {
         let rows = star.fact.table().live_rows() as f64;
         let pairs = shares.pairs(grouping, rows);
-        let cost = |roots: usize, places: usize| {
-            let added = rows.min(pairs) * ADD * aggregates.max(1) as f64;
-            rows * LOOK_UP * roots as f64 + added + CLASS * places as f64
+        let words = words::word_count(grouping.slots.len());
+        let cost = |roots: usize, places: usize, bins: usize| {
+            let aggregates = aggregates.max(1);
+            let add = if bins * aggregates > NEAR_BINS { ADD_FAR } else { ADD };
+            let added = rows.min(pairs) * add * aggregates as f64;
+            let shared = SHARE * (bins * words) as f64;
+            rows * LOOK_UP * roots as f64 + added + CLASS * places as f64 + shared
         };
-        if pairs * PAIR < cost(restricting(star, grouping), 0) {
+        if pairs * PAIR < cost(restricting(star, grouping), 0, 0) {
             return None;
         }
         let mut space = BinSpace { roots: Vec::new(), bins: 1, base: 0 };
@@ -114,7 +124,7 @@ impl BinSpace {
             space.add(star, grouping, root)?;
         }
         let places: usize = space.roots.iter().map(|root| root.classes.len()).sum();
-        let cost = cost(space.roots.len(), places);
+        let cost = cost(space.roots.len(), places, space.bins);
         (cost < pairs * PAIR && (1..=MOST_ROOTS).contains(&space.roots.len())).then_some(space)
     }
 
