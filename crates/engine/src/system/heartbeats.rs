@@ -14,6 +14,8 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("began_us", DataType::Double),
         ("took_us", DataType::Double),
         ("predicted_us", DataType::Double),
+        // What was predicted for running its activations one by one.
+        ("alone_us", DataType::Double),
         ("activations", DataType::BigInt),
         ("requests", DataType::BigInt),
         ("query_sets", DataType::BigInt),
@@ -36,6 +38,7 @@ fn rows(engine: &Engine) -> Vec<Vec<Value>> {
             micros(figures.began),
             micros(figures.took),
             micros(figures.predicted),
+            micros(figures.operators.iter().map(|o| o.alone).sum()),
             number(figures.activations),
             number(figures.requests),
             number(figures.sets),

@@ -5,9 +5,11 @@ use engine::heartbeat::Figures;
 
 use crate::template::{Path, QueryTemplate};
 
-/// The lines of EXPLAIN; with figures of a heartbeat, those of EXPLAIN ANALYZE.
-pub fn lines(template: &QueryTemplate, figures: Option<&Figures>) -> Vec<String> {
+/// The lines of EXPLAIN; with figures of a heartbeat, those of EXPLAIN ANALYZE. `all_alone`: the session keeps away from
+/// the global plan.
+pub fn lines(template: &QueryTemplate, figures: Option<&Figures>, all_alone: bool) -> Vec<String> {
     match &template.path {
+        Path::Shared(_) if all_alone => alone("shareddb.path is alone", &template.plan),
         Path::Shared(shared) => {
             let text = template.engine.upgrade().map(|engine| engine.explain(shared, figures));
             text.unwrap_or_default().lines().map(str::to_owned).collect()

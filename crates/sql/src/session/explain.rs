@@ -23,7 +23,9 @@ impl Session {
             return Err(Error::new(SqlState::UndefinedParameter, message));
         }
         let lines = match &statement.prepared.plan {
-            Plan::Query(query) => crate::explain::lines(&query.template, None),
+            Plan::Query(query) => {
+                crate::explain::lines(&query.template, None, self.settings.all_alone())
+            }
             Plan::SessionQuery(_) => vec!["Alone: it asks the session".to_owned()],
             Plan::Write(write) => {
                 vec![format!("{} in the write heartbeat", write.tag.trim_end_matches(" 0"))]
@@ -33,7 +35,9 @@ impl Session {
             }
             Plan::Complex(_) => vec!["Alone: its rows are found by a query".to_owned()],
             Plan::Declare(declare) => match &declare.statement.prepared.plan {
-                Plan::Query(query) => crate::explain::lines(&query.template, None),
+                Plan::Query(query) => {
+                    crate::explain::lines(&query.template, None, self.settings.all_alone())
+                }
                 _ => vec!["Alone: it asks the session".to_owned()],
             },
             Plan::Empty
@@ -55,7 +59,8 @@ impl Session {
             (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
-                let mut lines = crate::explain::lines(&query.template, figures.get());
+                let all_alone = self.settings.all_alone();
+                let mut lines = crate::explain::lines(&query.template, figures.get(), all_alone);
                 lines.extend(report.lines());
                 return Ok(lines);
             }

@@ -61,11 +61,11 @@ impl Session {
         }
         let snapshot = self.transaction_snapshot();
         match &template.path {
-            Path::Shared(shared) => {
+            Path::Shared(shared) if !self.settings.all_alone() => {
                 let answer = self.submit(shared, values, snapshot).await?;
                 Ok(Box::pin(futures::stream::once(std::future::ready(Ok(answer)))))
             }
-            Path::Alone(_) => {
+            Path::Shared(_) | Path::Alone(_) => {
                 let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
                 let reading = self.reading(snapshot, None);
                 self.run_alone(template, &values, &reading).await
@@ -134,7 +134,7 @@ impl Session {
 
     /// With whom a query that runs alone shares; nobody after `SET shareddb.pipelining = off`.
     fn pipelining(&self) -> Option<Pipelining> {
-        let is_on = !self.settings.is_off("shareddb.pipelining");
+        let is_on = !self.settings.is_changed_to("shareddb.pipelining", "off");
         is_on.then(|| Pipelining {
             lists: self.database.pipelines.clone(),
             report: self.report.clone(),

@@ -83,6 +83,7 @@ const DEFINITIONS: &[Definition] = &[
     setting("max_identifier_length", Kind::Fixed, "63"),
     setting("max_index_keys", Kind::Fixed, "32"),
     setting("row_security", Kind::Boolean, "on"),
+    setting("shareddb.path", Kind::OneOf(&["global", "alone"]), "global"),
     setting("shareddb.pipelining", Kind::Boolean, "on"),
     setting("search_path", Kind::Text, "\"$user\", public"),
     setting("server_version_num", Kind::Fixed, "150000"),
@@ -196,9 +197,14 @@ impl Settings {
         self.changed.get(name).is_some_and(|value| value == "on")
     }
 
-    /// Whether a boolean setting that is on by default was turned off.
-    pub fn is_off(&self, name: &str) -> bool {
-        self.changed.get(name).is_some_and(|value| value == "off")
+    /// Whether a setting that differs from its default has this value.
+    pub fn is_changed_to(&self, name: &str, value: &str) -> bool {
+        self.changed.get(name).is_some_and(|own| own == value)
+    }
+
+    /// Whether queries that could go through the global plan run alone, for comparisons.
+    pub fn all_alone(&self) -> bool {
+        self.is_changed_to("shareddb.path", "alone")
     }
 
     /// How long a statement may run.

@@ -163,3 +163,22 @@ async fn explain_analyze_names_what_was_shared() {
     assert!(!column(&lines).iter().any(|line| line.starts_with("Pipelining")), "{lines:?}");
     assert_eq!(state(query(&mut second, "SET shareddb.pipelining = some").await), "22023");
 }
+
+#[tokio::test]
+async fn a_session_may_keep_away_from_the_global_plan() {
+    let database = facts().await;
+    let mut session = database.session("shareddb");
+    let text = "SELECT name, count(*), sum(amount) FROM fact JOIN dim ON dim = dim.id \
+        WHERE fact.id < 50000 GROUP BY name ORDER BY name";
+    let explain = format!("EXPLAIN {text}");
+    let global = run(&mut session, text).await;
+    assert!(column(&run(&mut session, &explain).await)[0].starts_with("Lane"));
+    run(&mut session, "SET shareddb.path = alone").await;
+    let alone = run(&mut session, text).await;
+    assert_eq!(alone.rows, global.rows);
+    let lines = run(&mut session, &explain).await;
+    assert!(column(&lines)[0].contains("shareddb.path is alone"), "{lines:?}");
+    run(&mut session, "SET shareddb.path = global").await;
+    assert!(column(&run(&mut session, &explain).await)[0].starts_with("Lane"));
+    assert_eq!(state(query(&mut session, "SET shareddb.path = some").await), "22023");
+}

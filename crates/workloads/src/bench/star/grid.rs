@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::figures::NATIONS;
+use super::prediction::{Gain, Predictions, Watch};
 use crate::bench::Failure;
 use crate::bench::analytic::{AnalyticOptions, DataFiles, load};
 use crate::dataset::Dataset;
@@ -55,6 +56,8 @@ struct Cell {
     milliseconds: [f64; 3],
     /// The automatic choice over the better fixed one.
     ratio: f64,
+    /// Never over always sharing as the server that always shares predicted it.
+    predicted: Option<f64>,
 }
 
 /// All combinations.
@@ -97,16 +100,22 @@ impl Grid {
         self.cells.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio))
     }
 
-    /// A row per cell, and the worst of them.
+    /// Of the cells in which queries could share.
+    fn predictions(&self) -> Predictions {
+        Predictions::new(self.cells.iter().filter(|cell| cell.plans > 1).filter_map(Cell::gain))
+    }
+
+    /// A row per cell, the worst of them, and how good the predictions were.
     pub fn print(&self) {
         let heading =
-            ["grid", "plans", "at once", "automatic ms", "always ms", "never ms", "ratio"];
+            ["grid", "plans", "at once", "automatic ms", "always ms", "never ms", "ratio", "gain"];
         let mut table = Table::new(&heading);
         for cell in &self.cells {
             let times = cell.milliseconds.iter().map(|time| format!("{time:.2}"));
             let mut row = vec![cell.mix.clone(), cell.plans.to_string(), cell.queries.to_string()];
             row.extend(times);
             row.push(format!("{:.2}", cell.ratio));
+            row.push(cell.predicted.map_or_else(String::new, |gain| format!("{gain:.1}")));
             table.row(row);
         }
         println!("\n{table}");
@@ -122,6 +131,7 @@ impl Grid {
                 self.cells.len(),
             );
         }
+        self.predictions().print();
     }
 
     /// Draws it.
@@ -156,11 +166,19 @@ impl Grid {
             json!({
                 "mix": cell.mix, "plans": cell.plans, "queries": cell.queries,
                 "automatic_ms": automatic, "always_ms": always, "never_ms": never,
-                "ratio": cell.ratio,
+                "ratio": cell.ratio, "predicted_gain": cell.predicted,
             })
         };
         let worst = self.worst().map(|cell| cell.ratio);
-        json!({"cells": self.cells.iter().map(cell).collect::<Vec<_>>(), "worst": worst})
+        let cells: Vec<Value> = self.cells.iter().map(cell).collect();
+        json!({"cells": cells, "worst": worst, "predictions": self.predictions().json()})
+    }
+}
+
+impl Cell {
+    fn gain(&self) -> Option<Gain> {
+        let [_, always, never] = self.milliseconds;
+        self.predicted.map(|predicted| Gain { predicted, measured: never / always })
     }
 }
 
@@ -209,11 +227,20 @@ fn measure_mix(
                 continue;
             }
             let asked = similar(mix, plans, queries, options.seed);
+            let mut watch = Watch::new(&*systems[1])?;
             let (milliseconds, ratio) = measure_cell(systems, mix, &asked, grid.grid_rounds)?;
+            let predicted = watch.gain()?;
             println!("  {name}, {plans} plans, {queries} at once: {ratio:.2}");
             let slowest = milliseconds.into_iter().fold(0.0, f64::max);
             slowest_per_query = f64::max(slowest_per_query, slowest / queries as f64);
-            cells.push(Cell { mix: name.to_owned(), plans, queries, milliseconds, ratio });
+            cells.push(Cell {
+                mix: name.to_owned(),
+                plans,
+                queries,
+                milliseconds,
+                ratio,
+                predicted,
+            });
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 
 mod figures;
 mod grid;
+mod prediction;
 mod scaling;
 
 use rand::rngs::SmallRng;
