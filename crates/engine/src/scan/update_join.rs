@@ -351,15 +351,24 @@ mod tests {
                     Predicate::Compare { column, comparison, value: Scalar::Literal(value) }
                 })
             });
+        // One at most: of several that may fail, which is asked first is not said.
         let divisible = (-1i32..3).prop_map(reference::not_divisible);
-        let predicate = prop_oneof![6 => compare, 1 => divisible];
+        let predicates = (
+            prop::collection::vec(compare, 0..3),
+            prop::option::weighted(0.2, divisible),
+            any::<bool>(),
+        );
+        let predicates = predicates.prop_map(|(mut predicates, divisible, first)| {
+            let at = if first { 0 } else { predicates.len() };
+            divisible.into_iter().for_each(|divisible| predicates.insert(at, divisible));
+            predicates
+        });
         let set = column.prop_flat_map(|column| {
             reference::value(reference::TYPES[column]).prop_map(move |v| Action::Set(column, v))
         });
         let action =
             prop_oneof![4 => set, 3 => (1i16..9).prop_map(Action::Add), 1 => Just(Action::Delete)];
-        (prop::collection::vec(predicate, 0..3), action)
-            .prop_map(|(predicates, action)| Write { predicates, action })
+        (predicates, action).prop_map(|(predicates, action)| Write { predicates, action })
     }
 
     /// Statement after statement over all rows; a statement that fails leaves everything as it was.
