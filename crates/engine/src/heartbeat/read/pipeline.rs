@@ -141,6 +141,11 @@ impl Pipe {
         matches!(self.source, PipeSource::Groups(..) | PipeSource::StarGroups(..))
     }
 
+    /// Whether its rows are groups of a pass over a fact table.
+    pub fn is_of_star(&self) -> bool {
+        matches!(self.source, PipeSource::StarGroups(..))
+    }
+
     fn morsels(&self) -> usize {
         match &self.source {
             PipeSource::Groups(_, _, parts)

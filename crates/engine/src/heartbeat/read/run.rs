@@ -233,35 +233,40 @@ impl<'a> Run<'a> {
         let slots = shared.slots.len();
         let mut answers: Vec<Result<Vec<AnswerPart>>> = (0..slots).map(|_| Ok(vec![])).collect();
         let mut first = 0;
+        let mut of_stars = Vec::new();
         for run in shared.slots.chunk_by(|a, b| a.member == b.member) {
             let last = first + run.len();
             let uses = &shared.lane.plan.members[run[0].member].uses;
             let root = uses.last().map_or(0, |used| used.node);
-            let own = first as u32..last as u32;
-            if let Err(error) = self.route(root, own, &mut answers) {
-                answers[first..last].iter_mut().for_each(|answer| *answer = Err(error.clone()));
+            match self.member(root, first as u32..last as u32) {
+                // The groups of a pass are all there: finished together, nobody waits for the last part of each member.
+                Ok(pipes) if pipes.iter().all(Pipe::is_of_star) => of_stars.extend(pipes),
+                Ok(pipes) => self.route(pipes, &mut answers),
+                Err(error) => {
+                    answers[first..last].iter_mut().for_each(|answer| *answer = Err(error.clone()));
+                }
             }
             first = last;
         }
+        self.route(of_stars, &mut answers);
         for (slot, error) in self.faults.iter() {
             answers[slot.index()] = Err(error.clone());
         }
         answers
     }
 
-    /// Hands the rows of a member's root to its slots.
-    fn route(
-        &mut self,
-        root: usize,
-        own: std::ops::Range<u32>,
-        answers: &mut [Result<Vec<AnswerPart>>],
-    ) -> Result<()> {
+    /// The rows of a member's root that its slots want.
+    fn member(&mut self, root: usize, own: std::ops::Range<u32>) -> Result<Vec<Pipe>> {
+        let set = self.shared.sets.intern_slots(own.map(Slot));
+        let pipes = self.stream(root)?;
+        Ok(restricted(pipes, set, self.shared.wanted[root]))
+    }
+
+    /// Hands rows to the slots that want them.
+    fn route(&mut self, pipes: Vec<Pipe>, answers: &mut [Result<Vec<AnswerPart>>]) {
         let shared = self.shared.clone();
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
-        let set = shared.sets.intern_slots(own.map(Slot));
-        let pipes = self.stream(root)?;
-        let pipes = restricted(pipes, set, shared.wanted[root]);
         for tuples in self.collect(pipes) {
             let routed = operators::route(&batch, &tuples);
             let tuples = Arc::new(tuples);
@@ -271,7 +276,6 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        Ok(())
     }
 
     /// The node's output; run once where several consumers of this batch read it.
