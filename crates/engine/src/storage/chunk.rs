@@ -20,7 +20,9 @@ pub struct Chunk {
     /// Row versions below are complete in every column.
     pub(super) rows: AtomicUsize,
     pub(super) columns: Box<[Column]>,
-    pub(super) row_ids: Appended<u64>,
+    /// The logical row of the first version; those behind it follow while `row_ids` is unset.
+    pub(super) first_row: AtomicU64,
+    pub(super) row_ids: OnceLock<Appended<u64>>,
     pub(super) lives: Lives,
     /// Once the chunk is sealed, by column.
     pub(super) zones: OnceLock<Box<[Zone]>>,
@@ -115,6 +117,13 @@ impl Lives {
         (unpack(packed & !MOVED), packed & MOVED != 0)
     }
 
+    /// Bytes allocated.
+    pub fn memory(&self) -> usize {
+        let begins = self.begins.get().map_or(0, Appended::memory);
+        let previous = self.previous.get().map_or(0, Appended::memory);
+        begins + previous + self.ends.get().map_or(0, |ends| size_of_val(&**ends))
+    }
+
     /// Writer: ends a row.
     pub fn set_end(&self, offset: usize, capacity: usize, end: u64) {
         let ends =
@@ -205,7 +214,10 @@ impl Chunk {
     /// The logical row at `offset`.
     #[inline]
     pub fn row_id(&self, offset: u32) -> RowId {
-        RowId(self.row_ids.values()[offset as usize])
+        match self.row_ids.get() {
+            Some(ids) => RowId(ids.values()[offset as usize]),
+            None => RowId(self.first_row.load(Ordering::Relaxed) + u64::from(offset)),
+        }
     }
 
     /// Writer: gives all rows of a chunk that nobody sees yet their begin.
@@ -215,13 +227,9 @@ impl Chunk {
         self.lives.max_begin.store(begin.0, Ordering::Relaxed);
     }
 
-    /// Bytes allocated, without dictionaries.
-    pub(super) fn memory(&self) -> usize {
-        let columns: usize = self.columns.iter().map(Column::memory).sum();
-        let begins = self.lives.begins.get().map_or(0, Appended::memory);
-        let previous = self.lives.previous.get().map_or(0, Appended::memory);
-        let ends = self.lives.ends.get().map_or(0, |ends| size_of_val(&**ends));
-        size_of::<Chunk>() + columns + begins + previous + ends + self.row_ids.memory()
+    /// Bytes that tell which rows the versions are of.
+    pub(super) fn row_ids_memory(&self) -> usize {
+        self.row_ids.get().map_or(0, Appended::memory)
     }
 
     /// Whether no version of this chunk is visible to `oldest` or later.

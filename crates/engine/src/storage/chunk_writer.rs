@@ -1,6 +1,6 @@
 //! The chunk that grows: the writing ends of its columns.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::append_buffer::{Appender, append_buffer};
@@ -44,7 +44,8 @@ impl RowIds<'_> {
 pub(super) struct ChunkWriter {
     pub chunk: Arc<Chunk>,
     columns: Vec<ColumnAppender>,
-    row_ids: Appender<u64>,
+    rows: usize,
+    row_ids: Option<Appender<u64>>,
     begins: Option<Appender<u64>>,
     previous: Option<Appender<u64>>,
 }
@@ -63,18 +64,19 @@ impl ChunkWriter {
             .zip(encodings)
             .map(|(c, encoding)| Column::create(c.data_type, c.dropped, capacity, encoding))
             .unzip::<_, _, Vec<_>, Vec<_>>();
-        let (row_ids, row_ids_appended) = append_buffer(capacity);
         let chunk = Arc::new(Chunk {
             id,
             capacity,
             rows: AtomicUsize::new(0),
             columns: columns.into(),
-            row_ids: row_ids_appended,
+            first_row: AtomicU64::new(0),
+            row_ids: OnceLock::new(),
             lives: Lives::new(),
             zones: OnceLock::new(),
             added: Added::default(),
         });
-        ChunkWriter { chunk, columns: appenders, row_ids, begins: None, previous: None }
+        let (row_ids, begins, previous) = (None, None, None);
+        ChunkWriter { chunk, columns: appenders, rows: 0, row_ids, begins, previous }
     }
 
     /// Appends and publishes as many of the rows as fit, and says how many. `previous` is the
@@ -85,7 +87,7 @@ impl ChunkWriter {
         begin: Version,
         previous: u64,
     ) -> usize {
-        let (at, room) = (self.row_ids.len(), rows.count().min(self.row_ids.remaining()));
+        let (at, room) = (self.rows, rows.count().min(self.chunk.capacity - self.rows));
         let columns = self.columns.iter().enumerate();
         let count = columns
             .fold(room, |count, (i, column)| column.fitting(count, |row| rows.value(row, i)));
@@ -99,11 +101,12 @@ impl ChunkWriter {
             appender.extend(count, value, |row| column.set_null(at + row, self.chunk.capacity));
         }
         for row in 0..count {
-            self.row_ids.push(rows.id(row).0);
+            self.set_row_id(at + row, rows.id(row).0);
             self.set_begin(at + row, begin.0);
             self.set_previous(at + row, previous);
         }
-        self.chunk.rows.store(at + count, Ordering::Release);
+        self.rows = at + count;
+        self.chunk.rows.store(self.rows, Ordering::Release);
         count
     }
 
@@ -116,15 +119,34 @@ impl ChunkWriter {
             appender.extend_block(values, block.rows(), |row| column.set_null(row, capacity));
         }
         for row in 0..block.rows() {
-            self.row_ids.push(ids.get(row).0);
+            self.set_row_id(row, ids.get(row).0);
         }
         self.chunk.begin_all(begin);
-        self.chunk.rows.store(block.rows(), Ordering::Release);
+        self.rows = block.rows();
+        self.chunk.rows.store(self.rows, Ordering::Release);
     }
 
     /// Rows so far.
     pub fn rows(&self) -> usize {
-        self.row_ids.len()
+        self.rows
+    }
+
+    /// Ids are kept one by one from the first on that does not follow the one before it.
+    fn set_row_id(&mut self, at: usize, id: u64) {
+        let chunk = &self.chunk;
+        if at == 0 {
+            chunk.first_row.store(id, Ordering::Relaxed);
+        }
+        let first = chunk.first_row.load(Ordering::Relaxed);
+        if self.row_ids.is_none() && id != first + at as u64 {
+            let (mut ids, appended) = append_buffer(chunk.capacity);
+            (first..first + at as u64).for_each(|id| ids.push(id));
+            let _ = chunk.row_ids.set(appended);
+            self.row_ids = Some(ids);
+        }
+        if let Some(ids) = &mut self.row_ids {
+            ids.push(id);
+        }
     }
 
     fn set_begin(&mut self, at: usize, begin: u64) {

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -15,6 +15,7 @@ use parking_lot::RwLock;
 
 /// Keys of one page.
 const PAGE_KEYS: u64 = 1024;
+const PAGE_WORDS: usize = PAGE_KEYS as usize / 64;
 /// Pages that a table of any size may have: below that nobody asks how full they are.
 const FREE_PAGES: usize = 16;
 /// Beyond those, at most this many array slots per key.
@@ -54,8 +55,83 @@ struct Window {
 
 #[derive(Debug)]
 struct Page {
-    rows: Box<[AtomicU64]>,
+    ascending: Ascending,
+    /// All keys one by one, from the first change on that `ascending` cannot tell: it is not looked
+    /// at any more.
+    rows: OnceLock<Box<[AtomicU64]>>,
     used: AtomicUsize,
+}
+
+/// Keys whose rows follow each other as the keys do, as they do after a load: a bit per key; its
+/// row is the first row and as many more as there are bits below.
+#[derive(Debug)]
+struct Ascending {
+    first_row: u64,
+    /// Bits in the words before; written before the first bit of the word.
+    ranks: [AtomicU16; PAGE_WORDS],
+    bits: [AtomicU64; PAGE_WORDS],
+}
+
+impl Ascending {
+    fn new(first_row: u64) -> Ascending {
+        Ascending { first_row, ranks: Default::default(), bits: Default::default() }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> u64 {
+        let (word, bit) = (self.bits[at / 64].load(Ordering::Acquire), 1 << (at % 64));
+        if word & bit == 0 {
+            return VACANT;
+        }
+        let below = (word & (bit - 1)).count_ones();
+        let rank = u32::from(self.ranks[at / 64].load(Ordering::Relaxed)) + below;
+        self.first_row + u64::from(rank)
+    }
+
+    /// Writer: takes a key above the `used` others, if its row is the next one.
+    fn extend(&self, at: usize, row: u64, used: usize) -> bool {
+        let (word, bit) = (self.bits[at / 64].load(Ordering::Relaxed), 1 << (at % 64));
+        let is_highest = word < bit
+            && self.bits[at / 64 + 1..].iter().all(|word| word.load(Ordering::Relaxed) == 0);
+        if !is_highest || row != self.first_row + used as u64 {
+            return false;
+        }
+        if word == 0 {
+            self.ranks[at / 64].store(used as u16, Ordering::Relaxed);
+        }
+        self.bits[at / 64].store(word | bit, Ordering::Release);
+        true
+    }
+}
+
+impl Page {
+    /// A page without keys that is about to get one of that row.
+    fn awaiting(row: u64) -> Page {
+        let ascending = Ascending::new(row);
+        Page { ascending, rows: OnceLock::new(), used: AtomicUsize::new(0) }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> u64 {
+        match self.rows.get() {
+            Some(rows) => rows[at].load(Ordering::Acquire),
+            None => self.ascending.get(at),
+        }
+    }
+
+    /// Writer: changes what is at one place.
+    fn set(&self, at: usize, row: u64) {
+        let used = self.used.load(Ordering::Relaxed);
+        if self.rows.get().is_none() && row < SEVERAL && self.ascending.extend(at, row, used) {
+            return;
+        }
+        let all = || (0..PAGE_KEYS as usize).map(|at| AtomicU64::new(self.ascending.get(at)));
+        self.rows.get_or_init(|| all().collect())[at].store(row, Ordering::Release);
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<Page>() + self.rows.get().map_or(0, |rows| size_of_val(&**rows))
+    }
 }
 
 impl Window {
@@ -75,9 +151,11 @@ impl Window {
         self.pages.get(number.wrapping_sub(self.first) as usize)?.get()
     }
 
+    /// What is at a key: a row, [`VACANT`] or [`SEVERAL`].
     #[inline]
-    fn slot(&self, key: u64) -> Option<&AtomicU64> {
-        Some(&self.page(key / PAGE_KEYS)?.rows[(key % PAGE_KEYS) as usize])
+    fn get(&self, key: u64) -> u64 {
+        let page = self.page(key / PAGE_KEYS);
+        page.map_or(VACANT, |page| page.get((key % PAGE_KEYS) as usize))
     }
 
     /// Numbers of the pages that exist.
@@ -139,23 +217,23 @@ impl DenseKeys {
             return false;
         }
         let window = self.window.load();
-        if let Some(slot) = window.slot(key) {
-            self.put(&window, slot, key, row);
+        if let Some(page) = window.page(key / PAGE_KEYS) {
+            self.put(page, key, row);
             return true;
         }
         if !self.may_add_page(&window, key / PAGE_KEYS) {
             return false;
         }
         drop(window);
-        self.add_page(key / PAGE_KEYS);
+        self.add_page(key / PAGE_KEYS, Page::awaiting(row));
         self.insert(key, row)
     }
 
-    fn put(&self, window: &Window, slot: &AtomicU64, key: u64, row: u64) {
-        match slot.load(Ordering::Relaxed) {
+    fn put(&self, page: &Page, key: u64, row: u64) {
+        let at = (key % PAGE_KEYS) as usize;
+        match page.get(at) {
             VACANT => {
-                slot.store(row, Ordering::Release);
-                let page = window.page(key / PAGE_KEYS).expect("its slot was found");
+                page.set(at, row);
                 if page.used.fetch_add(1, Ordering::Relaxed) == 0 {
                     self.vacant_pages.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -171,7 +249,7 @@ impl DenseKeys {
             present if present == row => {}
             present => {
                 self.several.write().insert(key, vec![present, row]);
-                slot.store(SEVERAL, Ordering::Release);
+                page.set(at, SEVERAL);
             }
         }
     }
@@ -187,13 +265,11 @@ impl DenseKeys {
         is_full_enough && gap <= FREE_GAPS + GAPS_PER_PAGE * pages as u64
     }
 
-    fn add_page(&self, number: u64) {
+    fn add_page(&self, number: u64, page: Page) {
         let window = self.window.load_full();
         let covered = number.wrapping_sub(window.first) < window.pages.len() as u64;
         let window = if covered { window } else { Arc::new(window.grown(number)) };
-        let rows = (0..PAGE_KEYS).map(|_| AtomicU64::new(VACANT)).collect();
-        let page = Arc::new(Page { rows, used: AtomicUsize::new(0) });
-        window.set(number, page);
+        window.set(number, Arc::new(page));
         self.pages.fetch_add(1, Ordering::Relaxed);
         self.vacant_pages.fetch_add(1, Ordering::Relaxed);
         self.window.store(window);
@@ -202,21 +278,21 @@ impl DenseKeys {
     /// Writer: removes an entry, if it is there.
     pub fn remove(&self, key: u64, row: u64) {
         let window = self.window.load();
-        let Some(slot) = window.slot(key) else { return };
-        match slot.load(Ordering::Relaxed) {
+        let Some(page) = window.page(key / PAGE_KEYS) else { return };
+        let at = (key % PAGE_KEYS) as usize;
+        match page.get(at) {
             SEVERAL => {
                 let mut several = self.several.write();
                 let rows = several.get_mut(&key).expect("several rows are listed");
                 rows.retain(|listed| *listed != row);
                 if let [only] = rows[..] {
-                    slot.store(only, Ordering::Release);
+                    page.set(at, only);
                     several.remove(&key);
                 }
             }
             present if present == row => {
-                slot.store(VACANT, Ordering::Release);
+                page.set(at, VACANT);
                 self.entries.fetch_sub(1, Ordering::Relaxed);
-                let page = window.page(key / PAGE_KEYS).expect("its slot was found");
                 if page.used.fetch_sub(1, Ordering::Relaxed) == 1 {
                     let vacant = self.vacant_pages.fetch_add(1, Ordering::Relaxed) + 1;
                     self.prune(&window, vacant);
@@ -253,15 +329,14 @@ impl DenseKeys {
         visit: &mut impl FnMut(u64) -> ControlFlow<()>,
     ) -> Option<ControlFlow<()>> {
         let window = self.window.load();
-        let slot = window.slot(key);
-        let row = slot.map_or(VACANT, |slot| slot.load(Ordering::Acquire));
+        let row = window.get(key);
         if !self.is_active() {
             return None;
         }
-        Some(match (row, slot) {
-            (VACANT, _) | (_, None) => ControlFlow::Continue(()),
-            (SEVERAL, Some(slot)) => self.visit_several(key, slot, &mut |row| visit(row)),
-            (row, _) => visit(row),
+        Some(match row {
+            VACANT => ControlFlow::Continue(()),
+            SEVERAL => self.visit_several(key, &window, &mut |row| visit(row)),
+            row => visit(row),
         })
     }
 
@@ -269,15 +344,15 @@ impl DenseKeys {
     fn visit_several(
         &self,
         key: u64,
-        slot: &AtomicU64,
+        window: &Window,
         visit: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let listed = self.several.read().get(&key).cloned();
-        match (listed, slot.load(Ordering::Acquire)) {
+        match (listed, window.get(key)) {
             (Some(rows), _) => rows.into_iter().try_for_each(visit),
             (None, VACANT) => ControlFlow::Continue(()),
-            // The list became a single row, and perhaps a list again, since the slot was read.
-            (None, SEVERAL) => self.visit_several(key, slot, visit),
+            // The list became a single row, and perhaps a list again, since the page was read.
+            (None, SEVERAL) => self.visit_several(key, window, visit),
             (None, row) => visit(row),
         }
     }
@@ -316,13 +391,10 @@ impl DenseKeys {
         let base = number * PAGE_KEYS;
         let from = keys.start.max(base) - base;
         let to = keys.end.saturating_sub(base).min(PAGE_KEYS);
-        let mut slot = |at: u64| {
-            let slot = &page.rows[at as usize];
-            match slot.load(Ordering::Acquire) {
-                VACANT => ControlFlow::Continue(()),
-                SEVERAL => self.visit_several(base + at, slot, &mut |row| visit(base + at, row)),
-                row => visit(base + at, row),
-            }
+        let mut slot = |at: u64| match page.get(at as usize) {
+            VACANT => ControlFlow::Continue(()),
+            SEVERAL => self.visit_several(base + at, window, &mut |row| visit(base + at, row)),
+            row => visit(base + at, row),
         };
         match descending {
             false => (from..to).try_for_each(&mut slot),
@@ -355,8 +427,9 @@ impl DenseKeys {
         let several = self.several.read();
         let listed: usize = several.values().map(|rows| rows.len() - 1).sum();
         let window = self.window.load();
-        let pages = self.pages.load(Ordering::Relaxed) * PAGE_KEYS as usize * 8;
-        let bytes = pages + window.pages.len() * size_of::<OnceLock<Arc<Page>>>() + listed * 64;
+        let pages = window.pages.iter().filter_map(OnceLock::get).map(|page| page.memory());
+        let places = window.pages.len() * size_of::<OnceLock<Arc<Page>>>();
+        let bytes = pages.sum::<usize>() + places + listed * 64;
         (self.entries.load(Ordering::Relaxed) + listed, bytes)
     }
 }
@@ -365,6 +438,8 @@ impl DenseKeys {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
     use std::collections::BTreeSet;
 
     fn range(dense: &DenseKeys, keys: Range<u64>, descending: bool) -> Vec<(u64, u64)> {
@@ -418,6 +493,81 @@ mod tests {
                 prop_assert_eq!(sort(rows), expected);
             }
         }
+    }
+
+    /// Keys in stretches with gaps, rows mostly in their order, and single changes.
+    #[test]
+    fn loaded_keys_that_change_equal_a_sorted_set() {
+        let seed = rand::random();
+        println!("seed {seed}");
+        let mut random = StdRng::seed_from_u64(seed);
+        let (dense, mut twin) = (DenseKeys::new(), BTreeSet::new());
+        let (mut next_key, mut next_row) = (random.random_range(0..5_000), 0);
+        for _ in 0..60 {
+            let step = random.random_range(1..6);
+            for _ in 0..random.random_range(1..3_000) {
+                assert!(dense.insert(next_key, next_row));
+                twin.insert((next_key, next_row));
+                next_key += if random.random_bool(0.01) { 70 } else { step };
+                next_row += if random.random_bool(0.001) { 2 } else { 1 };
+            }
+            for _ in 0..random.random_range(0..4) {
+                let key = random.random_range(0..next_key);
+                let first = twin.range((key, 0)..).next().copied();
+                match (first, random.random_bool(0.5)) {
+                    (Some((key, row)), true) => {
+                        dense.remove(key, row);
+                        twin.remove(&(key, row));
+                    }
+                    _ => {
+                        assert!(dense.insert(key, next_row));
+                        twin.insert((key, next_row));
+                        next_row += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(range(&dense, 0..u64::MAX, false), Vec::from_iter(twin.iter().copied()));
+        for key in 0..next_key {
+            let mut rows = Vec::new();
+            let _ = dense.equal(key, &mut |row| {
+                rows.push(row);
+                ControlFlow::Continue(())
+            });
+            let expected: Vec<u64> =
+                twin.range((key, 0)..(key + 1, 0)).map(|pair| pair.1).collect();
+            assert_eq!(rows, expected, "key {key}");
+        }
+    }
+
+    #[test]
+    fn loaded_keys_take_little_room_and_are_found_while_they_change() {
+        let dense = DenseKeys::new();
+        (0..40_000).for_each(|key| assert!(dense.insert(key * 4, key)));
+        let (_, bytes) = dense.weigh();
+        assert!(bytes < 40_000 * 2, "{bytes}");
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut seen = 0;
+                    while seen < 40_000 {
+                        seen = 0;
+                        for key in 0..40_000 {
+                            let _ = dense.equal(key * 4, &mut |row| {
+                                assert!(row == key || row == key + 50_000, "{row} of {key}");
+                                seen += u64::from(row == key + 50_000);
+                                ControlFlow::Continue(())
+                            });
+                        }
+                    }
+                });
+            }
+            for key in (0..40_000).rev() {
+                dense.insert(key * 4, key + 50_000);
+                dense.remove(key * 4, key);
+            }
+        });
+        assert_eq!(dense.weigh().0, 40_000);
     }
 
     #[test]

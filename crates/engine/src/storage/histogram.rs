@@ -37,6 +37,11 @@ pub struct Histogram {
 }
 
 impl ValueSample {
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.values.capacity() * size_of::<f64>()
+    }
+
     /// Takes rows of a chunk's column; NULLs are left out.
     pub fn add(&mut self, slice: ColumnSlice<'_>) {
         let step = slice.len().div_ceil(ROWS_OF_CHUNK).max(1);

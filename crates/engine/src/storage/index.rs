@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::dense::DenseKeys;
 use super::key::{KeyBuffer, KeyEncoding, KeyWidth};
+use super::numbers::Numbers;
 use super::run::{Run, RunEntries};
 use super::tree::{self, ByteKeys, Keys, Node, Root};
 use super::tree_run::{Sorted, common_keys, insert_run};
@@ -42,8 +43,8 @@ pub enum Bound<'a> {
 
 #[derive(Debug)]
 enum Entries {
-    Word(Versions<Vec<u64>>),
-    Wide(Versions<Vec<u128>>),
+    Word(Versions<Numbers<u64>>),
+    Wide(Versions<Numbers<u128>>),
     Bytes(Versions<ByteKeys>),
 }
 
@@ -372,7 +373,11 @@ impl Index {
 
     /// Entries and bytes held.
     pub(super) fn weigh(&self) -> (usize, usize) {
-        let tree = each!(self, key, |versions, _convert| versions.newest.lock().weigh());
+        // The writer waits for no walk over all nodes.
+        let tree = each!(self, key, |versions, _convert| {
+            let root = versions.newest.lock().clone();
+            root.weigh()
+        });
         let dense = self.dense.as_ref().map_or((0, 0), |(dense, _)| dense.weigh());
         (tree.0 + dense.0, tree.1 + dense.1)
     }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::key::{KeyBuffer, KeyWidth};
-use super::tree::{ByteKeys, Keys};
+use super::numbers::{Number, Numbers};
+use super::tree::ByteKeys;
 use super::tree_run::Sorted;
 
 /// Keys and rows, ascending once sorted.
@@ -187,10 +188,7 @@ impl ByteRun {
     }
 }
 
-impl<T: Copy> Sorted<Vec<T>> for Vec<(T, u64)>
-where
-    Vec<T>: for<'a> Keys<Key<'a> = T>,
-{
+impl<T: Number> Sorted<Numbers<T>> for Vec<(T, u64)> {
     fn len(&self) -> usize {
         self.len()
     }

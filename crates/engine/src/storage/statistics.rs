@@ -95,6 +95,11 @@ impl ColumnCounter {
         }
     }
 
+    /// Bytes held, about.
+    pub fn memory(&self) -> usize {
+        size_of::<ColumnCounter>() + REGISTERS + self.sample.memory()
+    }
+
     /// Adds one column of a chunk.
     fn add(&mut self, slice: ColumnSlice<'_>, zone: Zone) {
         self.values += slice.len() as u64;

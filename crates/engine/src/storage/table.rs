@@ -34,19 +34,6 @@ pub struct Table {
     pub(super) writer: Mutex<TableWriter>,
 }
 
-/// Bytes that a table holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableMemory {
-    /// Values and versions.
-    pub chunks: usize,
-    /// Strings that repeat.
-    pub dictionaries: usize,
-    /// From row ids to locations.
-    pub directory: usize,
-    /// All indexes.
-    pub indexes: usize,
-}
-
 impl Table {
     pub(super) fn new(schema: TableSchema, snapshots: Arc<SnapshotRegistry>) -> Table {
         let indexes =
@@ -180,22 +167,6 @@ impl Table {
         TableStatistics {
             rows: self.live_rows(),
             columns: summarise(&counters, schema.columns.iter().map(|c| c.data_type)),
-        }
-    }
-
-    /// Bytes held in all.
-    pub fn memory(&self) -> usize {
-        let TableMemory { chunks, dictionaries, directory, indexes } = self.memory_by_part();
-        chunks + dictionaries + directory + indexes
-    }
-
-    /// Bytes held, by what holds them.
-    pub fn memory_by_part(&self) -> TableMemory {
-        TableMemory {
-            chunks: self.chunks.load().chunks().iter().map(|(_, c)| c.memory()).sum(),
-            dictionaries: self.writer.lock().dictionary_memory(),
-            directory: self.rows.load().memory(),
-            indexes: self.indexes.load().iter().map(|index| index.weigh().1).sum(),
         }
     }
 }

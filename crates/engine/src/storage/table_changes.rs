@@ -222,7 +222,7 @@ mod tests {
     fn truncated_rows_stay_for_older_snapshots() {
         let (store, table) = stored_table(&[DataType::Integer]);
         table.create_index(index_schema(1, &[0], IndexKind::Ordered, true)).expect("no rows");
-        table.insert_rows(&integers(0..5_000), Version(1));
+        table.insert_rows(&integers(0..50_000), Version(1));
         store.publish(Version(1));
         let old = store.snapshot();
         table.truncate(Version(2));
@@ -235,7 +235,7 @@ mod tests {
             view.range(&index, Bound::Unbounded, Bound::Unbounded, false, usize::MAX, &mut out);
             out.len()
         };
-        assert_eq!((count(old.version()), count(Version(2))), (5_000, 10));
+        assert_eq!((count(old.version()), count(Version(2))), (50_000, 10));
         assert_eq!(table.newest(RowId(0)).map(|newest| newest.2), Some(Version(2)));
         let before = table.memory();
         drop(old);

@@ -215,9 +215,10 @@ impl TableWriter {
         }
     }
 
-    /// Bytes held by dictionaries.
-    pub fn dictionary_memory(&self) -> usize {
-        self.dictionaries.iter().flatten().map(|dictionary| dictionary.memory()).sum()
+    /// The dictionaries that there are, with the places of their columns.
+    pub fn dictionaries(&self) -> impl Iterator<Item = (usize, &Dictionary)> {
+        let all = self.dictionaries.iter().enumerate();
+        all.filter_map(|(at, dictionary)| Some((at, dictionary.as_deref()?)))
     }
 }
 

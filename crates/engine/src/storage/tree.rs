@@ -9,6 +9,8 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::numbers::{Number, Numbers};
+
 /// Pairs of a full leaf, children of a full inner node.
 pub(super) const LEAF_PAIRS: usize = 128;
 pub(super) const INNER_CHILDREN: usize = 64;
@@ -33,6 +35,8 @@ pub(super) trait Keys: Clone + Debug + Send + Sync + 'static {
     fn is_heavy(&self) -> bool;
     /// Gives back room that was taken ahead.
     fn fit(&mut self);
+    /// Takes as little room as possible until the next change.
+    fn pack(&mut self);
     fn memory(&self) -> usize;
 }
 
@@ -53,12 +57,12 @@ pub(super) enum Node<K> {
 #[derive(Debug)]
 pub(super) struct Pairs<K> {
     pub keys: K,
-    pub rows: Vec<u64>,
+    pub rows: Numbers<u64>,
 }
 
 impl<K: Keys> Pairs<K> {
     pub fn with_capacity(capacity: usize) -> Pairs<K> {
-        Pairs { keys: K::with_capacity(capacity), rows: Vec::with_capacity(capacity) }
+        Pairs { keys: K::with_capacity(capacity), rows: Numbers::with_capacity(capacity) }
     }
 
     /// The first pair that is not below `(key, row)`.
@@ -68,7 +72,8 @@ impl<K: Keys> Pairs<K> {
         while size > 0 {
             let half = size / 2;
             let middle = low + half;
-            let below = self.keys.compare(middle, key).then_with(|| self.rows[middle].cmp(&row));
+            let below =
+                self.keys.compare(middle, key).then_with(|| self.rows.get(middle).cmp(&row));
             if below == Ordering::Less {
                 low = middle + 1;
                 size -= half + 1;
@@ -80,7 +85,7 @@ impl<K: Keys> Pairs<K> {
     }
 
     fn is_at(&self, at: usize, key: K::Key<'_>, row: u64) -> bool {
-        at < self.rows.len() && self.rows[at] == row && self.keys.compare(at, key).is_eq()
+        at < self.rows.len() && self.rows.get(at) == row && self.keys.compare(at, key).is_eq()
     }
 
     /// The child of an inner node with these separators that `(key, row)` belongs to.
@@ -94,31 +99,38 @@ impl<K: Keys> Pairs<K> {
     #[inline]
     pub fn push(&mut self, key: K::Key<'_>, row: u64) {
         self.keys.push(key);
-        self.rows.push(row);
+        self.rows.plain().push(row);
     }
 
     fn insert(&mut self, at: usize, key: K::Key<'_>, row: u64) {
         self.keys.insert(at, key);
-        self.rows.insert(at, row);
+        self.rows.plain().insert(at, row);
     }
 
     fn remove(&mut self, at: usize) {
         self.keys.remove(at);
-        self.rows.remove(at);
+        self.rows.plain().remove(at);
     }
 
     fn split_off(&mut self, at: usize) -> Pairs<K> {
-        Pairs { keys: self.keys.split_off(at), rows: self.rows.split_off(at) }
+        let rows = Numbers::Plain(self.rows.plain().split_off(at));
+        Pairs { keys: self.keys.split_off(at), rows }
     }
 
     pub fn extend(&mut self, other: &Pairs<K>, from: usize, to: usize) {
         self.keys.extend(&other.keys, from, to);
-        self.rows.extend_from_slice(&other.rows[from..to]);
+        self.rows.extend(&other.rows, from, to);
     }
 
     fn truncate(&mut self, length: usize) {
         self.keys.truncate(length);
-        self.rows.truncate(length);
+        self.rows.plain().truncate(length);
+    }
+
+    /// Takes as little room as possible until the next change.
+    pub fn pack(&mut self) {
+        self.keys.pack();
+        self.rows.pack();
     }
 
     pub fn copied(&self, from: usize, to: usize) -> Pairs<K> {
@@ -254,7 +266,7 @@ fn remove_below<K: Keys>(node: &mut Arc<Node<K>>, key: K::Key<'_>, row: u64) {
             remove_below(&mut children[at], key, row);
             if children[at].size() == 0 {
                 children.remove(at);
-                if !separators.rows.is_empty() {
+                if separators.rows.len() > 0 {
                     separators.remove(at.saturating_sub(1));
                 }
             } else {
@@ -320,7 +332,7 @@ impl<K: Keys> Node<K> {
                     if pairs.keys.compare(at, key).is_ne() {
                         return ControlFlow::Break(());
                     }
-                    visit(pairs.rows[at])?;
+                    visit(pairs.rows.get(at))?;
                 }
                 ControlFlow::Continue(())
             }
@@ -349,7 +361,7 @@ impl<K: Keys> Node<K> {
             Node::Leaf(pairs) => {
                 let from = lower.map_or(0, |key| pairs.lower_bound(key, 0));
                 let to = upper.map_or(pairs.rows.len(), |key| pairs.lower_bound(key, 0));
-                let mut each = |at: usize| visit(&pairs.keys, at, pairs.rows[at]);
+                let mut each = |at: usize| visit(&pairs.keys, at, pairs.rows.get(at));
                 match descending {
                     false => (from..to).try_for_each(&mut each),
                     true => (from..to).rev().try_for_each(&mut each),
@@ -369,7 +381,9 @@ impl<K: Keys> Node<K> {
 
     /// Pairs in all and bytes held.
     pub fn weigh(&self) -> (usize, usize) {
-        let own = |pairs: &Pairs<K>| pairs.keys.memory() + pairs.rows.capacity() * 8 + 64;
+        let own = |pairs: &Pairs<K>| {
+            pairs.keys.memory() + pairs.rows.memory() + size_of::<Node<K>>() + 16
+        };
         match self {
             Node::Leaf(pairs) => (pairs.rows.len(), own(pairs)),
             Node::Inner { separators, children } => children.iter().fold(
@@ -383,11 +397,11 @@ impl<K: Keys> Node<K> {
     }
 }
 
-impl<T: Copy + Ord + Debug + Send + Sync + 'static> Keys for Vec<T> {
+impl<T: Number> Keys for Numbers<T> {
     type Key<'a> = T;
 
     fn with_capacity(capacity: usize) -> Self {
-        Vec::with_capacity(capacity)
+        Numbers::with_capacity(capacity)
     }
 
     fn len(&self) -> usize {
@@ -396,31 +410,31 @@ impl<T: Copy + Ord + Debug + Send + Sync + 'static> Keys for Vec<T> {
 
     #[inline]
     fn compare(&self, at: usize, key: T) -> Ordering {
-        self[at].cmp(&key)
+        self.get(at).cmp(&key)
     }
 
     fn insert(&mut self, at: usize, key: T) {
-        self.insert(at, key);
+        self.plain().insert(at, key);
     }
 
     fn push(&mut self, key: T) {
-        self.push(key);
+        self.plain().push(key);
     }
 
     fn remove(&mut self, at: usize) {
-        self.remove(at);
+        self.plain().remove(at);
     }
 
     fn split_off(&mut self, at: usize) -> Self {
-        self.split_off(at)
+        Numbers::Plain(self.plain().split_off(at))
     }
 
     fn truncate(&mut self, length: usize) {
-        self.truncate(length);
+        self.plain().truncate(length);
     }
 
     fn extend(&mut self, other: &Self, from: usize, to: usize) {
-        self.extend_from_slice(&other[from..to]);
+        self.extend(other, from, to);
     }
 
     fn is_heavy(&self) -> bool {
@@ -429,8 +443,12 @@ impl<T: Copy + Ord + Debug + Send + Sync + 'static> Keys for Vec<T> {
 
     fn fit(&mut self) {}
 
+    fn pack(&mut self) {
+        self.pack();
+    }
+
     fn memory(&self) -> usize {
-        self.capacity() * size_of::<T>()
+        self.memory()
     }
 }
 
@@ -524,6 +542,11 @@ impl Keys for ByteKeys {
         self.heap.shrink_to_fit();
     }
 
+    fn pack(&mut self) {
+        self.heap.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
     fn memory(&self) -> usize {
         self.heap.capacity() + self.ends.capacity() * 4
     }
@@ -554,7 +577,7 @@ mod tests {
             changes in prop::collection::vec((0u64..400, 0u64..6, 0u8..5), 1..4_000),
             lower in 0u64..400, upper in 0u64..400,
         ) {
-            let (mut words, mut bytes) = (empty::<Vec<u64>>(), empty::<ByteKeys>());
+            let (mut words, mut bytes) = (empty::<Numbers<u64>>(), empty::<ByteKeys>());
             let mut twin = BTreeSet::new();
             let mut old = None;
             let text = |key: u64| format!("{key:05}{}", "k".repeat(key as usize)).into_bytes();
@@ -607,7 +630,7 @@ mod tests {
 
     #[test]
     fn ascending_loads_fill_their_leaves() {
-        let mut root = empty::<Vec<u64>>();
+        let mut root = empty::<Numbers<u64>>();
         (0..100_000).for_each(|key| insert(&mut root, key, key));
         let (pairs, bytes) = root.weigh();
         assert_eq!(pairs, 100_000);

@@ -161,7 +161,7 @@ fn compare<K: Keys>(
     position: usize,
 ) -> Ordering {
     let keys = pairs.keys.compare(at, run.key(position));
-    keys.then_with(|| pairs.rows[at].cmp(&run.row(position)))
+    keys.then_with(|| pairs.rows.get(at).cmp(&run.row(position)))
 }
 
 /// A leaf and part of a run as well-filled leaves.
@@ -169,8 +169,10 @@ fn merged<K: Keys>(old: &Pairs<K>, run: &impl Sorted<K>, range: Range<usize>) ->
     let total = old.rows.len() + range.len();
     let fill =
         if total <= LEAF_PAIRS { LEAF_PAIRS } else { total.div_ceil(total.div_ceil(FILLED_PAIRS)) };
-    let mut leaves =
-        Leaves { full: Vec::new(), fill, growing: Pairs::with_capacity(LEAF_PAIRS + 1) };
+    // Leaves that get few pairs are likely to get more of them soon.
+    let is_load = range.len() >= LEAF_PAIRS;
+    let growing = Pairs::with_capacity(LEAF_PAIRS + 1);
+    let mut leaves = Leaves { full: Vec::new(), fill, is_load, growing };
     let (mut of_old, mut of_run) = (0, range.start);
     while of_old < old.rows.len() || of_run < range.end {
         let order = match (of_old < old.rows.len(), of_run < range.end) {
@@ -193,6 +195,7 @@ fn merged<K: Keys>(old: &Pairs<K>, run: &impl Sorted<K>, range: Range<usize>) ->
 struct Leaves<K> {
     full: Vec<Pairs<K>>,
     fill: usize,
+    is_load: bool,
     growing: Pairs<K>,
 }
 
@@ -201,17 +204,24 @@ impl<K: Keys> Leaves<K> {
     fn room(&mut self) -> &mut Pairs<K> {
         let length = self.growing.rows.len();
         if length >= self.fill || self.growing.keys.is_heavy() {
-            let mut full =
-                std::mem::replace(&mut self.growing, Pairs::with_capacity(LEAF_PAIRS + 1));
-            full.keys.fit();
-            self.full.push(full);
+            let room = Pairs::with_capacity(LEAF_PAIRS + 1);
+            let full = std::mem::replace(&mut self.growing, room);
+            self.take(full);
         }
         &mut self.growing
     }
 
+    fn take(&mut self, mut full: Pairs<K>) {
+        match self.is_load {
+            true => full.pack(),
+            false => full.keys.fit(),
+        }
+        self.full.push(full);
+    }
+
     fn finish(mut self) -> Vec<Pairs<K>> {
-        self.growing.keys.fit();
-        self.full.push(self.growing);
+        let last = std::mem::replace(&mut self.growing, Pairs::with_capacity(0));
+        self.take(last);
         self.full
     }
 }
@@ -280,6 +290,7 @@ impl<K: Keys> Level<K> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::numbers::Numbers;
     use super::super::run::ByteRun;
     use super::super::tree::{ByteKeys, empty, insert, remove};
     use super::*;
@@ -308,7 +319,7 @@ mod tests {
                 1..6,
             ),
         ) {
-            let (mut words, mut bytes) = (empty::<Vec<u64>>(), empty::<ByteKeys>());
+            let (mut words, mut bytes) = (empty::<Numbers<u64>>(), empty::<ByteKeys>());
             let mut twin = BTreeSet::new();
             let mut old = Vec::new();
             for (mut run, gone, keep) in runs {
@@ -358,7 +369,7 @@ mod tests {
     #[test]
     fn a_built_tree_is_small_and_deep_enough() {
         let run: Vec<(u64, u64)> = (0..300_000).map(|key| (key * 7, key)).collect();
-        let mut root = empty::<Vec<u64>>();
+        let mut root = empty::<Numbers<u64>>();
         insert_run(&mut root, &run);
         let (pairs, bytes) = root.weigh();
         assert_eq!(pairs, 300_000);

@@ -1,10 +1,11 @@
-//! The engine about itself, as tables: templates, lanes, operators, heartbeats.
+//! The engine about itself, as tables: templates, lanes, operators, heartbeats, memory.
 //!
 //! The engine comes in, rows of plain values go out; the `sql` crate shows them as `shareddb.templates` and so
 //! on. Nothing here runs unless somebody asks.
 
 mod heartbeats;
 mod lanes;
+mod memory;
 mod operators;
 mod templates;
 
@@ -23,8 +24,8 @@ pub struct SystemTable {
 }
 
 /// All tables about the engine.
-pub const TABLES: [SystemTable; 4] =
-    [templates::TABLE, lanes::TABLE, operators::TABLE, heartbeats::TABLE];
+pub const TABLES: [SystemTable; 5] =
+    [templates::TABLE, lanes::TABLE, operators::TABLE, heartbeats::TABLE, memory::TABLE];
 
 fn number(value: impl TryInto<i64>) -> Value {
     // Counters beyond 2^63 do not happen in a server's life; they would show as the largest number.

@@ -169,8 +169,8 @@ fn recovered(
     let seconds = (environment.clock.now() - began).as_secs_f64();
     let tables = recovered.store.tables();
     for table in &tables {
-        let (name, memory) = (table.schema().name.clone(), table.memory_by_part());
-        tracing::debug!(%name, rows = table.live_rows(), ?memory, "recovered table");
+        let name = table.schema().name.clone();
+        tracing::debug!(%name, rows = table.live_rows(), bytes = table.memory(), "recovered table");
     }
     let rows: u64 = tables.iter().map(|table| table.live_rows()).sum();
     tracing::info!(rows, seconds, "recovered");
