@@ -20,3 +20,17 @@ pub fn keep_pages() {
     // SAFETY: the option exists in every mimalloc 3, takes a number of milliseconds, and may be set at any time.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, KEPT) };
 }
+
+/// Gives free pages that were kept long enough back to the kernel. The allocator looks for them only while threads
+/// take or free memory: after a load, an idle server would keep all that the load has used.
+pub fn return_pages() {
+    let turn = || loop {
+        std::thread::sleep(std::time::Duration::from_millis(KEPT as u64));
+        // SAFETY: any thread may ask at any time.
+        unsafe { libmimalloc_sys::mi_collect(false) };
+    };
+    let started = std::thread::Builder::new().name("allocator".to_owned()).spawn(turn);
+    if let Err(error) = started {
+        tracing::warn!(%error, "free pages are kept while the server is idle");
+    }
+}

@@ -74,6 +74,7 @@ enum Demo {
 
 /// Serves until SIGTERM or SIGINT.
 pub fn run(options: ServeOptions) -> Result<(), Failure> {
+    crate::allocator::return_pages();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let database = Database::open(database_options(&options, cores))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

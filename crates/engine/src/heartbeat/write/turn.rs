@@ -23,6 +23,8 @@ use crate::types::{Error, Result, SequenceId, SqlState, Value, Version};
 
 /// A record is closed at this size: what one turn holds in memory.
 const LARGEST_RECORD: usize = 256 << 20;
+/// A larger record's memory is given back when it is written: loads are rare.
+const KEPT_RECORD: usize = 4 << 20;
 /// Rows of work on reclaiming after a turn, per change of the turn, and at least.
 const RECLAIM_PER_CHANGE: usize = 4;
 const RECLAIM_AT_LEAST: usize = 64;
@@ -435,7 +437,7 @@ impl Writer {
             return false;
         }
         let Some(log) = &mut self.log else {
-            self.record.bytes = LogWriter::start_record(std::mem::take(&mut self.record.bytes));
+            self.start_record();
             return true;
         };
         self.reservations.encode(&mut self.record, false);
@@ -449,7 +451,7 @@ impl Writer {
             log.make_room(self.record.bytes.len())
                 .and_then(|()| log.append(&mut self.record.bytes, self.published.next()))
         };
-        self.record.bytes = LogWriter::start_record(std::mem::take(&mut self.record.bytes));
+        self.start_record();
         match appended {
             Ok(()) => true,
             Err(fault) => {
@@ -458,6 +460,13 @@ impl Writer {
                 false
             }
         }
+    }
+
+    fn start_record(&mut self) {
+        let mut bytes = std::mem::take(&mut self.record.bytes);
+        bytes.clear();
+        bytes.shrink_to(KEPT_RECORD);
+        self.record.bytes = LogWriter::start_record(bytes);
     }
 
     /// Nothing may be acknowledged from now on.
