@@ -9,7 +9,7 @@ use super::filter::{ColumnFilter, ColumnTest, contains_bytes, float_key};
 use super::key_set::KeySet;
 use super::pattern::{Pattern, PatternShape};
 use super::rows::Rows;
-use crate::storage::{ColumnSlice, Dictionary, Nulls, Strings, Zone};
+use crate::storage::{ColumnSlice, Dictionary, Nulls, Strings, Zone, each_width};
 use crate::types::{ColumnId, ValueRef};
 
 /// Up to so many cuts a key is compared with each of them, without branches.
@@ -87,7 +87,9 @@ impl ColumnKernel {
                 select_by(*nulls, keys.nulls(), rows, out, |row| keys.contains(&values[row]));
             }
             (_, ColumnSlice::Codes(codes, dictionary, nulls)) => {
-                self.select_codes(codes, dictionary, *nulls, rows, out);
+                each_width!(*codes, codes => {
+                    self.select_codes(codes, dictionary, *nulls, rows, out);
+                });
             }
             (
                 ColumnTest::Keys(ColumnFilter::Bytes(keys)),
@@ -100,9 +102,9 @@ impl ColumnKernel {
         }
     }
 
-    fn select_codes(
+    fn select_codes<C: Copy + Into<u32>>(
         &self,
-        codes: &[u32],
+        codes: &[C],
         dictionary: &Dictionary,
         nulls: Nulls<'_>,
         rows: Rows<'_>,
@@ -114,16 +116,17 @@ impl ColumnKernel {
         {
             let text = std::str::from_utf8(point).ok();
             let Some(code) = text.and_then(|text| dictionary.code(text)) else { return };
-            return select_by(nulls, null, rows, out, |row| codes[row] == code);
+            return select_by(nulls, null, rows, out, |row| codes[row].into() == code);
         }
         let length = dictionary.len();
         if self.codes.get().is_none() && length > self.rows.max(rows.len()) {
-            let accepts = |row: usize| self.accepts(ValueRef::Text(dictionary.get(codes[row])));
+            let accepts =
+                |row: usize| self.accepts(ValueRef::Text(dictionary.get(codes[row].into())));
             return select_by(nulls, null, rows, out, accepts);
         }
         let bits = self.codes.get_or_init(|| self.evaluate(dictionary, length));
         select_by(nulls, null, rows, out, |row| {
-            let code = codes[row] as usize;
+            let code = codes[row].into() as usize;
             bits[code / 64] >> (code % 64) & 1 == 1
         });
     }
@@ -203,6 +206,10 @@ fn select_narrow(column: &ColumnSlice<'_>, keys: &KeySet<i64>, rows: Rows<'_>, o
         ColumnSlice::Int16(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
         ColumnSlice::Int32(values, nulls) => select_keys(values, i64::from, nulls, keys, rows, out),
         ColumnSlice::Int64(values, nulls) => select_keys(values, |v| v, nulls, keys, rows, out),
+        ColumnSlice::Framed(base, distances, nulls) => each_width!(distances, distances => {
+            let key = |distance| base + i64::from(distance);
+            select_keys(distances, key, nulls, keys, rows, out);
+        }),
         ColumnSlice::Float32(values, nulls) => {
             select_keys(values, |v| float_key(f64::from(v)), nulls, keys, rows, out);
         }

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 
 use super::clock_scan::ChunkRows;
 use crate::query_set::{QuerySets, SetId, SetTable};
-use crate::storage::{ColumnSlice, Nulls};
+use crate::storage::{ColumnSlice, Nulls, each_width};
 use crate::types::{DataType, Value};
 
 /// Places that an array may have, whatever the number of keys: 1 MiB of bits.
@@ -274,26 +274,28 @@ fn for_each_value(keys: &ArrayRef, visit: impl FnMut(usize, i64)) {
 #[inline(always)]
 fn for_each_key(column: &ColumnSlice<'_>, rows: &[u32], mut visit: impl FnMut(u32, Option<i64>)) {
     #[inline(always)]
-    fn of<T: Copy + Into<i64>>(
+    fn of<T: Copy>(
         values: &[T],
+        key: impl Fn(T) -> i64,
         nulls: Nulls<'_>,
         rows: &[u32],
         mut visit: impl FnMut(u32, Option<i64>),
     ) {
         match nulls {
-            Nulls::None => {
-                rows.iter().for_each(|&row| visit(row, Some(values[row as usize].into())))
-            }
+            Nulls::None => rows.iter().for_each(|&row| visit(row, Some(key(values[row as usize])))),
             _ => rows.iter().for_each(|&row| {
                 let known = !nulls.is_null(row as usize);
-                visit(row, known.then(|| values[row as usize].into()));
+                visit(row, known.then(|| key(values[row as usize])));
             }),
         }
     }
     match column {
-        ColumnSlice::Int16(values, nulls) => of(values, *nulls, rows, visit),
-        ColumnSlice::Int32(values, nulls) => of(values, *nulls, rows, visit),
-        ColumnSlice::Int64(values, nulls) => of(values, *nulls, rows, visit),
+        ColumnSlice::Int16(values, nulls) => of(values, i64::from, *nulls, rows, visit),
+        ColumnSlice::Int32(values, nulls) => of(values, i64::from, *nulls, rows, visit),
+        ColumnSlice::Int64(values, nulls) => of(values, |value| value, *nulls, rows, visit),
+        ColumnSlice::Framed(base, distances, nulls) => each_width!(*distances, distances => {
+            of(distances, |distance| base + i64::from(distance), *nulls, rows, visit)
+        }),
         ColumnSlice::Constant(value, _) => {
             let key = match value {
                 Value::SmallInt(value) => Some(i64::from(*value)),

@@ -12,7 +12,7 @@ use proptest::sample::select;
 
 use super::{Request, ScanOutput, TableAccess, TableBatch};
 use crate::query_set::SetTable;
-use crate::storage::{CHUNK_ROWS, Store, Table, TableView};
+use crate::storage::{CHUNK_ROWS, Store, Table, TableView, load_in_chunks};
 use crate::transaction::{Evaluation, Parameters, ViewRow};
 use crate::types::{
     ColumnDefault, ColumnId, ColumnSchema, Comparison, ComputedComparison, DataType, Error,
@@ -485,12 +485,17 @@ pub fn keyed(row: &[Value], key: usize) -> Vec<Value> {
 fn build(case: &Case) -> (Arc<Table>, Arc<TableView>) {
     let store = Store::new(2);
     let table = store.create_table(schema());
-    let mut ids = Vec::new();
-    for copy in 0..case.copies {
-        for row in &case.rows {
-            ids.push(table.insert(&keyed(row, copy + ids.len()), Version(1)));
-        }
-    }
+    let rows: Vec<Vec<Value>> = (0..case.copies)
+        .flat_map(|copy| case.rows.iter().map(move |row| (copy, row)))
+        .enumerate()
+        .map(|(number, (copy, row))| keyed(row, copy + number))
+        .collect();
+    // Chunks of a load hold their values in other widths than those that grow.
+    let ids: Vec<RowId> = match case.rows.len() % 3 {
+        0 => rows.iter().map(|row| table.insert(row, Version(1))).collect(),
+        1 => load_in_chunks(&table, &rows, rows.len().min(CHUNK_ROWS), Version(1)),
+        _ => load_in_chunks(&table, &rows, 1 + rows.len() / 3, Version(1)),
+    };
     let live = |at: usize| at % ids.len();
     let mut deleted = Vec::new();
     for (at, row) in &case.updates {

@@ -296,7 +296,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::super::reference;
-    use crate::storage::Store;
+    use crate::storage::{Store, load_in_chunks};
     use crate::transaction::Evaluation;
     use crate::types::{Comparison, Scalar, SqlState, Version};
 
@@ -408,8 +408,9 @@ mod tests {
             let table = store.create_table(reference::schema());
             let rows: Vec<Vec<Value>> =
                 rows.iter().enumerate().map(|(key, row)| reference::keyed(row, key)).collect();
-            for row in &rows {
-                table.insert(row, Version(1));
+            match rows.len() % 2 {
+                0 => drop(load_in_chunks(&table, &rows, 7, Version(1))),
+                _ => rows.iter().for_each(|row| drop(table.insert(row, Version(1)))),
             }
             store.publish(Version(1));
             let statements: Vec<Statement<'_>> = writes

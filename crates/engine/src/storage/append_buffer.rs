@@ -78,6 +78,19 @@ impl<T: Copy> Appender<T> {
         self.block.length.store(length + values.len(), Ordering::Release);
     }
 
+    /// Appends many values, then publishes them at once.
+    pub fn extend_from(&mut self, values: impl ExactSizeIterator<Item = T>) {
+        let (length, count) = (self.len(), values.len());
+        let slots = &self.block.slots[length..length + count];
+        let mut written = 0;
+        for (slot, value) in slots.iter().zip(values) {
+            // SAFETY: as in `push`: the slot is above `length`.
+            unsafe { (*slot.get()).write(value) };
+            written += 1;
+        }
+        self.block.length.store(length + written, Ordering::Release);
+    }
+
     /// Appends and publishes the same value several times.
     pub fn extend_repeated(&mut self, value: T, count: usize) {
         (0..count).for_each(|_| self.push(value));

@@ -1,4 +1,5 @@
-//! Whole columns of a chunk as Arrow arrays, without copying where the representations agree.
+//! Whole columns of a chunk as Arrow arrays, without copying where the representations agree. Narrow integers are
+//! widened in one loop.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuf
 use super::append_buffer::Appended;
 use super::column_store::ColumnData;
 use super::gather::{PositionRun, gather};
-use super::{Chunk, Nulls};
+use super::{Chunk, Nulls, Unsigned, each_width};
 use crate::types::{ColumnId, DataType};
 
 /// Rows `range` of a column. Numbers, dates and times share the chunk's memory; strings share their
@@ -34,6 +35,21 @@ pub(super) fn array(
         (ColumnData::Int64(v), DataType::Timestamp | DataType::TimestampTz) => {
             shared::<TimestampMicrosecondType>(v, rows, nulls, data_type)
         }
+        (ColumnData::Framed(base, v), DataType::SmallInt) => {
+            widened::<Int16Type>(*base, v.slice(rows.end), rows, nulls, data_type)
+        }
+        (ColumnData::Framed(base, v), DataType::Integer) => {
+            widened::<Int32Type>(*base, v.slice(rows.end), rows, nulls, data_type)
+        }
+        (ColumnData::Framed(base, v), DataType::Date) => {
+            widened::<Date32Type>(*base, v.slice(rows.end), rows, nulls, data_type)
+        }
+        (ColumnData::Framed(base, v), DataType::BigInt) => {
+            widened::<Int64Type>(*base, v.slice(rows.end), rows, nulls, data_type)
+        }
+        (ColumnData::Framed(base, v), DataType::Timestamp | DataType::TimestampTz) => {
+            widened::<TimestampMicrosecondType>(*base, v.slice(rows.end), rows, nulls, data_type)
+        }
         (ColumnData::Int128(v), _) => shared::<Decimal128Type>(v, rows, nulls, data_type),
         (ColumnData::Float32(v), _) => shared::<Float32Type>(v, rows, nulls, data_type),
         (ColumnData::Float64(v), _) => shared::<Float64Type>(v, rows, nulls, data_type),
@@ -53,6 +69,52 @@ where
     let buffer: Buffer = values.arrow(rows.end);
     let values = ScalarBuffer::new(buffer, rows.start, rows.len());
     Arc::new(PrimitiveArray::<A>::new(values, nulls).with_data_type(data_type.arrow()))
+}
+
+/// Narrow integers in the width of their type.
+fn widened<A: ArrowPrimitiveType>(
+    base: i64,
+    distances: Unsigned<'_>,
+    rows: Range<usize>,
+    nulls: Option<NullBuffer>,
+    data_type: DataType,
+) -> ArrayRef
+where
+    A::Native: Narrowed,
+{
+    let values: Vec<A::Native> = each_width!(distances, distances => {
+        let distances = distances[rows].iter();
+        distances.map(|distance| A::Native::of(base + i64::from(*distance))).collect()
+    });
+    let values = PrimitiveArray::<A>::new(values.into(), nulls);
+    Arc::new(values.with_data_type(data_type.arrow()))
+}
+
+/// Integers that a chunk may hold narrower.
+trait Narrowed: Sized {
+    /// A value of a column of this type.
+    fn of(value: i64) -> Self;
+}
+
+impl Narrowed for i16 {
+    #[inline]
+    fn of(value: i64) -> i16 {
+        value as i16
+    }
+}
+
+impl Narrowed for i32 {
+    #[inline]
+    fn of(value: i64) -> i32 {
+        value as i32
+    }
+}
+
+impl Narrowed for i64 {
+    #[inline]
+    fn of(value: i64) -> i64 {
+        value
+    }
 }
 
 fn copied(chunk: &Chunk, column: ColumnId, data_type: DataType, range: Range<u32>) -> ArrayRef {

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Dictionary;
-use crate::types::{DataType, Value, ValueRef, int32, int64, scale};
+use super::{Dictionary, Unsigned};
+use crate::types::{DataType, Value, ValueRef, int32, int64, scale, stored_integer};
 
 /// The values of one column in one chunk. NULL positions hold an arbitrary value (a code that
 /// exists, a string that is empty). All slices have the chunk's published length.
@@ -23,8 +23,11 @@ pub enum ColumnSlice<'a> {
     Float32(&'a [f32], Nulls<'a>),
     /// `double precision`
     Float64(&'a [f64], Nulls<'a>),
+    /// integers of any type that fit fewer bytes than their type has: the smallest, and how far each
+    /// value is from it
+    Framed(i64, Unsigned<'a>, Nulls<'a>),
     /// strings as codes into the table's dictionary of that column
-    Codes(&'a [u32], &'a Dictionary, Nulls<'a>),
+    Codes(Unsigned<'a>, &'a Dictionary, Nulls<'a>),
     /// strings, plain
     Strings(Strings<'a>, Nulls<'a>),
     /// `bytea`
@@ -137,7 +140,7 @@ impl<'a> ColumnSlice<'a> {
             ColumnSlice::Int128(values, _) => values.len(),
             ColumnSlice::Float32(values, _) => values.len(),
             ColumnSlice::Float64(values, _) => values.len(),
-            ColumnSlice::Codes(values, _, _) => values.len(),
+            ColumnSlice::Framed(_, values, _) | ColumnSlice::Codes(values, _, _) => values.len(),
             ColumnSlice::Strings(values, _) | ColumnSlice::Bytes(values, _) => values.len(),
             ColumnSlice::Constant(_, rows) => *rows,
         }
@@ -158,6 +161,7 @@ impl<'a> ColumnSlice<'a> {
             | ColumnSlice::Int128(_, nulls)
             | ColumnSlice::Float32(_, nulls)
             | ColumnSlice::Float64(_, nulls)
+            | ColumnSlice::Framed(_, _, nulls)
             | ColumnSlice::Codes(_, _, nulls)
             | ColumnSlice::Strings(_, nulls)
             | ColumnSlice::Bytes(_, nulls) => nulls,
@@ -180,7 +184,12 @@ impl<'a> ColumnSlice<'a> {
             ColumnSlice::Int128(values, _) => ValueRef::Numeric(values[row], scale(data_type)),
             ColumnSlice::Float32(values, _) => ValueRef::Real(values[row]),
             ColumnSlice::Float64(values, _) => ValueRef::Double(values[row]),
-            ColumnSlice::Codes(codes, dictionary, _) => ValueRef::Text(dictionary.get(codes[row])),
+            ColumnSlice::Framed(base, distances, _) => {
+                stored_integer(base + i64::from(distances.get(row)), data_type)
+            }
+            ColumnSlice::Codes(codes, dictionary, _) => {
+                ValueRef::Text(dictionary.get(codes.get(row)))
+            }
             ColumnSlice::Strings(strings, _) => ValueRef::Text(strings.text(row)),
             ColumnSlice::Bytes(strings, _) => ValueRef::Bytea(strings.bytes(row)),
             ColumnSlice::Constant(value, _) => value.borrow(),

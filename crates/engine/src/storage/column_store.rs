@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::append_buffer::{Appended, Appender, append_buffer};
+use super::unsigned::UnsignedBuffer;
 use super::{ColumnSlice, Dictionary, Nulls, Strings};
 use crate::types::{
     BlockColumn, BlockValues, DataType, NARROW_PRECISION, Value, ValueRef, int32, int64, scale,
+    stored_integer,
 };
 
 /// One column of one chunk, as readers hold it.
@@ -31,7 +33,9 @@ pub(super) enum ColumnData {
     Int128(Appended<i128>),
     Float32(Appended<f32>),
     Float64(Appended<f64>),
-    Codes(Appended<u32>, Arc<Dictionary>),
+    /// Integers that fit fewer bytes than their type has, as distances from a base.
+    Framed(i64, UnsignedBuffer),
+    Codes(UnsignedBuffer, Arc<Dictionary>),
     Strings(Heap),
     Bytes(Heap),
 }
@@ -98,7 +102,7 @@ impl Column {
                 match encoding.dictionary {
                     Some(dictionary) => {
                         let (appender, appended) = append_buffer(rows);
-                        let data = D::Codes(appended, dictionary.clone());
+                        let data = D::Codes(UnsignedBuffer::Bits32(appended), dictionary.clone());
                         (data, A::Codes(appender, dictionary))
                     }
                     None => {
@@ -142,8 +146,11 @@ impl Column {
             ColumnData::Int128(values) => ColumnSlice::Int128(&values.values()[..rows], nulls),
             ColumnData::Float32(values) => ColumnSlice::Float32(&values.values()[..rows], nulls),
             ColumnData::Float64(values) => ColumnSlice::Float64(&values.values()[..rows], nulls),
+            ColumnData::Framed(base, distances) => {
+                ColumnSlice::Framed(*base, distances.slice(rows), nulls)
+            }
             ColumnData::Codes(codes, dictionary) => {
-                ColumnSlice::Codes(&codes.values()[..rows], dictionary, nulls)
+                ColumnSlice::Codes(codes.slice(rows), dictionary, nulls)
             }
             ColumnData::Strings(heap) => ColumnSlice::Strings(heap.slice(rows, true), nulls),
             ColumnData::Bytes(heap) => ColumnSlice::Bytes(heap.slice(rows, false), nulls),
@@ -167,9 +174,10 @@ impl Column {
             }
             ColumnData::Float32(values) => ValueRef::Real(values.values()[row]),
             ColumnData::Float64(values) => ValueRef::Double(values.values()[row]),
-            ColumnData::Codes(codes, dictionary) => {
-                ValueRef::Text(dictionary.get(codes.values()[row]))
+            ColumnData::Framed(base, distances) => {
+                stored_integer(base + i64::from(distances.get(row)), self.data_type)
             }
+            ColumnData::Codes(codes, dictionary) => ValueRef::Text(dictionary.get(codes.get(row))),
             ColumnData::Strings(heap) => ValueRef::Text(heap.slice(row + 1, true).text(row)),
             ColumnData::Bytes(heap) => ValueRef::Bytea(heap.slice(row + 1, false).bytes(row)),
         }
@@ -188,7 +196,7 @@ impl Column {
                 ColumnData::Int128(values) => values.memory(),
                 ColumnData::Float32(values) => values.memory(),
                 ColumnData::Float64(values) => values.memory(),
-                ColumnData::Codes(codes, _) => codes.memory(),
+                ColumnData::Framed(_, values) | ColumnData::Codes(values, _) => values.memory(),
                 ColumnData::Strings(heap) | ColumnData::Bytes(heap) => {
                     heap.bytes.memory() + heap.offsets.memory()
                 }

@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 
 use super::string_views::StringViews;
-use super::{Chunk, ColumnSlice, Nulls};
+use super::{Chunk, ColumnSlice, Nulls, Unsigned, each_width};
 use crate::types::{ColumnId, DataType, Location, Value};
 
 /// A row's place in its chunk.
@@ -155,13 +155,28 @@ impl<'a, P: Position + 'a, I: Iterator<Item = PositionRun<'a, P>>> Source<I> {
         PrimitiveArray::new(ScalarBuffer::from(values), nulls)
     }
 
-    fixed!(int16, Int16Type, Int16, Value::SmallInt(value) => *value);
     fixed!(float32, Float32Type, Float32, Value::Real(value) => *value);
     fixed!(float64, Float64Type, Float64, Value::Double(value) => *value);
+
+    fn int16(self) -> PrimitiveArray<Int16Type> {
+        self.primitive(|slice, run, out| match slice {
+            ColumnSlice::Int16(values, _) => take(values, run, out),
+            ColumnSlice::Framed(base, distances, _) => {
+                take_framed(distances, |distance| (base + i64::from(distance)) as i16, run, out);
+            }
+            ColumnSlice::Constant(Value::SmallInt(value), _) => {
+                out.extend(repeat_n(*value, run.len()));
+            }
+            _ => out.extend(repeat_n(0, run.len())),
+        })
+    }
 
     fn int32<A: ArrowPrimitiveType<Native = i32>>(self) -> PrimitiveArray<A> {
         self.primitive(|slice, run, out| match slice {
             ColumnSlice::Int32(values, _) => take(values, run, out),
+            ColumnSlice::Framed(base, distances, _) => {
+                take_framed(distances, |distance| (base + i64::from(distance)) as i32, run, out);
+            }
             ColumnSlice::Constant(Value::Integer(value) | Value::Date(value), _) => {
                 out.extend(repeat_n(*value, run.len()));
             }
@@ -172,6 +187,9 @@ impl<'a, P: Position + 'a, I: Iterator<Item = PositionRun<'a, P>>> Source<I> {
     fn int64<A: ArrowPrimitiveType<Native = i64>>(self) -> PrimitiveArray<A> {
         self.primitive(|slice, run, out| match slice {
             ColumnSlice::Int64(values, _) => take(values, run, out),
+            ColumnSlice::Framed(base, distances, _) => {
+                take_framed(distances, |distance| base + i64::from(distance), run, out);
+            }
             ColumnSlice::Constant(
                 Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value),
                 _,
@@ -184,6 +202,10 @@ impl<'a, P: Position + 'a, I: Iterator<Item = PositionRun<'a, P>>> Source<I> {
         self.primitive(|slice, run, out| match slice {
             ColumnSlice::Int64(values, _) => {
                 out.extend(run.iter().map(|position| i128::from(values[position.offset()])));
+            }
+            ColumnSlice::Framed(base, distances, _) => {
+                let value = |distance| i128::from(base + i64::from(distance));
+                take_framed(distances, value, run, out);
             }
             ColumnSlice::Int128(values, _) => take(values, run, out),
             ColumnSlice::Constant(Value::Numeric(value, _), _) => {
@@ -236,6 +258,17 @@ impl<'a, P: Position + 'a, I: Iterator<Item = PositionRun<'a, P>>> Source<I> {
         }
         Arc::new(builder.finish())
     }
+}
+
+fn take_framed<T, P: Position>(
+    distances: Unsigned<'_>,
+    value: impl Fn(u32) -> T,
+    run: &[P],
+    out: &mut Vec<T>,
+) {
+    each_width!(distances, distances => {
+        out.extend(run.iter().map(|position| value(distances[position.offset()].into())));
+    });
 }
 
 fn take<T: Copy, P: Position>(values: &[T], run: &[P], out: &mut Vec<T>) {

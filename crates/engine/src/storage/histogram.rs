@@ -111,8 +111,9 @@ fn position(slice: ColumnSlice<'_>, row: usize) -> Option<f64> {
         ColumnSlice::Int128(values, _) => values[row] as f64,
         ColumnSlice::Float32(values, _) => f64::from(values[row]),
         ColumnSlice::Float64(values, _) => values[row],
+        ColumnSlice::Framed(base, distances, _) => (base + i64::from(distances.get(row))) as f64,
         ColumnSlice::Codes(codes, dictionary, _) => {
-            position_of_bytes(dictionary.get(codes[row]).as_bytes())
+            position_of_bytes(dictionary.get(codes.get(row)).as_bytes())
         }
         ColumnSlice::Strings(strings, _) | ColumnSlice::Bytes(strings, _) => {
             position_of_bytes(strings.bytes(row))

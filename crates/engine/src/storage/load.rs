@@ -15,6 +15,7 @@ use hashbrown::HashSet;
 use super::chunk_writer::{ChunkWriter, RowIds, RowSource};
 use super::column_store::Encoding;
 use super::key::{KeyEncoding, KeyWidth};
+use super::narrowing::narrow;
 use super::run::Run;
 use super::table_writer::TableWriter;
 use super::{CHUNK_ROWS, Chunk, Index, Table};
@@ -323,8 +324,9 @@ impl Table {
         let unnumbered = ChunkId(u32::MAX);
         let mut filling = ChunkWriter::create(unnumbered, schema, block.rows(), encodings);
         filling.fill(block, ids, Version::INFINITY);
-        let chunk = filling.seal();
+        let mut chunk = filling.seal();
         self.count(&chunk);
+        narrow(&mut chunk);
         chunk
     }
 
@@ -388,6 +390,25 @@ impl Table {
         self.publish_indexes();
         self.indexes_deferred.store(false, Ordering::Relaxed);
     }
+}
+
+/// For tests: stores rows in chunks of at most `chunk_rows`, whose columns are as narrow as their values allow.
+#[cfg(test)]
+pub(crate) fn load_in_chunks<R: AsRef<[crate::types::Value]>>(
+    table: &Arc<Table>,
+    rows: &[R],
+    chunk_rows: usize,
+    begin: Version,
+) -> Vec<RowId> {
+    let mut load = Load::new(table).with_small_chunks();
+    let ids = rows.chunks(chunk_rows).flat_map(|rows| {
+        let first = load.append(&RowBlock::from_rows(&table.schema(), rows));
+        (0..rows.len() as u64).map(move |row| RowId(first.0 + row))
+    });
+    let ids = ids.collect();
+    assert!(load.sort(1).is_none() && load.first_stored().is_none(), "keys differ");
+    load.attach(begin);
+    ids
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ mod histogram;
 mod index;
 mod key;
 mod load;
+mod narrowing;
 mod numbers;
 mod reclaim;
 mod row_directory;
@@ -54,6 +55,7 @@ mod tree;
 mod tree_run;
 #[cfg(test)]
 mod twin;
+mod unsigned;
 mod view;
 mod zone;
 
@@ -62,6 +64,8 @@ pub use column::{ColumnSlice, Nulls, Strings, Zone};
 pub use dictionary::Dictionary;
 pub use histogram::{Histogram, position_of, position_of_bytes};
 pub use index::{Bound, Index};
+#[cfg(test)]
+pub(crate) use load::load_in_chunks;
 pub use load::{Load, LoadRow};
 pub use sequence::Sequence;
 pub use snapshot::Snapshot;
@@ -69,4 +73,6 @@ pub use statistics::{ColumnStatistics, TableStatistics};
 pub use store::Store;
 pub use table::Table;
 pub use table_memory::{MemoryPart, TableMemory};
+pub use unsigned::Unsigned;
+pub(crate) use unsigned::each_width;
 pub use view::TableView;

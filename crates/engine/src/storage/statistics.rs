@@ -132,14 +132,15 @@ impl ColumnCounter {
                     }
                 });
             }
+            ColumnSlice::Framed(..) => unreachable!("chunks are counted before they are narrowed"),
             ColumnSlice::Codes(codes, dictionary, nulls) => {
                 let mut seen = vec![false; dictionary.len()];
-                let filled = codes.iter().enumerate().filter(|(row, _)| !nulls.is_null(*row));
-                for (_, code) in filled {
-                    if !std::mem::replace(&mut seen[*code as usize], true) {
-                        distinct.add(dictionary.get(*code).as_bytes());
+                for row in (0..codes.len()).filter(|row| !nulls.is_null(*row)) {
+                    let code = codes.get(row);
+                    if !std::mem::replace(&mut seen[code as usize], true) {
+                        distinct.add(dictionary.get(code).as_bytes());
                     }
-                    self.bytes += dictionary.get(*code).len() as u64;
+                    self.bytes += dictionary.get(code).len() as u64;
                 }
             }
             ColumnSlice::Strings(strings, nulls) | ColumnSlice::Bytes(strings, nulls) => {

@@ -8,7 +8,7 @@ use arrow_buffer::{Buffer, ScalarBuffer};
 
 use super::column_store::{ColumnData, Heap};
 use super::gather::{Position, Validity};
-use super::{Chunk, Dictionary, Nulls};
+use super::{Chunk, Dictionary, Nulls, Unsigned};
 use crate::types::{ColumnId, Value, ValueRef};
 
 /// A run of fewer strings is copied: sharing a heap costs about as much as copying these.
@@ -52,7 +52,7 @@ impl StringViews {
         let data = chunk.columns.get(column.index()).map(|c| (&c.data, c.nulls()));
         match data {
             Some((ColumnData::Codes(codes, dictionary), _)) if run.len() >= LEAST_SHARED => {
-                self.append_codes(codes.values(), dictionary, run);
+                self.append_codes(codes.slice(chunk.rows()), dictionary, run);
             }
             Some((ColumnData::Strings(heap), _)) if run.len() >= LEAST_SHARED => {
                 self.append_heap(heap, run);
@@ -63,7 +63,12 @@ impl StringViews {
         }
     }
 
-    fn append_codes<P: Position>(&mut self, codes: &[u32], dictionary: &Dictionary, run: &[P]) {
+    fn append_codes<P: Position>(
+        &mut self,
+        codes: Unsigned<'_>,
+        dictionary: &Dictionary,
+        run: &[P],
+    ) {
         let base = match self.dictionary {
             Some((known, base)) if std::ptr::eq(known, dictionary) => base,
             _ => {
@@ -74,7 +79,7 @@ impl StringViews {
             }
         };
         self.views.extend(run.iter().map(|position| {
-            let view = u128::from_le_bytes(*dictionary.view(codes[position.offset()]));
+            let view = u128::from_le_bytes(*dictionary.view(codes.get(position.offset())));
             match view as u32 as usize {
                 0..=INLINE => view,
                 _ => view + ((base as u128) << 64),

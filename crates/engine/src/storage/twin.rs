@@ -96,13 +96,15 @@ struct Run {
     next_key: i32,
 }
 
-const TYPES: [DataType; 6] = [
+const TYPES: [DataType; 8] = [
     DataType::Integer,
     DataType::SmallInt,
     DataType::Varchar(20),
     DataType::BigInt,
     DataType::Numeric { precision: 12, scale: 2 },
     DataType::Bytea,
+    DataType::Date,
+    DataType::Timestamp,
 ];
 
 impl Run {
@@ -137,6 +139,9 @@ impl Run {
             or_null(Value::BigInt(i64::from(b) * 1_000_003 - 20_000_000_000), b.is_multiple_of(3)),
             Value::Numeric(i128::from(a) - 30_000, 2),
             Value::Bytea(vec![0; (a % 4) as usize].into()),
+            or_null(Value::Date(i32::from(b) - 40_000), a.is_multiple_of(13)),
+            // Now and then too far from the others for 32 bits.
+            or_null(Value::Timestamp(i64::from(a) << (b % 50)), b.is_multiple_of(7)),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Smallest and largest values of a run of values.
 
-use super::{ColumnSlice, Dictionary, Nulls, Zone};
+use super::{ColumnSlice, Dictionary, Nulls, Unsigned, Zone, each_width};
 use crate::types::{DataType, Value};
 
 /// The zone of a column's values.
@@ -16,6 +16,9 @@ pub(super) fn of(slice: ColumnSlice<'_>, data_type: DataType) -> Zone {
         }
         ColumnSlice::Float64(values, nulls) => {
             rows_of(values, nulls, |a, b| a < b || b.is_nan() && !a.is_nan())
+        }
+        ColumnSlice::Framed(_, distances, nulls) => {
+            each_width!(distances, values => rows_of(values, nulls, |a, b| a < b))
         }
         ColumnSlice::Codes(codes, dictionary, nulls) => rows_of_codes(codes, dictionary, nulls),
         ColumnSlice::Strings(strings, nulls) | ColumnSlice::Bytes(strings, nulls) => {
@@ -80,18 +83,18 @@ fn bounds_by(
 
 /// Compares strings once per distinct code.
 fn rows_of_codes(
-    codes: &[u32],
+    codes: Unsigned<'_>,
     dictionary: &Dictionary,
     nulls: Nulls<'_>,
 ) -> Option<(usize, usize)> {
     let mut first_rows = vec![u32::MAX; dictionary.len()];
-    for (row, code) in codes.iter().enumerate().filter(|(row, _)| !nulls.is_null(*row)) {
-        let first = &mut first_rows[*code as usize];
+    for row in (0..codes.len()).filter(|row| !nulls.is_null(*row)) {
+        let first = &mut first_rows[codes.get(row) as usize];
         *first = (*first).min(row as u32);
     }
     let rows: Vec<usize> =
         first_rows.iter().filter(|row| **row != u32::MAX).map(|row| *row as usize).collect();
-    let text = |row: usize| dictionary.get(codes[row]);
+    let text = |row: usize| dictionary.get(codes.get(row));
     let min = rows.iter().copied().min_by_key(|row| text(*row))?;
     let max = rows.iter().copied().max_by_key(|row| text(*row))?;
     Some((min, max))
@@ -132,7 +135,10 @@ mod tests {
     fn codes_compare_by_string() {
         let dictionary = Dictionary::new();
         let codes = ["pear", "apple", "fig"].map(|text| dictionary.intern(text));
-        let zone = of(ColumnSlice::Codes(&codes, &dictionary, Nulls::None), DataType::Text);
+        let zone = of(
+            ColumnSlice::Codes(Unsigned::Bits32(&codes), &dictionary, Nulls::None),
+            DataType::Text,
+        );
         assert_eq!(zone.min, Some(Value::Text("apple".into())));
         assert_eq!(zone.max, Some(Value::Text("pear".into())));
     }

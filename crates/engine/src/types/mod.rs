@@ -28,4 +28,4 @@ pub use schema::{
     IndexSchema, SequenceSchema, TableSchema,
 };
 pub use value::{Value, ValueRef};
-pub(crate) use value::{int32, int64, scale};
+pub(crate) use value::{int32, int64, scale, stored_integer};

@@ -245,6 +245,16 @@ pub(crate) fn int64<'a>(value: i64, data_type: DataType) -> ValueRef<'a> {
     }
 }
 
+/// What an integer stored in any width is.
+#[inline]
+pub(crate) fn stored_integer<'a>(value: i64, data_type: DataType) -> ValueRef<'a> {
+    match data_type {
+        DataType::SmallInt => ValueRef::SmallInt(value as i16),
+        DataType::Integer | DataType::Date => int32(value as i32, data_type),
+        _ => int64(value, data_type),
+    }
+}
+
 /// Digits after the point.
 #[inline]
 pub(crate) fn scale(data_type: DataType) -> u8 {

@@ -6,8 +6,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array};
 use engine::plan::{Aggregate, AggregateFunction, PlanNode, TemplatePlan};
-use engine::storage::Store;
-use engine::types::{Comparison, DataType, Expression, Predicate, Result, Scalar, TableId, Value};
+use engine::storage::{CHUNK_ROWS, Load, Store, Table};
+use engine::types::{
+    Comparison, DataType, Expression, Predicate, Result, RowBlock, Scalar, TableId, Value, Version,
+};
 
 use crate::bookstore::{
     ascending, column, compare, descending, equals, index, join, scan, sort, table, template,
@@ -68,6 +70,16 @@ fn datekey(day: i32) -> i32 {
     (1992 + year) * 10_000 + (rest / 30 + 1) * 100 + rest % 30 + 1
 }
 
+/// Rows in bulk, as COPY brings them.
+fn load(table: &Arc<Table>, rows: &[Vec<Value>], version: Version) {
+    let mut load = Load::new(table);
+    for rows in rows.chunks(CHUNK_ROWS) {
+        load.append(&RowBlock::from_rows(&table.schema(), rows));
+    }
+    assert!(load.sort(1).is_none(), "keys differ");
+    load.attach(version);
+}
+
 /// Fills the tables for `facts` rows of lineorder.
 pub fn fill(store: &Arc<Store>, facts: i32) {
     let (customers, suppliers, parts) = (facts / 200 + 30, facts / 3000 + 20, facts / 30 + 200);
@@ -98,7 +110,7 @@ pub fn fill(store: &Arc<Store>, facts: i32) {
             vec![int(key), int(key / 10_000), int(key / 100), int(day % 360 / 7 + 1)]
         })
         .collect();
-    date.insert_rows(&days, version);
+    load(&date, &days, version);
     for (id, name, rows) in [(CUSTOMER, "customer", customers), (SUPPLIER, "supplier", suppliers)] {
         let columns = [("key", INTEGER), ("city", TEXT), ("nation", TEXT), ("region", TEXT)];
         let created = create(id, name, &columns);
@@ -106,7 +118,7 @@ pub fn fill(store: &Arc<Store>, facts: i32) {
             let place = numbers.below(250);
             vec![int(key), city(place), nation(place / 10), region(place / 50)]
         };
-        created.insert_rows(&(1..=rows).map(row).collect::<Vec<_>>(), version);
+        load(&created, &(1..=rows).map(row).collect::<Vec<_>>(), version);
     }
     let columns = [("key", INTEGER), ("mfgr", TEXT), ("category", TEXT), ("brand", TEXT)];
     let part = create(PART, "part", &columns);
@@ -119,7 +131,7 @@ pub fn fill(store: &Arc<Store>, facts: i32) {
             brand(number),
         ]
     };
-    part.insert_rows(&(1..=parts).map(row).collect::<Vec<_>>(), version);
+    load(&part, &(1..=parts).map(row).collect::<Vec<_>>(), version);
     let names = [
         "orderkey",
         "custkey",
@@ -150,9 +162,9 @@ pub fn fill(store: &Arc<Store>, facts: i32) {
         ]
         .map(int)
     };
-    for first in (0..facts).step_by(8192) {
-        let rows: Vec<_> = (first..(first + 8192).min(facts)).map(&mut fact).collect();
-        lineorder.insert_rows(&rows, version);
+    for first in (0..facts).step_by(CHUNK_ROWS) {
+        let rows = (first..(first + CHUNK_ROWS as i32).min(facts)).map(|key| fact(key).to_vec());
+        load(&lineorder, &rows.collect::<Vec<_>>(), version);
     }
     store.publish(version);
 }

@@ -13,7 +13,7 @@ use crate::operators::{
 };
 use crate::plan::{Aggregate, AggregateFunction, JoinKind};
 use crate::query_set::{SetTable, Tuples};
-use crate::storage::{Store, TableView};
+use crate::storage::{Store, TableView, load_in_chunks};
 use crate::types::{
     ColumnDefault, ColumnId, ColumnSchema, DataType, IndexId, IndexKind, IndexSchema, Location,
     Scalar, Slot, SqlState, TableId, TableSchema, Value,
@@ -51,7 +51,11 @@ pub fn table(store: &Arc<Store>, id: u32, types: &[DataType], rows: &[Row]) -> A
         foreign_keys: Vec::new(),
     });
     let version = store.published().next();
-    table.insert_rows(rows, version);
+    // Chunks of a load hold their values in other widths than those that grow.
+    match rows.len() % 2 {
+        0 => drop(load_in_chunks(&table, rows, 1 + rows.len() / 2, version)),
+        _ => drop(table.insert_rows(rows, version)),
+    }
     store.publish(version);
     table.view(version)
 }

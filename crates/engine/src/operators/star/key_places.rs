@@ -1,7 +1,7 @@
 //! Keys in a chunk to places in a dimension's arrays: a subtraction and a comparison.
 
 use super::narrow::Filters;
-use crate::storage::{Chunk, ColumnSlice, Nulls};
+use crate::storage::{Chunk, ColumnSlice, Nulls, each_width};
 use crate::types::{ChunkId, Value};
 
 /// The keys `least..least + span` have the places `1..=span`; all others, and NULL, have place 0.
@@ -45,29 +45,48 @@ fn side_by_side<'a, T>(values: &'a [T], rows: &[u32]) -> Option<&'a [T]> {
     (last - first + 1 == rows.len()).then(|| &values[first..=last])
 }
 
-fn append_narrow_places(values: &[i32], range: NarrowRange, places: &mut Vec<u32>) {
+/// `key` gives the bits of a value's key.
+fn append_narrow_places<T: Copy>(
+    values: &[T],
+    key: impl Fn(T) -> u32,
+    range: NarrowRange,
+    places: &mut Vec<u32>,
+) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has what the function is compiled for.
-        return unsafe { append_narrow_places_by_vectors(values, range, places) };
+        return unsafe { append_narrow_places_by_vectors(values, key, range, places) };
     }
-    append_narrow_places_anywhere(values, range, places);
+    append_narrow_places_anywhere(values, key, range, places);
 }
 
 /// Eight keys an instruction.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn append_narrow_places_by_vectors(values: &[i32], range: NarrowRange, places: &mut Vec<u32>) {
-    append_narrow_places_anywhere(values, range, places);
+fn append_narrow_places_by_vectors<T: Copy>(
+    values: &[T],
+    key: impl Fn(T) -> u32,
+    range: NarrowRange,
+    places: &mut Vec<u32>,
+) {
+    append_narrow_places_anywhere(values, key, range, places);
 }
 
 #[inline(always)]
-fn append_narrow_places_anywhere(values: &[i32], range: NarrowRange, places: &mut Vec<u32>) {
-    places.extend(values.iter().map(|&key| {
-        let offset = (key as u32).wrapping_sub(range.least);
+fn append_narrow_places_anywhere<T: Copy>(
+    values: &[T],
+    key: impl Fn(T) -> u32,
+    range: NarrowRange,
+    places: &mut Vec<u32>,
+) {
+    places.extend(values.iter().map(|&value| {
+        let offset = key(value).wrapping_sub(range.least);
         if offset < range.span { offset + 1 } else { 0 }
     }));
 }
+
+/// The largest distance from a base in two bytes: a smaller base and it make a key of 32 bits.
+const LARGEST_STEP: i32 = u16::MAX as i32;
 
 /// Rows of one chunk of the fact table.
 #[derive(Clone, Copy)]
@@ -116,12 +135,17 @@ pub fn append_places(keys: &ColumnSlice<'_>, rows: &[u32], range: KeyRange, plac
     let first = places.len();
     match *keys {
         ColumnSlice::Int32(values, _) => match (side_by_side(values, rows), range.narrow()) {
-            (Some(values), Some(range)) => append_narrow_places(values, range, places),
+            (Some(values), Some(range)) => {
+                append_narrow_places(values, |key| key as u32, range, places)
+            }
             _ => {
                 let place = |&row: &u32| range.place(i64::from(values[row as usize]));
                 places.extend(rows.iter().map(place));
             }
         },
+        ColumnSlice::Framed(base, distances, _) => each_width!(distances, distances => {
+            append_framed_places(base, distances, rows, range, places);
+        }),
         ColumnSlice::Int64(values, _) => {
             places.extend(rows.iter().map(|&row| range.place(values[row as usize])));
         }
@@ -144,6 +168,28 @@ pub fn append_places(keys: &ColumnSlice<'_>, rows: &[u32], range: KeyRange, plac
     }
 }
 
+/// Keys are `base` and a distance from it.
+fn append_framed_places<T: Copy + Into<u32>>(
+    base: i64,
+    distances: &[T],
+    rows: &[u32],
+    range: KeyRange,
+    places: &mut Vec<u32>,
+) {
+    let narrow_base = i32::try_from(base).ok().filter(|base| *base <= i32::MAX - LARGEST_STEP);
+    let has_few_bytes = size_of::<T>() < size_of::<u32>();
+    match (side_by_side(distances, rows), range.narrow(), narrow_base) {
+        (Some(distances), Some(range), Some(base)) if has_few_bytes => {
+            let key = |distance: T| (base as u32).wrapping_add(distance.into());
+            append_narrow_places(distances, key, range, places);
+        }
+        _ => places.extend(rows.iter().map(|&row| {
+            let distance: u32 = distances[row as usize].into();
+            range.place(base + i64::from(distance))
+        })),
+    }
+}
+
 fn integer(value: &Value) -> Option<i64> {
     match *value {
         Value::SmallInt(value) => Some(i64::from(value)),
@@ -156,6 +202,7 @@ fn integer(value: &Value) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::Unsigned;
 
     #[test]
     fn narrow_keys_have_the_same_places() {
@@ -172,5 +219,27 @@ mod tests {
             assert_eq!(places, expected, "{least} {span}");
         }
         assert!(KeyRange { least: high, span: 2 }.narrow().is_none());
+    }
+
+    #[test]
+    fn framed_keys_have_the_same_places() {
+        let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
+        let distances: Vec<u16> = (0..300).chain([1_000, u16::MAX - 1, u16::MAX]).collect();
+        let all: Vec<u32> = (0..distances.len() as u32).collect();
+        let some: Vec<u32> = all.iter().copied().filter(|row| row % 3 != 1).collect();
+        let bases = [low, -100, 0, 5, high - 65_535, high - 10, high + 1, i64::MAX - 65_535];
+        for base in bases {
+            for least in [low, -7, base + 3, base + 260, high - 1] {
+                let (range, keys) = (KeyRange { least, span: 50 }, Unsigned::Bits16(&distances));
+                for rows in [&all, &some] {
+                    let mut places = Vec::new();
+                    let keys = ColumnSlice::Framed(base, keys, Nulls::None);
+                    append_places(&keys, rows, range, &mut places);
+                    let key = |row: &u32| base + i64::from(distances[*row as usize]);
+                    let expected: Vec<u32> = rows.iter().map(|row| range.place(key(row))).collect();
+                    assert_eq!(places, expected, "{base} {range:?}");
+                }
+            }
+        }
     }
 }

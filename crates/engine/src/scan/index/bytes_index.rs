@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use super::super::rows::Rows;
 use super::KeyIndex;
 use crate::query_set::SetId;
-use crate::storage::{ColumnSlice, Dictionary};
+use crate::storage::{ColumnSlice, Dictionary, each_width};
 
 /// Key sets over bytes.
 #[derive(Debug)]
@@ -61,7 +61,9 @@ impl BytesIndex {
         match column {
             ColumnSlice::Codes(codes, dictionary, _) => {
                 let sets = self.codes.get_or_init(|| self.evaluate(dictionary));
-                rows.for_each(|row| out.push(sets[codes[row] as usize]));
+                each_width!(*codes, codes => {
+                    rows.for_each(|row| out.push(sets[codes[row] as usize]));
+                });
             }
             ColumnSlice::Strings(strings, _) | ColumnSlice::Bytes(strings, _) => {
                 rows.for_each(|row| out.push(self.find(strings.bytes(row))));

@@ -4,7 +4,7 @@ use super::super::filter::float_key;
 use super::super::rows::Rows;
 use super::KeyIndex;
 use crate::query_set::SetId;
-use crate::storage::ColumnSlice;
+use crate::storage::{ColumnSlice, each_width};
 
 /// Up to so many bounds a search is as fast as anything.
 const FEW_BOUNDS: usize = 8;
@@ -69,6 +69,9 @@ impl NarrowIndex {
             ColumnSlice::Int16(values, _) => self.probe_by(values, i64::from, rows, out),
             ColumnSlice::Int32(values, _) => self.probe_by(values, i64::from, rows, out),
             ColumnSlice::Int64(values, _) => self.probe_by(values, |value| value, rows, out),
+            ColumnSlice::Framed(base, distances, _) => each_width!(*distances, distances => {
+                self.probe_by(distances, |distance| base + i64::from(distance), rows, out);
+            }),
             ColumnSlice::Float32(values, _) => {
                 self.probe_by(values, |value| float_key(f64::from(value)), rows, out)
             }

@@ -12,7 +12,7 @@ use super::super::pattern::Pattern;
 use super::super::rows::Rows;
 use super::literal_matcher::LiteralMatcher;
 use crate::query_set::{SetId, SetTable, words};
-use crate::storage::{ColumnSlice, Dictionary, Strings};
+use crate::storage::{ColumnSlice, Dictionary, Strings, each_width};
 use crate::types::Slot;
 
 /// LIKE patterns of many slots on one column, at most one per slot.
@@ -94,7 +94,9 @@ impl PatternIndex {
         match column {
             ColumnSlice::Codes(codes, dictionary, _) => {
                 let sets = self.codes.get_or_init(|| self.evaluate(dictionary, table));
-                rows.for_each(|row| out.push(sets[codes[row] as usize]));
+                each_width!(*codes, codes => {
+                    rows.for_each(|row| out.push(sets[codes[row] as usize]));
+                });
             }
             ColumnSlice::Strings(strings, _) => {
                 if let Some(finders) = self.few().filter(|_| rows.is_dense()) {
