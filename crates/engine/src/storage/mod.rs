@@ -12,7 +12,8 @@
 //! versions: an update that changes no key touches no index, and readers check the visible version.
 //! Ordered indexes are B+ trees whose nodes are copied when readers may hold them, unique integers
 //! that lie close together an array. Strings that repeat are codes into a dictionary of the column,
-//! others lie one after the other in their chunk; which, is decided for each new chunk.
+//! others lie one after the other in their chunk; which, is decided for each new chunk. A load's
+//! chunk, complete before anybody sees it, holds integers and codes in as few bytes as they need.
 //!
 //! One writer per store (the write heartbeat), any number of readers that take no lock: the writer
 //! fills rows beyond what is published, readers pin a [`Snapshot`] and see `begin <= version <
