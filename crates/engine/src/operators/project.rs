@@ -1,9 +1,9 @@
 //! Computes the output columns anew.
 //!
 //! Columns that are only moved, repeated or left out cost nothing: `columns` is mapped. An expression costs one
-//! evaluation per row; one that reads parameters one per (row, slot), for rows that several slots want.
+//! evaluation per row; one that reads parameters one per (row, slot), for rows that several slots want whose values differ.
 
-use super::kernel::{evaluate, one_slot_per_row, prune, reads_parameters};
+use super::kernel::{evaluate, one_value_per_row, parameters_read, prune};
 use super::{Batch, Faults};
 use crate::query_set::{ColumnOrigin, Tuples};
 use crate::types::{DataType, Scalar};
@@ -24,9 +24,10 @@ pub fn project(
     tuples: Tuples,
     faults: &mut Faults,
 ) -> Tuples {
-    let mut tuples = match node.expressions.iter().any(reads_parameters) {
-        true => one_slot_per_row(tuples, batch),
-        false => tuples,
+    let read: Vec<usize> = node.expressions.iter().flat_map(parameters_read).copied().collect();
+    let mut tuples = match read.is_empty() {
+        true => tuples,
+        false => one_value_per_row(tuples, &read, batch),
     };
     let mut computed = Vec::new();
     let first = tuples.computed.len();

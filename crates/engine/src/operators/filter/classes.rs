@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use super::live::Live;
 use super::{mask, one_slot_each};
 use crate::operators::Batch;
+use crate::operators::kernel::parameters_read;
 use crate::query_set::{QuerySets, Renumbering, SetId, Tuples, words};
 use crate::types::{Predicate, Scalar, Slot, Value};
 
@@ -66,12 +67,9 @@ impl Classes {
     }
 }
 
-fn parameters_of(predicate: &Predicate, read: &mut Vec<usize>) {
-    let mut scalar = |scalar: &Scalar| match scalar {
-        Scalar::Parameter(parameter) => read.push(*parameter),
-        Scalar::Expression(expression) => read.extend_from_slice(expression.parameters()),
-        Scalar::Column(_) | Scalar::Literal(_) => {}
-    };
+/// The parameters that a predicate reads.
+pub fn parameters_of(predicate: &Predicate, read: &mut Vec<usize>) {
+    let mut scalar = |scalar: &Scalar| read.extend_from_slice(parameters_read(scalar));
     match predicate {
         Predicate::Compare { value, .. } | Predicate::Like { pattern: value, .. } => scalar(value),
         Predicate::In { values, .. } => values.iter().for_each(scalar),

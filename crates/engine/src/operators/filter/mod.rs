@@ -1,6 +1,7 @@
 //! Rows that meet all predicates: disjunctions, HAVING, residuals of joins, any expression.
 //!
-//! A predicate that says the same for all activations is evaluated once per row. A comparison of a column, or of an
+//! A predicate that says the same for all activations, since it reads no parameters or they are all equal, is evaluated
+//! once per row. A comparison of a column, or of an
 //! expression over columns, with each activation's own constant is a look-up of the row's value among the sorted
 //! constants, which gives the set of slots that want it: rows × log slots. What is left (a pattern, an expression that
 //! mixes columns with parameters) is evaluated once per row and *class*, the slots with equal parameters: "query =
@@ -14,7 +15,7 @@ mod mask;
 
 use live::Live;
 
-use super::kernel::reads_parameters;
+use super::kernel::agree;
 use super::{Batch, Faults, Users};
 use crate::query_set::{QuerySets, SetId, Tuples};
 use crate::types::Predicate;
@@ -112,7 +113,9 @@ fn one(
     if let Predicate::Or(arms) = predicate {
         return disjunction(arms, slots, batch, live, faults);
     }
-    if !own(predicate) || batch.sets.cardinality(slots) == 1 {
+    let mut read = Vec::new();
+    classes::parameters_of(predicate, &mut read);
+    if agree(&read, slots, batch) {
         let slot = batch.sets.members(slots).next();
         if let Some(mask) = slot.map(|slot| mask::rows(predicate, slot, batch, live, faults)) {
             live.keep(&mask);
@@ -125,19 +128,6 @@ fn one(
     match classes::sets(predicate, slots, batch, live.tuples()) {
         Some(sets) => live.set(sets),
         None => pairs(predicate, batch, live, faults),
-    }
-}
-
-/// Whether a predicate may say something else for each activation.
-fn own(predicate: &Predicate) -> bool {
-    match predicate {
-        Predicate::Compare { value, .. } | Predicate::Like { pattern: value, .. } => {
-            reads_parameters(value)
-        }
-        Predicate::In { values, .. } => values.iter().any(reads_parameters),
-        Predicate::IsNull { .. } => false,
-        Predicate::Or(arms) => arms.iter().flatten().any(own),
-        Predicate::Expression(expression) => !expression.parameters().is_empty(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::GroupNode;
 use super::argument::Argument;
 use super::fold::Folded;
 use crate::operators::kernel::{
-    Codes, KeyTable, evaluate, evaluate_expression, one_slot_per_row, prune, reads_parameters,
+    Codes, KeyTable, evaluate, evaluate_expression, one_value_per_row, parameters_read, prune,
     scale_of,
 };
 use crate::operators::{Batch, Faults};
@@ -121,9 +121,10 @@ impl GroupBuild {
         if tuples.rows == 0 {
             return self.see(node, tuples);
         }
-        let tuples = match reads_any_parameter(node) {
-            true => one_slot_per_row(tuples, batch),
-            false => tuples,
+        let read = parameters_of(node);
+        let tuples = match read.is_empty() {
+            true => tuples,
+            false => one_value_per_row(tuples, &read, batch),
         };
         if let Err(error) = batch.budget.reserve(tuples.rows * Chunk::row_width(node)) {
             let wanted = tuples.sets.wanted(tuples.rows, batch.sets);
@@ -282,12 +283,12 @@ fn representatives(node: &GroupNode, tuples: &Tuples, rows: &[u32]) -> Tuples {
     prune(keys).take(rows)
 }
 
-fn reads_any_parameter(node: &GroupNode) -> bool {
-    node.aggregates.iter().any(|aggregate| {
-        let filter = aggregate.filter.as_ref();
-        aggregate.argument.as_ref().is_some_and(reads_parameters)
-            || filter.is_some_and(|filter| !filter.parameters().is_empty())
-    })
+/// What the aggregates read of an activation.
+fn parameters_of(node: &GroupNode) -> Vec<usize> {
+    let arguments = node.aggregates.iter().filter_map(|own| own.argument.as_ref());
+    let filters = node.aggregates.iter().filter_map(|own| own.filter.as_ref());
+    let read = arguments.flat_map(parameters_read);
+    read.chain(filters.flat_map(|filter| filter.parameters())).copied().collect()
 }
 
 fn evaluate_arguments(

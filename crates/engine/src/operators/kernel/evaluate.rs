@@ -1,23 +1,29 @@
 //! Scalars over the rows of Tuples, with each activation's parameters and each activation's errors.
 //!
-//! An expression that reads parameters is evaluated per (row, slot): the row is "query = tuple", so such Tuples
-//! must be expanded first ([`one_slot_per_row`]). An error belongs to the activations that want the row: the
+//! An expression that reads parameters is evaluated per (row, slot), the row is "query = tuple", unless all slots that want
+//! the rows have the same values: mostly they do, since literals in a statement's text are parameters too. So Tuples are
+//! expanded where they must be ([`one_value_per_row`]). An error belongs to the activations that want the row: the
 //! rows at fault are found by halving, their activations fail, all others get their values.
 
 use arrow_array::{ArrayRef, UInt32Array, new_null_array};
 
 use crate::operators::{Batch, Faults};
-use crate::query_set::{QuerySets, Tuples};
+use crate::query_set::{QuerySets, SetId, Tuples};
 use crate::types::{
     DataType, Error, Expression, Result, Scalar, Slot, Value, array_cell, array_from_values,
 };
 
 /// Whether the scalar's value may depend on the activation.
 pub fn reads_parameters(scalar: &Scalar) -> bool {
+    !parameters_read(scalar).is_empty()
+}
+
+/// The parameters that the scalar's value depends on.
+pub fn parameters_read(scalar: &Scalar) -> &[usize] {
     match scalar {
-        Scalar::Parameter(_) => true,
-        Scalar::Expression(expression) => !expression.parameters().is_empty(),
-        Scalar::Column(_) | Scalar::Literal(_) => false,
+        Scalar::Parameter(parameter) => std::slice::from_ref(parameter),
+        Scalar::Expression(expression) => expression.parameters(),
+        Scalar::Column(_) | Scalar::Literal(_) => &[],
     }
 }
 
@@ -30,12 +36,18 @@ pub fn reads_columns(scalar: &Scalar) -> bool {
     }
 }
 
-/// The same rows, each wanted by one slot: rows that several want come several times, slot after slot.
-pub fn one_slot_per_row(tuples: Tuples, batch: &Batch<'_>) -> Tuples {
+/// The same rows, such that the slots of each have one value of each of these parameters: as they are where all slots
+/// agree, else one slot per row, rows that several want several times, slot after slot.
+pub fn one_value_per_row(tuples: Tuples, parameters: &[usize], batch: &Batch<'_>) -> Tuples {
     match &tuples.sets {
         QuerySets::Single(_) => return tuples,
         QuerySets::Uniform(id) if batch.sets.single(*id).is_some() => return tuples,
-        _ => {}
+        sets => {
+            let wanted = sets.wanted(tuples.rows, batch.sets);
+            if wanted != SetId::EMPTY && agree(parameters, wanted, batch) {
+                return tuples;
+            }
+        }
     }
     let buckets = tuples.sets.expand(tuples.rows, batch.sets);
     let mut slots = Vec::with_capacity(buckets.rows.len());
@@ -48,8 +60,44 @@ pub fn one_slot_per_row(tuples: Tuples, batch: &Batch<'_>) -> Tuples {
     expanded
 }
 
+/// Whether these slots have the same values of these parameters, bit for bit.
+pub fn agree(parameters: &[usize], slots: SetId, batch: &Batch<'_>) -> bool {
+    let mut slots = batch.sets.members(slots);
+    let Some(first) = slots.next() else { return true };
+    let own = |slot: Slot, parameter: usize| {
+        (batch.types[slot.index()][parameter], &batch.parameters[slot.index()][parameter])
+    };
+    let same = |slot: Slot, parameter: usize| {
+        let ((a_type, a), (b_type, b)) = (own(first, parameter), own(slot, parameter));
+        a_type == b_type && is_same(a, b)
+    };
+    slots.all(|slot| parameters.iter().all(|&parameter| same(slot, parameter)))
+}
+
+/// Zeros of different signs are different here, and NaNs of equal bits are not.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits(),
+        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+        _ => a == b,
+    }
+}
+
+/// The slot whose parameters are those of all rows; `None` where each row has one of its own, or there is none.
+fn spokesman(sets: &QuerySets, rows: usize, batch: &Batch<'_>) -> Option<Slot> {
+    match sets {
+        QuerySets::Single(_) => None,
+        QuerySets::Uniform(id) => batch.sets.members(*id).next(),
+        _ => (0..rows).find_map(|row| {
+            let mut first = None;
+            sets.row(row).for_each(batch.sets, |slot| first = first.or(Some(slot)));
+            first
+        }),
+    }
+}
+
 /// A scalar's value for every row. Where it fails the row's value is NULL and its slots have a fault. Rows must
-/// have one slot each where the scalar [reads parameters](reads_parameters).
+/// have [one value each](one_value_per_row) of the parameters that the scalar reads.
 pub fn evaluate(
     scalar: &Scalar,
     data_type: DataType,
@@ -113,18 +161,15 @@ fn parameter_array(
     batch: &Batch<'_>,
 ) -> ArrayRef {
     let value = |slot: Slot| &batch.parameters[slot.index()][parameter];
-    match &tuples.sets {
-        QuerySets::Single(slots) => {
+    match (&tuples.sets, spokesman(&tuples.sets, tuples.rows, batch)) {
+        (QuerySets::Single(slots), _) => {
             array_from_values(data_type, slots.iter().map(|&slot| value(slot).borrow()))
         }
-        QuerySets::Uniform(id) => match batch.sets.single(*id) {
-            Some(slot) => constant_array(data_type, value(slot), tuples.rows),
-            None => {
-                assert_eq!(tuples.rows, 0, "rows were expanded to one slot each");
-                constant_array(data_type, &Value::Null, 0)
-            }
-        },
-        _ => unreachable!("rows were expanded to one slot each"),
+        (_, Some(slot)) => constant_array(data_type, value(slot), tuples.rows),
+        (_, None) => {
+            assert_eq!(tuples.rows, 0, "somebody wants the rows");
+            constant_array(data_type, &Value::Null, 0)
+        }
     }
 }
 
@@ -139,7 +184,7 @@ pub fn constant_array(data_type: DataType, value: &Value, rows: usize) -> ArrayR
 struct Inputs {
     columns: Vec<ArrayRef>,
     parameters: Vec<ArrayRef>,
-    /// Parameters have one value each, that of the only slot.
+    /// Parameters have one value each, that of all slots.
     constant: bool,
     rows: usize,
 }
@@ -147,9 +192,9 @@ struct Inputs {
 impl Inputs {
     fn gather(expression: &dyn Expression, tuples: &Tuples, batch: &Batch<'_>) -> Inputs {
         let columns = expression.columns().iter().map(|&column| tuples.column(column));
-        let only = match &tuples.sets {
-            QuerySets::Uniform(id) => batch.sets.single(*id),
-            _ => None,
+        let only = match expression.parameters() {
+            [] => None,
+            _ => spokesman(&tuples.sets, tuples.rows, batch),
         };
         let parameters = expression.parameters().iter().map(|&parameter| match only {
             Some(slot) => {
@@ -162,7 +207,8 @@ impl Inputs {
             }
         });
         let (columns, parameters) = (columns.collect(), parameters.collect());
-        Inputs { columns, parameters, constant: only.is_some(), rows: tuples.rows }
+        let constant = only.is_some() || expression.parameters().is_empty();
+        Inputs { columns, parameters, constant, rows: tuples.rows }
     }
 
     fn evaluate(&self, expression: &dyn Expression) -> Result<ArrayRef> {
@@ -188,7 +234,6 @@ impl Inputs {
 fn type_of(parameter: usize, tuples: &Tuples, batch: &Batch<'_>) -> DataType {
     let slot = match &tuples.sets {
         QuerySets::Single(slots) => slots.first().copied(),
-        QuerySets::Uniform(id) => batch.sets.single(*id),
         _ => None,
     };
     slot.map_or(DataType::Boolean, |slot| batch.types[slot.index()][parameter])

@@ -13,8 +13,8 @@ mod rows;
 pub(super) use codes::{Codes, Strings, bytes_of, float_number, number_float};
 pub(super) use dense::{DenseIds, NO_ID};
 pub(super) use evaluate::{
-    constant_array, evaluate, evaluate_constant, evaluate_expression, one_slot_per_row,
-    reads_columns, reads_parameters, try_evaluate_expression,
+    agree, constant_array, evaluate, evaluate_constant, evaluate_expression, one_value_per_row,
+    parameters_read, reads_columns, reads_parameters, try_evaluate_expression,
 };
 pub(super) use key_table::KeyTable;
 pub(super) use order::Order;

@@ -92,13 +92,15 @@ impl Random {
         }
     }
 
-    /// Parameters of `types` for `slots` slots.
+    /// Parameters of `types` for `slots` slots: of few different rows, often of one.
     pub fn activations(&mut self, slots: usize, types: &[DataType]) -> Activations {
+        let different = [1, 2, slots][self.below(3)];
         let row = |random: &mut Random| types.iter().map(|&t| random.value(t)).collect();
+        let rows: Vec<Vec<Value>> = (0..different).map(|_| row(self)).collect();
         Activations {
             sets: SetTable::new(slots),
             types: types.to_vec(),
-            parameters: (0..slots).map(|_| row(self)).collect(),
+            parameters: (0..slots).map(|slot| rows[slot % different].clone()).collect(),
             budget: Budget::new(1 << 30),
         }
     }
