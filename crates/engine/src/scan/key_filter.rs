@@ -44,8 +44,9 @@ pub struct KeyFilter {
 enum Marks {
     /// A bit per key, and who takes the rows of those that have one.
     Bits(Vec<u64>, SetId),
-    /// By key, the position of a set.
-    Sets(Vec<u16>, Vec<SetId>),
+    /// By key, the position of a set, and a bit per key that somebody joining wants: most rows are dropped by bits, which
+    /// take a sixteenth of the cache.
+    Sets(Vec<u16>, Vec<SetId>, Vec<u64>),
 }
 
 /// A run of keys, and who wants which.
@@ -87,7 +88,7 @@ impl KeyFilter {
     pub fn memory(&self) -> usize {
         match &self.marks {
             Marks::Bits(bits, _) => bits.len() * 8,
-            Marks::Sets(numbers, sets) => numbers.len() * 2 + sets.len() * 4,
+            Marks::Sets(numbers, sets, bits) => numbers.len() * 2 + sets.len() * 4 + bits.len() * 8,
         }
     }
 
@@ -107,8 +108,16 @@ impl KeyFilter {
                 if sets.intersect(self.others, *set) == SetId::EMPTY =>
             {
                 let kept = QuerySets::Uniform(sets.intersect(*set, *wanted));
-                let rows = self.with_bits(bits, column, &found.rows);
-                ChunkRows { rows, sets: kept, errors: found.errors }
+                let kept_rows = self.with_bits(bits, column, &found.rows, |_, row| row);
+                ChunkRows { rows: kept_rows, sets: kept, errors: found.errors }
+            }
+            (Marks::Bits(bits, _) | Marks::Sets(_, _, bits), _)
+                if self.others == SetId::EMPTY && seen > 0 =>
+            {
+                let places = self.with_bits(bits, column, &found.rows, |place, _| place);
+                let rows = places.iter().map(|&place| found.rows[place as usize]).collect();
+                let own = found.sets.take(&places);
+                self.meet(column, ChunkRows { rows, sets: own, errors: found.errors }, sets)
             }
             _ => self.meet(column, found, sets),
         };
@@ -131,15 +140,24 @@ impl KeyFilter {
         (place < self.places).then_some(place as usize)
     }
 
-    fn with_bits(&self, bits: &[u64], column: &ColumnSlice<'_>, rows: &[u32]) -> Vec<u32> {
+    /// Of the rows whose key has a bit, what `of` makes of their place and number.
+    #[inline(always)]
+    fn with_bits(
+        &self,
+        bits: &[u64],
+        column: &ColumnSlice<'_>,
+        rows: &[u32],
+        of: impl Fn(u32, u32) -> u32,
+    ) -> Vec<u32> {
         let mut kept = vec![0; rows.len()];
-        let mut count = 0;
+        let (mut count, mut visited) = (0, 0);
         for_each_key(column, rows, |row, key| {
             let place = key.and_then(|key| self.place(key));
             let keep = place.is_some_and(|place| bits[place / 64] >> (place % 64) & 1 == 1);
             // `count` never passes the number of rows visited.
-            kept[count] = row;
+            kept[count] = of(visited, row);
             count += usize::from(keep);
+            visited += 1;
         });
         kept.truncate(count);
         kept
@@ -167,7 +185,7 @@ impl KeyFilter {
                 1 => *wanted,
                 _ => self.others,
             },
-            Marks::Sets(numbers, sets) => sets[usize::from(numbers[place])],
+            Marks::Sets(numbers, sets, _) => sets[usize::from(numbers[place])],
         }
     }
 }
@@ -229,7 +247,11 @@ fn numbers(
             return None;
         }
     }
-    Some(Marks::Sets(numbers, known))
+    let mut bits = vec![0u64; numbers.len().div_ceil(64)];
+    for (place, _) in numbers.iter().enumerate().filter(|(_, number)| **number != 0) {
+        bits[place / 64] |= 1 << (place % 64);
+    }
+    Some(Marks::Sets(numbers, known, bits))
 }
 
 /// The smallest and the largest key.
@@ -362,7 +384,9 @@ mod tests {
         let mut random = StdRng::seed_from_u64(seed);
         let sets = SetTable::new([1, 3, 70][seed as usize % 3]);
         let all: Vec<Slot> = sets.members(sets.all()).collect();
-        let joining: Vec<Slot> = all.iter().copied().filter(|_| random.random_bool(0.7)).collect();
+        let share = [0.7, 1.0][seed as usize % 2];
+        let joining: Vec<Slot> =
+            all.iter().copied().filter(|_| random.random_bool(share)).collect();
         let runs: Vec<(Vec<Option<i32>>, QuerySets)> = (0..random.random_range(0..4))
             .map(|_| {
                 let count = random.random_range(0..30);
