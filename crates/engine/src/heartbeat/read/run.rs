@@ -313,13 +313,13 @@ impl<'a> Run<'a> {
         Ok(restricted(pipes, self.shared.wanted[n], self.shared.wanted[below]))
     }
 
-    /// A table's rows for one of its consumers only, where keys narrow these and others read the table too: a pass over
-    /// it costs less than keeping what all of them want.
+    /// A table's rows for one of its consumers only, where others read the table too and keys narrow these rows, or all
+    /// together are many: a pass over it costs less than keeping what all of them want.
     fn narrowed(&mut self, n: usize, slots: SetId) -> Result<Option<Vec<Pipe>>> {
         let shared = self.shared.clone();
         let PreparedNode::Scan { table, variants } = &shared.lane.nodes[n] else { return Ok(None) };
-        let apart = self.kept[n].is_none() && self.readers(n) > 1 && self.has_waiting(n, slots);
-        if !apart {
+        let pays = self.has_waiting(n, slots) || self.expected(n) >= key_filters::WORTHWHILE;
+        if self.kept[n].is_some() || self.readers(n) < 2 || !pays {
             return Ok(None);
         }
         self.served[n] = shared.sets.union(self.served[n], slots);

@@ -19,7 +19,7 @@ use crate::scan::{KeyFilter, Keys, TableAccess, TableBatch};
 use crate::types::{ColumnId, DataType, Predicate, Result, Scalar, TableId};
 
 /// Rows below which an input is not worth narrowing.
-const WORTHWHILE: f64 = 50_000.0;
+pub(super) const WORTHWHILE: f64 = 50_000.0;
 /// So many times the other side's rows make a side worth waiting for the other side's keys.
 const SMALLER: f64 = 2.0;
 /// Rows of an inner table that may be read for each row of the outer side: about 3 ns against the 100 of a look-up.
@@ -243,7 +243,7 @@ impl Run<'_> {
     }
 
     /// Rows that a node is expected to put out for this batch.
-    fn expected(&self, n: usize) -> f64 {
+    pub(super) fn expected(&self, n: usize) -> f64 {
         let node = &self.shared.lane.plan.nodes[n];
         let of = |user: &Users| {
             let slots = self.shared.sets.cardinality(user.set) as f64;
