@@ -5,6 +5,7 @@ mod bookstore;
 mod golden;
 mod heartbeat;
 mod imports;
+mod parts;
 mod plans;
 mod reference;
 mod shared_equals_alone;

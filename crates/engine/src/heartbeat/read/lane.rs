@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
+use super::parts::{Outlook, Since, part_of};
 use super::prepared::PreparedLane;
 use crate::heartbeat::Activation;
 use crate::plan::Weight;
@@ -39,6 +40,8 @@ struct Queue {
     led: bool,
     /// The leader sleeps until so many wait; 0: it does not.
     gathering: usize,
+    /// Since when parts of a long batch wait.
+    since: Since,
 }
 
 impl std::fmt::Debug for Queue {
@@ -164,6 +167,31 @@ impl Lane {
         }
         let capacity = queue.waiting.len().min(64);
         Some(std::mem::replace(&mut queue.waiting, Vec::with_capacity(capacity)))
+    }
+
+    /// What is to be run next of what waits, for the one who leads; gives the lead back where nothing waits.
+    pub fn next_part(&self) -> Option<Vec<Activation>> {
+        let mut queue = self.queue.lock();
+        let Some(part) = self.outlook_of(&mut queue).and_then(|outlook| outlook.part) else {
+            drop(queue);
+            return self.next();
+        };
+        let plan = self.plan.load();
+        queue.since.retain(|(other, _)| *other != part);
+        let is_in = |own: &mut Activation| part_of(&plan, own.template.id) == part;
+        Some(queue.waiting.extract_if(.., is_in).collect())
+    }
+
+    /// What it would run next; `None` where nothing waits.
+    pub fn outlook(&self) -> Option<Outlook> {
+        self.outlook_of(&mut self.queue.lock())
+    }
+
+    fn outlook_of(&self, queue: &mut Queue) -> Option<Outlook> {
+        let Queue { waiting, since, .. } = queue;
+        let predict = |templates: &[TemplateId]| self.predict(templates);
+        let outlook = || Outlook::of(&self.plan.load(), &predict, waiting, since);
+        (!waiting.is_empty()).then(outlook)
     }
 
     /// All that waits, for the one who leads and has a batch under way, where everybody fits.

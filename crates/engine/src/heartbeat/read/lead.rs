@@ -122,12 +122,18 @@ impl Reads {
         }
     }
 
-    /// A worker's turn: one batch, with those who get on its pass, then the lane stands in line again.
+    /// A worker's turn: one batch, a part of what waits where that would take long, with those who get on its pass, then
+    /// the lane stands in line again.
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
-        let Some(activations) = lane.next() else { return };
+        let next = match (self.sharing, lane.weight) {
+            (Sharing::Automatic, Weight::Heavy) => lane.next_part(),
+            _ => lane.next(),
+        };
+        let Some(activations) = next else { return };
+        let rest = lane.waiting() > 0;
         let beat = self.heartbeat(lane, activations, Leader::Worker);
         let crew = self.crew(lane);
-        if beat.is_awaited() {
+        if beat.is_awaited() && !rest {
             lane.gather(beat.answered, beat.took, &|| !crew.is_free());
         }
         crew.enqueue(lane.clone());

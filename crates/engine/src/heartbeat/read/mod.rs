@@ -14,6 +14,7 @@ mod figures;
 mod generation;
 mod lane;
 mod lead;
+mod parts;
 mod pipeline;
 mod pool;
 mod prepared;

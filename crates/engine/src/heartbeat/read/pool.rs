@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::lane::Lane;
+use super::parts::Outlook;
 use crate::env::Threads;
+use crate::plan::Weight;
 use crate::types::LaneId;
 
 /// Workers give way to the threads that serve light lanes and connections.
@@ -208,18 +210,38 @@ impl Pool {
         drop(guard);
     }
 
-    /// The ready lane with the least service. A lane that comes back after a pause starts level with the least
-    /// served one in line: rest earns no credit.
+    /// The ready lane with the least service; where that has a long batch before it, the one whose long batch should
+    /// [come first](super::parts). A lane that comes back after a pause starts level with the least served one in line:
+    /// rest earns no credit.
     fn take_lane(&self, state: &mut State) -> Option<Arc<Lane>> {
         let State { ready, served, .. } = state;
         let service = |lane: &Arc<Lane>| served.get(&lane.id).copied().unwrap_or_default();
         let position = (0..ready.len()).min_by_key(|i| service(&ready[*i]))?;
+        let least = service(&ready[position]);
+        let position = first_of_long(ready, position);
         let lane = ready.swap_remove(position);
         self.in_line.store(ready.len(), Ordering::Relaxed);
-        let least = service(&lane);
         for other in served.values_mut() {
             *other = (*other).max(least);
         }
         Some(lane)
     }
+}
+
+/// The position of the lane whose next batch comes first, where that of the lane at `least` is long.
+fn first_of_long(ready: &[Arc<Lane>], least: usize) -> usize {
+    let long = |lane: &Arc<Lane>| match lane.weight {
+        Weight::Heavy => lane.outlook().filter(Outlook::is_long),
+        Weight::Light => None,
+    };
+    let Some(outlook) = (ready.len() > 1).then(|| long(&ready[least])).flatten() else {
+        return least;
+    };
+    let mut first = (least, outlook);
+    for (position, lane) in ready.iter().enumerate().filter(|(position, _)| *position != least) {
+        if let Some(other) = long(lane).filter(|other| other.precedes(&first.1)) {
+            first = (position, other);
+        }
+    }
+    first.0
 }
