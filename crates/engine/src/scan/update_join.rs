@@ -410,7 +410,11 @@ mod tests {
                 rows.iter().enumerate().map(|(key, row)| reference::keyed(row, key)).collect();
             match rows.len() % 2 {
                 0 => drop(load_in_chunks(&table, &rows, 7, Version(1))),
-                _ => rows.iter().for_each(|row| drop(table.insert(row, Version(1)))),
+                _ => {
+                    for row in &rows {
+                        table.insert(row, Version(1));
+                    }
+                }
             }
             store.publish(Version(1));
             let statements: Vec<Statement<'_>> = writes

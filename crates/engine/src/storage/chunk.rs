@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 use super::append_buffer::Appended;
 use super::column_store::Column;
+use super::ends::Ends;
 use super::{ColumnSlice, Zone};
 use crate::types::{ChunkId, ColumnId, Location, RowId, Value, ValueRef, Version};
 
@@ -42,7 +43,7 @@ pub(super) struct Lives {
     pub begins: OnceLock<Appended<u64>>,
     pub max_begin: AtomicU64,
     /// Ends, allocated with the first.
-    pub ends: OnceLock<Box<[AtomicU64]>>,
+    pub ends: OnceLock<Ends>,
     /// No row ends before.
     pub min_end: AtomicU64,
     /// All rows end here at the latest (TRUNCATE).
@@ -102,7 +103,7 @@ impl Lives {
     pub fn end(&self, offset: usize) -> u64 {
         let all = self.end_all.load(Ordering::Relaxed);
         match self.ends.get() {
-            Some(ends) => ends[offset].load(Ordering::Relaxed).min(all),
+            Some(ends) => ends.get(offset).min(all),
             None => all,
         }
     }
@@ -121,15 +122,12 @@ impl Lives {
     pub fn memory(&self) -> usize {
         let begins = self.begins.get().map_or(0, Appended::memory);
         let previous = self.previous.get().map_or(0, Appended::memory);
-        begins + previous + self.ends.get().map_or(0, |ends| size_of_val(&**ends))
+        begins + previous + self.ends.get().map_or(0, Ends::memory)
     }
 
     /// Writer: ends a row.
     pub fn set_end(&self, offset: usize, capacity: usize, end: u64) {
-        let ends =
-            self.ends.get_or_init(|| (0..capacity).map(|_| AtomicU64::new(u64::MAX)).collect());
-        assert!(ends[offset].load(Ordering::Relaxed) == u64::MAX, "a row version ends once");
-        ends[offset].store(end, Ordering::Relaxed);
+        self.ends.get_or_init(|| Ends::new(capacity)).set(offset, end);
         self.min_end.fetch_min(end, Ordering::Relaxed);
         self.max_end.fetch_max(end, Ordering::Relaxed);
         self.ended.fetch_add(1, Ordering::Relaxed);
@@ -188,11 +186,14 @@ impl Chunk {
             None if self.lives.first_begin.load(Ordering::Relaxed) > version.0 => return,
             _ => None,
         };
-        let ends = match self.lives.ends.get() {
-            Some(ends) if !none_ended => Some(&ends[span]),
-            _ => None,
-        };
-        select_visible(version.0, range, begins, ends, out);
+        let ends = self.lives.ends.get().filter(|_| !none_ended);
+        match (begins, ends) {
+            (None, Some(ends)) => ends.living(version.0, range, out),
+            _ => {
+                let ends = ends.map(|ends| &ends.values()[span]);
+                select_visible(version.0, range, begins, ends, out);
+            }
+        }
     }
 
     /// Whether `version` sees every row of this chunk: then nobody needs to look at row versions.

@@ -32,6 +32,7 @@ mod column;
 mod column_store;
 mod dense;
 mod dictionary;
+mod ends;
 mod gather;
 mod histogram;
 mod index;

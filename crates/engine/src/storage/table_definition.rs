@@ -57,7 +57,7 @@ impl Table {
     fn note_outdated(&self, writer: &mut TableWriter) {
         let mut outdated: Vec<Outdated> = writer.outdated.drain(..).collect();
         for (id, chunk) in self.chunks.load().chunks() {
-            let ends = chunk.lives.ends.get().map_or(&[][..], |ends| ends);
+            let ends = chunk.lives.ends.get().map_or(&[][..], |ends| ends.values());
             for (offset, end) in ends.iter().enumerate().take(chunk.rows()) {
                 let location = Location { chunk: *id, offset: offset as u32 };
                 let end = Version(end.load(Ordering::Relaxed));

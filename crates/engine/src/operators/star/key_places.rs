@@ -39,10 +39,28 @@ impl KeyRange {
     }
 }
 
-/// The values of rows that lie side by side.
+/// Of so many rows side by side one may be missing: vectors take all of them sooner than the others are picked.
+const HOLES: usize = 8;
+
+/// The values of everything between the first of the rows and the last, where few rows are missing there.
 fn side_by_side<'a, T>(values: &'a [T], rows: &[u32]) -> Option<&'a [T]> {
     let (first, last) = (*rows.first()? as usize, *rows.last()? as usize);
-    (last - first + 1 == rows.len()).then(|| &values[first..=last])
+    let missing = last - first + 1 - rows.len();
+    (missing * HOLES <= rows.len()).then(|| &values[first..=last])
+}
+
+/// Takes the places of rows that are missing out of those from `first` on, which are of everything between the first of the
+/// rows and the last.
+fn keep_rows(places: &mut Vec<u32>, first: usize, rows: &[u32]) {
+    if places.len() - first == rows.len() {
+        return;
+    }
+    let all = &mut places[first..];
+    for (number, row) in rows.iter().enumerate() {
+        // Rows ascend: what is read lies not before what is written.
+        all[number] = all[(row - rows[0]) as usize];
+    }
+    places.truncate(first + rows.len());
 }
 
 /// `key` gives the bits of a value's key.
@@ -136,7 +154,8 @@ pub fn append_places(keys: &ColumnSlice<'_>, rows: &[u32], range: KeyRange, plac
     match *keys {
         ColumnSlice::Int32(values, _) => match (side_by_side(values, rows), range.narrow()) {
             (Some(values), Some(range)) => {
-                append_narrow_places(values, |key| key as u32, range, places)
+                append_narrow_places(values, |key| key as u32, range, places);
+                keep_rows(places, first, rows);
             }
             _ => {
                 let place = |&row: &u32| range.place(i64::from(values[row as usize]));
@@ -181,7 +200,9 @@ fn append_framed_places<T: Copy + Into<u32>>(
     match (side_by_side(distances, rows), range.narrow(), narrow_base) {
         (Some(distances), Some(range), Some(base)) if has_few_bytes => {
             let key = |distance: T| (base as u32).wrapping_add(distance.into());
+            let first = places.len();
             append_narrow_places(distances, key, range, places);
+            keep_rows(places, first, rows);
         }
         _ => places.extend(rows.iter().map(|&row| {
             let distance: u32 = distances[row as usize].into();
@@ -227,11 +248,12 @@ mod tests {
         let distances: Vec<u16> = (0..300).chain([1_000, u16::MAX - 1, u16::MAX]).collect();
         let all: Vec<u32> = (0..distances.len() as u32).collect();
         let some: Vec<u32> = all.iter().copied().filter(|row| row % 3 != 1).collect();
+        let most: Vec<u32> = all.iter().copied().filter(|row| row % 20 != 3).collect();
         let bases = [low, -100, 0, 5, high - 65_535, high - 10, high + 1, i64::MAX - 65_535];
         for base in bases {
             for least in [low, -7, base + 3, base + 260, high - 1] {
                 let (range, keys) = (KeyRange { least, span: 50 }, Unsigned::Bits16(&distances));
-                for rows in [&all, &some] {
+                for rows in [&all, &some, &most] {
                     let mut places = Vec::new();
                     let keys = ColumnSlice::Framed(base, keys, Nulls::None);
                     append_places(&keys, rows, range, &mut places);
