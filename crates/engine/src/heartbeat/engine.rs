@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::read::{Figures, Reads};
 use super::write::{Tuning, WriteHeartbeat};
-use super::{Answer, BulkLoad, Exposure, LoadPlan, Receiver, Template};
+use super::{Answer, BulkLoad, DefinitionChanges, Exposure, LoadPlan, Receiver, Template};
 use crate::env::Environment;
 use crate::plan::{TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
@@ -198,10 +198,10 @@ impl Engine {
         &self,
         set: WriteSet,
         isolation: Isolation,
-        definitions: Vec<Definition>,
+        changes: DefinitionChanges,
         receiver: WriteReceiver,
     ) {
-        self.writes.commit_definitions(set, isolation, definitions, receiver);
+        self.writes.commit_definitions(set, isolation, changes, receiver);
     }
 
     /// An entry of the catalog's key-value part (see [`Definition::PutEntry`]), also after recovery.

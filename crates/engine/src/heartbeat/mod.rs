@@ -17,4 +17,4 @@ pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, Write
 pub(crate) use read::Lane;
 pub use read::{Boarding, Figures, OperatorFigures};
 pub use template::Template;
-pub use write::{BulkLoad, Exposure, LoadPlan};
+pub use write::{BulkLoad, DefinitionChanges, Exposure, LoadPlan, TableRewrite};

@@ -50,6 +50,14 @@ pub(crate) fn apply_definition(
         Definition::CreateSequence(schema) => drop(store.create_sequence(schema.clone())),
         Definition::DropSequence(sequence) => store.drop_sequence(*sequence),
         Definition::PutEntry { key, value } => entries.put(key, value.as_deref()),
+        Definition::ReplaceTable { table, by } => {
+            store.replace_table(*table, &store.unattached_table(by.clone()), version);
+        }
+        Definition::AlterSequence(schema) => {
+            if let Some(sequence) = store.sequence(schema.id) {
+                sequence.alter(schema.clone());
+            }
+        }
     }
     Ok(())
 }
@@ -111,7 +119,9 @@ impl<'a> Replay<'a> {
             Operation::Define(definition) => {
                 self.flush()?;
                 apply_definition(self.store, self.entries, &definition, version)?;
-                if let Definition::CreateTable(schema) = &definition {
+                if let Definition::CreateTable(schema)
+                | Definition::ReplaceTable { by: schema, .. } = &definition
+                {
                     self.store.table(schema.id).expect("created just before").defer_indexes();
                 }
                 Ok(())

@@ -278,6 +278,15 @@ pub(super) fn put_definition(to: &mut Encoder, definition: &Definition) {
             to.flag(value.is_some());
             to.slice(value.as_deref().unwrap_or_default());
         }
+        Definition::ReplaceTable { table, by } => {
+            to.byte(9);
+            to.unsigned(u64::from(table.0));
+            put_table(to, by);
+        }
+        Definition::AlterSequence(sequence) => {
+            to.byte(10);
+            put_sequence(to, sequence);
+        }
     }
 }
 
@@ -301,6 +310,8 @@ pub(super) fn get_definition(from: &mut Decoder<'_>) -> Decoded<Definition> {
             let (present, value) = (from.flag()?, from.slice()?);
             Definition::PutEntry { key: key.to_string(), value: present.then(|| value.to_vec()) }
         }
+        9 => Definition::ReplaceTable { table: TableId(from.number()?), by: get_table(from)? },
+        10 => Definition::AlterSequence(get_sequence(from)?),
         _ => return Err(Malformed),
     })
 }
@@ -365,11 +376,13 @@ pub(super) mod tests {
         vec![
             Definition::CreateTable(table.clone()),
             Definition::DropTable(TableId(1)),
-            Definition::AlterTable(table),
+            Definition::AlterTable(table.clone()),
+            Definition::ReplaceTable { table: TableId(6), by: table },
             Definition::CreateIndex { table: TableId(7), index },
             Definition::DropIndex { table: TableId(7), index: IndexId(9) },
             Definition::Truncate { tables: vec![TableId(7)], restart_identity: true },
-            Definition::CreateSequence(sequence),
+            Definition::CreateSequence(sequence.clone()),
+            Definition::AlterSequence(sequence),
             Definition::DropSequence(SequenceId(4)),
             Definition::PutEntry { key: "view/v".into(), value: Some(vec![1, 2]) },
             Definition::PutEntry { key: "view/v".into(), value: None },

@@ -1,5 +1,8 @@
 //! Numbers that are handed out once.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use crate::types::{Error, Result, SequenceSchema, SqlState};
@@ -8,7 +11,7 @@ use crate::types::{Error, Result, SequenceSchema, SqlState};
 /// addition.
 #[derive(Debug)]
 pub struct Sequence {
-    schema: SequenceSchema,
+    schema: ArcSwap<SequenceSchema>,
     /// `last_value` and `is_called`, as PostgreSQL shows them.
     state: Mutex<(i64, bool)>,
 }
@@ -17,12 +20,17 @@ impl Sequence {
     /// A sequence that hands out its start first.
     pub fn new(schema: SequenceSchema) -> Sequence {
         let state = Mutex::new((schema.start, false));
-        Sequence { schema, state }
+        Sequence { schema: ArcSwap::from_pointee(schema), state }
     }
 
     /// Its definition.
-    pub fn schema(&self) -> &SequenceSchema {
-        &self.schema
+    pub fn schema(&self) -> Arc<SequenceSchema> {
+        self.schema.load_full()
+    }
+
+    /// Gives it another definition; what was handed out stays so.
+    pub fn alter(&self, schema: SequenceSchema) {
+        self.schema.store(Arc::new(schema));
     }
 
     /// The next value; 2200H when there is none.
@@ -37,7 +45,7 @@ impl Sequence {
     }
 
     fn successor(&self, last: i64) -> Result<i64> {
-        let SequenceSchema { increment, min, max, cycle, .. } = self.schema;
+        let SequenceSchema { increment, min, max, cycle, .. } = **self.schema.load();
         let next = last.checked_add(increment).filter(|next| (min..=max).contains(next));
         match next {
             Some(next) => Ok(next),
@@ -47,10 +55,11 @@ impl Sequence {
     }
 
     fn limit_reached(&self) -> Error {
-        let name = &self.schema.name;
-        let (end, limit) = match self.schema.increment > 0 {
-            true => ("maximum", self.schema.max),
-            false => ("minimum", self.schema.min),
+        let schema = self.schema.load();
+        let name = &schema.name;
+        let (end, limit) = match schema.increment > 0 {
+            true => ("maximum", schema.max),
+            false => ("minimum", schema.min),
         };
         let message = format!("nextval: reached {end} value of sequence \"{name}\" ({limit})");
         Error::new(SqlState::SequenceLimit, message)
@@ -64,7 +73,8 @@ impl Sequence {
     /// Goes on from `last` (`setval`, RESTART, recovery); `called`: it counts as handed out. 22003
     /// outside the sequence's bounds.
     pub fn set(&self, last: i64, called: bool) -> Result<()> {
-        let SequenceSchema { name, min, max, .. } = &self.schema;
+        let schema = self.schema.load();
+        let SequenceSchema { name, min, max, .. } = &**schema;
         if !(*min..=*max).contains(&last) {
             let message = format!(
                 "setval: value {last} is out of bounds for sequence \"{name}\" ({min}..{max})"
@@ -77,7 +87,7 @@ impl Sequence {
 
     /// Starts over (TRUNCATE ... RESTART IDENTITY).
     pub fn restart(&self) {
-        *self.state.lock() = (self.schema.start, false);
+        *self.state.lock() = (self.schema.load().start, false);
     }
 }
 

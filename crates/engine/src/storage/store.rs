@@ -41,14 +41,44 @@ impl Store {
 
     /// Adds an empty table. The id must be new.
     pub fn create_table(&self, schema: TableSchema) -> Arc<Table> {
-        let id = schema.id;
-        let table = Arc::new(Table::new(schema, self.snapshots.clone()));
+        let (id, table) = (schema.id, self.unattached_table(schema));
         self.tables.rcu(|tables| {
             let mut tables = BTreeMap::clone(tables);
             assert!(tables.insert(id, table.clone()).is_none(), "table id {id} is new");
             tables
         });
         table
+    }
+
+    /// An empty table that nobody finds; see [`Self::replace_table`].
+    pub fn unattached_table(&self, schema: TableSchema) -> Arc<Table> {
+        Arc::new(Table::new(schema, self.snapshots.clone()))
+    }
+
+    /// Puts a table in the place of another one: foreign keys on that one and sequences that it owns go to the new
+    /// one. Readers that hold the old table keep it alive; what the new one holds begins at `version`.
+    pub fn replace_table(&self, old: TableId, new: &Arc<Table>, version: Version) {
+        let id = new.schema().id;
+        new.oldest_version.store(version.0, Ordering::Relaxed);
+        for table in self.tables() {
+            let mut schema = TableSchema::clone(&table.schema());
+            if schema.id != old && schema.repoint_keys(old, id) {
+                table.alter(schema);
+            }
+        }
+        for sequence in self.sequences() {
+            let schema = sequence.schema();
+            if let Some((_, column)) = schema.owner.filter(|(owner, _)| *owner == old) {
+                let owner = Some((id, column));
+                sequence.alter(SequenceSchema { owner, ..SequenceSchema::clone(&schema) });
+            }
+        }
+        self.tables.rcu(|tables| {
+            let mut tables = BTreeMap::clone(tables);
+            tables.remove(&old);
+            assert!(tables.insert(id, new.clone()).is_none(), "table id {id} is new");
+            tables
+        });
     }
 
     /// Forgets a table; readers that hold it keep it alive.

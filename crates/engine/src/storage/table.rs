@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -29,6 +29,8 @@ pub struct Table {
     /// Recovery: indexes are filled at the end, see [`Table::defer_indexes`].
     pub(super) indexes_deferred: AtomicBool,
     pub(super) changes: ChangeHistory,
+    /// See [`Table::oldest_version`].
+    pub(super) oldest_version: AtomicU64,
     /// By column, of sealed chunks.
     pub(super) counters: Mutex<Vec<ColumnCounter>>,
     pub(super) writer: Mutex<TableWriter>,
@@ -47,6 +49,7 @@ impl Table {
             live_rows: AtomicI64::new(0),
             indexes_deferred: AtomicBool::new(false),
             changes: ChangeHistory::default(),
+            oldest_version: AtomicU64::new(0),
             counters: Mutex::new(Vec::new()),
             writer: Mutex::new(TableWriter::new()),
         }
@@ -55,6 +58,12 @@ impl Table {
     /// The newest definition.
     pub fn schema(&self) -> Arc<TableSchema> {
         self.schema.load_full()
+    }
+
+    /// Snapshots before this version find nothing here, though there was a table of that name with rows: this one took
+    /// its place.
+    pub fn oldest_version(&self) -> Version {
+        Version(self.oldest_version.load(Ordering::Relaxed))
     }
 
     /// A reading handle at a version: pins the chunks that exist now. The caller keeps the

@@ -109,7 +109,7 @@ impl Table {
         let Some(row) = duplicate else { return Ok(()) };
         let (location, chunks) = (self.rows.load().get(row), self.chunks.load());
         let chunk = chunks.get(location.chunk).expect("an indexed row is stored");
-        Err(self.duplicate(index.schema(), |column| chunk.cell(column, location.offset)))
+        Err(self.cannot_index(index.schema(), |column| chunk.cell(column, location.offset)))
     }
 
     /// Whether a row is alive and another one that is has its key.
@@ -123,7 +123,12 @@ impl Table {
         alive && !has_null && other().is_some()
     }
 
-    fn duplicate<'v>(&self, index: &IndexSchema, cell: impl Fn(ColumnId) -> ValueRef<'v>) -> Error {
+    /// Two rows have the key of which these cells are.
+    pub(crate) fn cannot_index<'v>(
+        &self,
+        index: &IndexSchema,
+        cell: impl Fn(ColumnId) -> ValueRef<'v>,
+    ) -> Error {
         let table = self.schema.load();
         let names = index.columns.iter().map(|c| &*table.columns[c.index()].name);
         let names: Vec<&str> = names.collect();

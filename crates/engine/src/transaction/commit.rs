@@ -40,7 +40,8 @@ pub(crate) fn rebase(
     let mut on_conflict = false;
     for change in source.changes() {
         let (table, id) = change.row_key();
-        let relation = workspace.relation(table)?;
+        // A table that is gone may have been stored anew under another id.
+        let relation = workspace.relation(table).map_err(|_| definition_changed())?;
         on_conflict |= matches!(change, Change::Insert { on_conflict: true, .. });
         let move_on = Rebase { source, isolation, relation: &relation, change };
         move_on.run(workspace, (table, id), &mut recomputed)?;

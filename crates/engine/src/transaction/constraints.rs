@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::display;
-use super::{Change, Mark, Overlay, Reevaluation, Reference, Relation, Workspace, WriteSet};
+use super::{
+    Change, Mark, Overlay, Reevaluation, Reference, Relation, Workspace, WriteSet, every_row,
+};
 use crate::storage::{Index, Load, TableView};
 use crate::types::{
     ColumnId, Error, ForeignKeyAction, Location, Result, RowId, Scalar, SqlState, Value, ValueRef,
@@ -168,6 +170,37 @@ pub(crate) fn check_loaded_parents(
                     parent_missing(workspace, relation, reference, &key).unwrap_or_else(|e| e)
                 ));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the rows of other tables that refer to some columns of a table find their parents among its new rows, which
+/// a load holds.
+pub(crate) fn check_kept_children(
+    workspace: &mut Workspace<'_>,
+    relation: &Relation,
+    changed: &[ColumnId],
+    load: &Load,
+) -> Result<()> {
+    let outside = relation.children.iter().filter(|key| key.child != relation.schema.id);
+    for reference in outside.filter(|key| changed.iter().any(|c| key.parent_columns.contains(c))) {
+        let index = reference.parent_index.as_ref().expect("a foreign key has a unique index");
+        let child = workspace.relation(reference.child)?;
+        let view = workspace.view(&child);
+        let mut orphan = None;
+        every_row(&view, |location| {
+            let cells = reference.child_columns.iter().map(|column| view.cell(*column, location));
+            let key: Vec<ValueRef<'_>> = cells.collect();
+            let is_null = key.iter().any(|value| value.is_null());
+            if orphan.is_none() && !is_null && !load.has_key(index, &key) {
+                orphan = Some(location);
+            }
+        });
+        if let Some(location) = orphan {
+            let cells = reference.child_columns.iter().map(|column| view.cell(*column, location));
+            let key: Vec<ValueRef<'_>> = cells.collect();
+            return Err(parent_missing(workspace, &child, reference, &key)?);
         }
     }
     Ok(())

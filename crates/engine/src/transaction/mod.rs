@@ -20,7 +20,9 @@ mod write_set;
 
 pub use crate::types::Definition;
 pub(crate) use commit::{definition_changed, rebase, refresh};
-pub(crate) use constraints::{check_changes, check_loaded_parents, duplicate_key};
+pub(crate) use constraints::{
+    check_changes, check_kept_children, check_loaded_parents, duplicate_key,
+};
 pub(crate) use courtesy::Exposed;
 pub use courtesy::{Courtesy, HOLD};
 pub use evaluate::{Evaluation, Joined, Parameters, Row, ViewRow, compare};
@@ -28,6 +30,6 @@ pub use like::like;
 pub(crate) use own_keys::OwnKeys;
 pub use reevaluation::Reevaluation;
 pub(crate) use relations::{Reference, Relation, Relations};
-pub(crate) use row_check::{check_block, check_row};
+pub(crate) use row_check::{check_block, check_kept_rows, check_row};
 pub(crate) use workspace::{Sight, Workspace, every_row};
 pub use write_set::{Change, Isolation, Mark, OVERLAY, Overlay, WriteSet};

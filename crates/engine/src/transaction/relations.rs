@@ -44,15 +44,29 @@ pub(crate) struct Reference {
 impl Relations {
     /// As the store's definitions are now.
     pub fn of(store: &Store) -> Relations {
-        let tables = store.tables();
+        Relations::among(store.tables(), |_| ())
+    }
+
+    /// As they will be when a table has taken the place of another one.
+    pub fn replacing(store: &Store, old: TableId, new: &Arc<Table>) -> Relations {
+        let id = new.schema().id;
+        let mut tables = store.tables();
+        tables.retain(|table| table.schema().id != old);
+        tables.push(new.clone());
+        Relations::among(tables, |schema| {
+            schema.repoint_keys(old, id);
+        })
+    }
+
+    fn among(tables: Vec<Arc<Table>>, change: impl Fn(&mut TableSchema)) -> Relations {
         let references: Vec<Arc<Reference>> = tables
             .iter()
             .flat_map(|table| {
-                let schema = table.schema();
-                let keys = schema.foreign_keys.clone();
-                keys.into_iter().map(move |key| (schema.id, key))
+                let mut schema = TableSchema::clone(&table.schema());
+                change(&mut schema);
+                schema.foreign_keys.into_iter().map(move |key| (schema.id, key))
             })
-            .map(|(child, key)| Arc::new(Reference::new(store, child, key)))
+            .map(|(child, key)| Arc::new(Reference::new(&tables, child, key)))
             .collect();
         let relations = tables.into_iter().map(|table| {
             let relation = Relation::new(table, &references);
@@ -93,8 +107,9 @@ impl Relation {
 }
 
 impl Reference {
-    fn new(store: &Store, child: TableId, key: ForeignKey) -> Reference {
-        let indexes = store.table(key.parent).map(|table| table.indexes()).unwrap_or_default();
+    fn new(tables: &[Arc<Table>], child: TableId, key: ForeignKey) -> Reference {
+        let parent = tables.iter().find(|table| table.schema().id == key.parent);
+        let indexes = parent.map(|table| table.indexes()).unwrap_or_default();
         let same_columns = |index: &&Arc<Index>| {
             let schema = index.schema();
             schema.unique

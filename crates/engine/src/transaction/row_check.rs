@@ -1,9 +1,11 @@
 //! What a row alone must obey: lengths, precisions, NOT NULL, CHECK.
 
+use arrow_array::ArrayRef;
+
 use super::display;
 use super::{Evaluation, Parameters, Relation};
 use crate::types::{
-    Check, DataType, Error, Result, RowBlock, SqlState, Value, ValueRef, array_cell,
+    Check, ColumnId, DataType, Error, Result, RowBlock, SqlState, Value, ValueRef, array_cell,
     array_from_values,
 };
 
@@ -51,6 +53,48 @@ pub(crate) fn check_block(
     first.map_or(Ok(()), Err)
 }
 
+/// Checks rows whose table is being redefined: the columns that may have no NULL, and CHECK constraints.
+pub(crate) fn check_kept_rows(
+    relation: &Relation,
+    block: &RowBlock,
+    filled: &[ColumnId],
+    checks: &[Check],
+) -> Result<()> {
+    let table = &relation.schema.name;
+    if let Some(id) = filled.iter().find(|id| block.columns()[id.index()].first_null().is_some()) {
+        let column = &relation.schema.columns[id.index()].name;
+        let message = format!("column \"{column}\" of relation \"{table}\" contains null values");
+        let error = Error::new(SqlState::NotNullViolation, message);
+        return Err(error.column(&**table, &**column));
+    }
+    for check in checks {
+        let holds = evaluated(relation, block, block.rows(), check)?;
+        if (0..block.rows()).any(|row| array_cell(&holds, row) == ValueRef::Boolean(false)) {
+            let name = &check.name;
+            let message = format!(
+                "check constraint \"{name}\" of relation \"{table}\" is violated by some row"
+            );
+            let error = Error::new(SqlState::CheckViolation, message);
+            return Err(error.constraint(&**table, &**name));
+        }
+    }
+    Ok(())
+}
+
+/// What a check says of the first `rows` rows.
+fn evaluated(
+    relation: &Relation,
+    block: &RowBlock,
+    rows: usize,
+    check: &Check,
+) -> Result<ArrayRef> {
+    let columns = check.expression.columns().iter().map(|&column| {
+        let values = (0..rows).map(|row| block.value(row, column));
+        array_from_values(relation.types[column], values)
+    });
+    check.expression.evaluate(&columns.collect::<Vec<_>>(), &[], rows)
+}
+
 /// The first of the first `rows` rows that violates a check, or for which it cannot be evaluated.
 fn first_violation(
     relation: &Relation,
@@ -58,12 +102,7 @@ fn first_violation(
     rows: usize,
     check: &Check,
 ) -> Option<(usize, Error)> {
-    let columns = check.expression.columns().iter().map(|&column| {
-        let values = (0..rows).map(|row| block.value(row, column));
-        array_from_values(relation.types[column], values)
-    });
-    let result = check.expression.evaluate(&columns.collect::<Vec<_>>(), &[], rows);
-    match result {
+    match evaluated(relation, block, rows, check) {
         Ok(holds) => {
             let row = (0..rows).find(|row| array_cell(&holds, *row) == ValueRef::Boolean(false))?;
             Some((row, check_violated(relation, &block.row(row), check)))

@@ -12,6 +12,15 @@ pub enum Definition {
     DropTable(TableId),
     /// ALTER TABLE: the whole new definition except its indexes.
     AlterTable(TableSchema),
+    /// ALTER TABLE that stores the rows anew, with columns of other types: a new table takes the place of the old one,
+    /// whose readers keep it. Foreign keys on the old one and sequences that it owns go to the new one. In the log
+    /// the new table's rows follow.
+    ReplaceTable {
+        /// The old table.
+        table: TableId,
+        /// The new one: the same name, the same columns at the same places, an id of its own.
+        by: TableSchema,
+    },
     /// CREATE INDEX, ADD PRIMARY KEY, ADD UNIQUE.
     CreateIndex {
         /// The table.
@@ -35,6 +44,8 @@ pub enum Definition {
     },
     /// CREATE SEQUENCE.
     CreateSequence(SequenceSchema),
+    /// ALTER SEQUENCE: the whole new definition; what was handed out stays so.
+    AlterSequence(SequenceSchema),
     /// DROP SEQUENCE.
     DropSequence(SequenceId),
     /// A piece of catalog that only the crates above understand (views, roles), kept durable for them.

@@ -123,16 +123,19 @@ states! {
     CardinalityViolation "21000" "a scalar subquery gave several rows; ON CONFLICT touched a row twice";
     StringTooLong "22001" "string_data_right_truncation";
     NumericOutOfRange "22003" "numeric_value_out_of_range";
+    NullNotAllowed "22004" "null_value_not_allowed";
     DatetimeFormat "22007" "invalid_datetime_format";
     DatetimeOverflow "22008" "datetime_field_overflow";
     TimeZoneOutOfRange "22009" "invalid_time_zone_displacement_value";
     NegativeSubstring "22011" "substring_error";
     DivisionByZero "22012" "division_by_zero";
+    InvalidFrameOffset "22013" "invalid_preceding_or_following_size";
     NtileArgument "22014" "invalid_argument_for_ntile_function";
     InvalidEscape "22025" "invalid_escape_sequence";
     InvalidRegularExpression "2201B" "invalid_regular_expression";
     InvalidLogarithm "2201E" "invalid_argument_for_logarithm";
     InvalidPower "2201F" "invalid_argument_for_power_function";
+    InvalidBucket "2201G" "invalid_argument_for_width_bucket_function";
     InvalidLimit "2201W" "negative LIMIT";
     InvalidOffset "2201X" "negative OFFSET";
     InvalidTextRepresentation "22P02" "a text that is no value of its type";
@@ -171,6 +174,8 @@ states! {
     DuplicateColumn "42701" "duplicate_column";
     DuplicateAlias "42712" "duplicate_alias";
     DuplicateObject "42710" "duplicate_object";
+    DuplicateDatabase "42P04" "duplicate_database";
+    DuplicateSchema "42P06" "duplicate_schema";
     DuplicateTable "42P07" "duplicate_table";
     DuplicateCursor "42P03" "duplicate_cursor";
     DuplicatePreparedStatement "42P05" "duplicate_prepared_statement";

@@ -35,6 +35,14 @@ impl TableSchema {
         numbered.filter(|(_, c)| !c.dropped).map(|(i, c)| (ColumnId(i as u32), c))
     }
 
+    /// Makes foreign keys on one table foreign keys on another; whether there were any.
+    pub fn repoint_keys(&mut self, from: TableId, to: TableId) -> bool {
+        let mut keys = self.foreign_keys.iter_mut().filter(|key| key.parent == from).peekable();
+        let found = keys.peek().is_some();
+        keys.for_each(|key| key.parent = to);
+        found
+    }
+
     /// The index behind PRIMARY KEY.
     pub fn primary_key(&self) -> Option<&IndexSchema> {
         self.indexes.iter().find(|index| index.primary)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Shared;
 use crate::storage::Table;
-use crate::transaction::{Relation, Sight, Workspace, WriteSet, every_row};
+use crate::transaction::{Relation, Sight, Workspace, WriteSet, definition_changed, every_row};
 use crate::types::{
     ColumnId, DataType, Definition, Error, IndexId, IndexSchema, Result, SqlState, TableId,
     TableSchema, Value, ValueRef, Version,
@@ -129,6 +129,17 @@ pub(super) fn check(
             Some(_) => Ok(()),
             None => Err(undefined("sequence", &sequence.to_string(), SqlState::UndefinedTable)),
         },
+        Definition::ReplaceTable { table, by } => {
+            assert!(shared.store.table(by.id).is_none(), "ids of tables are given once");
+            match find(shared, *table)?.schema().columns.len() == by.columns.len() {
+                true => Ok(()),
+                false => Err(definition_changed()),
+            }
+        }
+        Definition::AlterSequence(schema) => match shared.store.sequence(schema.id) {
+            Some(_) => Ok(()),
+            None => Err(undefined("sequence", &schema.name, SqlState::UndefinedTable)),
+        },
         Definition::PutEntry { .. } => Ok(()),
     }
 }
@@ -141,7 +152,7 @@ fn undefined(kind: &str, id: &str, state: SqlState) -> Error {
     Error::new(state, format!("{kind} with id {id} does not exist"))
 }
 
-fn find(shared: &Shared, table: TableId) -> Result<Arc<Table>> {
+pub(super) fn find(shared: &Shared, table: TableId) -> Result<Arc<Table>> {
     shared
         .store
         .table(table)

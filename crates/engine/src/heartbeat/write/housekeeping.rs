@@ -10,7 +10,7 @@ use super::turn::{answer, outcome};
 use crate::heartbeat::WriteReceiver;
 use crate::log::{CheckpointSource, TableSource, write_checkpoint};
 use crate::storage::Sequence;
-use crate::types::Result;
+use crate::types::{Result, SequenceSchema};
 
 enum Task {
     Checkpoint(CheckpointSource, Vec<WriteReceiver>),
@@ -54,7 +54,7 @@ impl Housekeeping {
         };
         let tables = shared.store.tables().into_iter().map(table).collect();
         let described = |(sequence, last, called): (Arc<Sequence>, i64, bool)| {
-            (sequence.schema().clone(), last, called)
+            (SequenceSchema::clone(&sequence.schema()), last, called)
         };
         let source = CheckpointSource {
             sequence,

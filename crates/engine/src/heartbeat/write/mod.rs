@@ -22,6 +22,7 @@ mod join;
 mod load;
 mod open;
 mod queue;
+mod rewrite;
 mod sequences;
 mod statement;
 mod turn;
@@ -49,6 +50,7 @@ use housekeeping::Housekeeping;
 pub use load::{BulkLoad, LoadPlan};
 pub(crate) use open::Tuning;
 use queue::{Queue, Request, Work};
+pub use rewrite::{DefinitionChanges, TableRewrite};
 use turn::Writer;
 
 /// How often the thread looks whether a hold that somebody waits for has ended by itself.

@@ -11,7 +11,7 @@ use super::housekeeping::Housekeeping;
 use super::queue::{Queue, Work};
 use super::sequences::Reservations;
 use super::turn::Writer;
-use super::{Exposure, Shared, WriteHeartbeat};
+use super::{DefinitionChanges, Exposure, Shared, WriteHeartbeat};
 use crate::env::Environment;
 use crate::heartbeat::WriteReceiver;
 use crate::log::{DataDirectory, Entries, LogWriter, Recovered, recover};
@@ -114,10 +114,10 @@ impl WriteHeartbeat {
         &self,
         set: WriteSet,
         isolation: Isolation,
-        definitions: Vec<Definition>,
+        changes: DefinitionChanges,
         receiver: WriteReceiver,
     ) {
-        self.shared.submit(Work::CommitDefinitions(set, isolation, definitions), receiver);
+        self.shared.submit(Work::CommitDefinitions(set, isolation, Box::new(changes)), receiver);
     }
 
     /// See [`crate::heartbeat::Engine::set_sequence`].

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::DefinitionChanges;
 use crate::heartbeat::WriteReceiver;
 use crate::plan::WritePlan;
 use crate::transaction::{Definition, Isolation, WriteSet};
@@ -26,7 +27,7 @@ pub(super) enum Work {
     /// DDL.
     Define(Definition),
     /// A block's changes and the definitions that it changed, all or none.
-    CommitDefinitions(WriteSet, Isolation, Vec<Definition>),
+    CommitDefinitions(WriteSet, Isolation, Box<DefinitionChanges>),
     /// `setval`, ALTER SEQUENCE RESTART.
     SetSequence(SequenceId, i64, bool),
     /// Make the values that a sequence has handed out durable.
@@ -52,7 +53,10 @@ impl std::fmt::Debug for Request {
 impl Work {
     pub fn is_small(&self) -> bool {
         match self {
-            Work::Commit(set, _) | Work::CommitDefinitions(set, ..) => set.len() <= SMALL_SET,
+            Work::Commit(set, _) => set.len() <= SMALL_SET,
+            Work::CommitDefinitions(set, _, changes) => {
+                set.len() <= SMALL_SET && changes.rewrites.is_empty()
+            }
             Work::Load(load) => load.rows() <= SMALL_SET,
             _ => true,
         }

@@ -11,6 +11,7 @@ use super::apply::{RowChange, apply, net_changes};
 use super::define::{self, Gone};
 use super::join::pass_length;
 use super::queue::{Request, Work};
+use super::rewrite::{AllRewritten, DefinitionChanges, TableRewrite, rewrite};
 use super::sequences::Reservations;
 use super::statement::{Effect, run};
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
@@ -217,12 +218,12 @@ impl Writer {
             }
             Work::Load(load) => self.load(shared, load, applying),
             Work::Define(definition) => self.define(shared, definition, applying),
-            Work::CommitDefinitions(source, isolation, definitions) => {
+            Work::CommitDefinitions(source, isolation, changes) => {
                 if held(shared, source, now) {
                     return Ok(Fate::Held);
                 }
                 self.validate(shared, source, *isolation)?;
-                self.define_all(shared, definitions, applying)
+                self.define_all(shared, changes, applying)
             }
             Work::SetSequence(id, last, called) => self.set_sequence(shared, *id, *last, *called),
             Work::Reserve => Ok(self.done(Effect::default())),
@@ -357,22 +358,33 @@ impl Writer {
     }
 
     /// The scratch set and the definitions of one block. Everything that can fail is done before anything is
-    /// applied: indexes are built first, and dropped again where one of them fails.
+    /// applied: tables are rewritten and indexes built first, and dropped again where one of them fails.
     fn define_all(
         &mut self,
         shared: &Shared,
-        definitions: &[Definition],
+        changes: &DefinitionChanges,
         applying: &mut bool,
     ) -> Result<Fate> {
+        let DefinitionChanges { definitions, rewrites } = changes;
         define::check_all(shared, definitions, self.present())?;
+        let length = self.record.bytes.len();
+        if !rewrites.is_empty() && length != LogWriter::EMPTY_RECORD {
+            // A record of its own is sure to have its place: nothing is computed twice.
+            return Ok(Fate::Full);
+        }
+        let mut rewritten = self.rewrite_all(shared, rewrites)?;
         let set = std::mem::take(&mut self.scratch);
         let relations = shared.relations.load();
         let changes = net_changes(&relations, &set)?;
-        let length = self.record.bytes.len();
         for change in changes.iter().filter(|_| self.log.is_some()) {
             change.encode(self.published, &mut self.record);
         }
-        definitions.iter().for_each(|definition| self.record.define(definition));
+        for definition in definitions {
+            self.record.define(definition);
+            if let Some(rows) = rewritten.of(definition) {
+                self.record.bytes.append(&mut rows.blocks.bytes);
+            }
+        }
         if !self.has_place(shared, length)? {
             return Ok(Fate::Full);
         }
@@ -381,14 +393,28 @@ impl Writer {
         let present = self.present();
         apply(&changes, present);
         for definition in definitions.iter().filter(|definition| !built.contains(definition)) {
-            let applied = apply_definition(&shared.store, &shared.entries, definition, present);
-            applied.unwrap_or_else(|fault| panic!("checked before, yet {fault}"));
+            match rewritten.of(definition) {
+                Some(rows) => rows.take_place(&shared.store, present),
+                None => {
+                    let (store, entries) = (&shared.store, &shared.entries);
+                    let applied = apply_definition(store, entries, definition, present);
+                    applied.unwrap_or_else(|fault| panic!("checked before, yet {fault}"));
+                }
+            }
         }
         shared.relations.store(Arc::new(Relations::of(&shared.store)));
         self.reservations.refresh(&shared.store);
         *applying = false;
         self.changes += changes.len() + 1;
         Ok(self.done(Effect::default()))
+    }
+
+    fn rewrite_all(&mut self, shared: &Shared, rewrites: &[TableRewrite]) -> Result<AllRewritten> {
+        let published = self.published;
+        let sight = Sight::Newest { published, present: published.next() };
+        let set = &mut self.scratch;
+        let rewritten = rewrites.iter().map(|one| rewrite(shared, one, sight, set));
+        Ok(AllRewritten(rewritten.collect::<Result<_>>()?))
     }
 
     fn set_sequence(

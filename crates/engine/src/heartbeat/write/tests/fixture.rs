@@ -7,7 +7,9 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array, cast::AsArray};
 
 use crate::env::{Environment, SimulatedDirectory};
-use crate::heartbeat::write::{BulkLoad, Exposure, LoadPlan, Tuning, WriteHeartbeat};
+use crate::heartbeat::write::{
+    BulkLoad, DefinitionChanges, Exposure, LoadPlan, TableRewrite, Tuning, WriteHeartbeat,
+};
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::plan::{
     DeletePlan, InsertPlan, InsertSource, OnConflict, OutputColumn, UpdatePlan, WriteAction,
@@ -254,6 +256,15 @@ impl Fixture {
         rows: impl IntoIterator<Item = (i32, i32)>,
     ) -> Result<WriteOutcome> {
         self.finish_load(self.begin_load(table, rows)?)
+    }
+
+    pub fn rewrite(&self, rewrite: TableRewrite) -> Result<WriteOutcome> {
+        let definitions = vec![rewrite.definition()];
+        let changes = DefinitionChanges { definitions, rewrites: vec![rewrite] };
+        self.wait(|receiver| {
+            let (set, isolation) = (WriteSet::new(), Isolation::ReadCommitted);
+            self.writes.commit_definitions(set, isolation, changes, receiver);
+        })
     }
 
     pub fn checkpoint(&self) -> Result<WriteOutcome> {

@@ -6,5 +6,6 @@ mod disk;
 mod fixture;
 mod isolation;
 mod load;
+mod rewrite;
 mod twin;
 mod writes;
