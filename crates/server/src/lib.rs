@@ -1,6 +1,6 @@
 //! Who is connected, what they may do, how answers travel.
 //!
-//! PostgreSQL's protocol comes in over TCP; each connection talks to a session of `sql` and its answers are encoded
+//! PostgreSQL's protocol comes in over TCP, encrypted where the client asks and a certificate was given; each connection talks to a session of `sql` and its answers are encoded
 //! from the engine's shared tuples straight into the output buffer. Called by the program. The only crate that names
 //! pgwire. Absent here: what statements mean, and anything that outlives a connection except passwords, which the
 //! engine keeps.
@@ -10,10 +10,12 @@ mod clients;
 mod connection;
 mod listener;
 mod message;
+mod tls;
 mod value;
 
 pub use authentication::password_verifier;
 pub use listener::{Server, ServerOptions};
+pub use tls::TlsFiles;
 
 /// The only database.
 pub const DATABASE: &str = "shareddb";

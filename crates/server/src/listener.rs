@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use crate::authentication::Passwords;
 use crate::clients::{Clients, StopLevel};
 use crate::connection::{self, is_loopback};
+use crate::tls::{Tls, TlsFiles};
 
 /// How the server is set up.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct ServerOptions {
     pub trust_loopback: bool,
     /// The password of the role `shareddb`; `None` leaves it as it is.
     pub password: Option<String>,
+    /// The certificate for clients that ask for encryption; `None`: there is none.
+    pub tls: Option<TlsFiles>,
     /// How long running statements may take to finish when the server stops.
     pub grace: Duration,
 }
@@ -36,6 +39,7 @@ impl Default for ServerOptions {
             max_connections: 2_000,
             trust_loopback: true,
             password: None,
+            tls: None,
             grace: Duration::from_secs(10),
         }
     }
@@ -59,6 +63,8 @@ pub struct Shared {
     pub clients: Clients,
     /// Who may come in.
     pub passwords: Passwords,
+    /// What encrypts connections, where somebody gave a certificate.
+    pub tls: Option<Tls>,
     trust_loopback: bool,
 }
 
@@ -81,6 +87,7 @@ pub struct Server {
 impl Server {
     /// Opens the port. Refuses an address that others can reach while nobody has a password.
     pub async fn bind(options: ServerOptions, database: Arc<Database>) -> Result<Server> {
+        let tls = options.tls.as_ref().map(Tls::open).transpose()?;
         let passwords = Passwords::open(database.engine().clone()).await?;
         if let Some(password) = &options.password {
             passwords.set(crate::USER, password).await?;
@@ -95,7 +102,7 @@ impl Server {
         let trust_loopback = options.trust_loopback;
         Ok(Server {
             listener,
-            shared: Arc::new(Shared { database, clients, passwords, trust_loopback }),
+            shared: Arc::new(Shared { database, clients, passwords, tls, trust_loopback }),
             grace: options.grace,
             sockets: Arc::new(Semaphore::new(options.max_connections + SPARE_SOCKETS)),
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ::sql::{Database, DatabaseOptions};
 use clap::{Args, ValueEnum};
 use engine::heartbeat::{EngineOptions, Sharing};
-use server::{Server, ServerOptions};
+use server::{Server, ServerOptions, TlsFiles};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{Failure, demo};
@@ -51,6 +51,12 @@ pub struct ServeOptions {
     /// Ask clients on this machine for a password, too
     #[arg(long)]
     require_password: bool,
+    /// PEM file with the certificate for clients that ask for TLS, and those that lead to its authority
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// PEM file with the certificate's private key
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
     /// Load a demo after the start
     #[arg(long, value_name = "NAME")]
     demo: Option<Demo>,
@@ -148,8 +154,15 @@ fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
         max_connections: options.max_connections,
         trust_loopback: !options.require_password,
         password: password(options)?,
+        tls: tls_files(options),
         ..ServerOptions::default()
     })
+}
+
+/// Where the certificate and its key lie; the parser has seen to it that both are given or neither.
+fn tls_files(options: &ServeOptions) -> Option<TlsFiles> {
+    let (certificate, key) = options.tls_certificate.clone().zip(options.tls_key.clone())?;
+    Some(TlsFiles { certificate, key })
 }
 
 /// The password, without the end of line that editors leave behind it.

@@ -13,7 +13,7 @@ use engine::transaction::Definition;
 use engine::types::{Error, Result, SqlState};
 use tokio::sync::oneshot;
 
-pub use exchange::Exchange;
+pub use exchange::{Exchange, can_bind};
 pub use verifier::{Verifier, password_verifier};
 
 /// The key of the secret from which the salts of unknown users are derived.

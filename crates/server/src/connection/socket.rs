@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use super::Stop;
 use crate::clients::{Client, StopLevel};
 use crate::message::frontend::{self, Frame, HEAD};
+use crate::tls::{Stream, Tls};
 
 /// Bytes of a fresh input buffer: an idle connection keeps no more.
 const INPUT_BYTES: usize = 8 << 10;
@@ -76,7 +77,7 @@ impl Input {
 /// A client's connection.
 #[derive(Debug)]
 pub struct Socket {
-    stream: TcpStream,
+    stream: Stream,
     /// What the client sent.
     pub input: Input,
     /// What it will get.
@@ -92,7 +93,7 @@ impl Socket {
     /// Wraps a stream.
     pub fn new(stream: TcpStream) -> Socket {
         Socket {
-            stream,
+            stream: Stream::Plain(stream),
             input: Input::new(),
             output: Vec::with_capacity(1 << 10),
             sent: 0,
@@ -103,7 +104,34 @@ impl Socket {
 
     /// Where the client is.
     pub fn peer(&self) -> Option<IpAddr> {
-        self.stream.peer_addr().ok().map(|address| address.ip())
+        self.stream.socket()?.peer_addr().ok().map(|address| address.ip())
+    }
+
+    /// Whether the handshake is done.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self.stream, Stream::Encrypted(_))
+    }
+
+    /// The handshake that the client asked for. What it has sent in the clear behind its request is nothing that a
+    /// client says: somebody else might have put it there.
+    pub async fn encrypt(&mut self, tls: &Tls) -> Result<(), Stop> {
+        if !self.input.pending().is_empty() {
+            let message = "received unencrypted data after SSL request";
+            return Err(Stop::Fatal(Error::new(SqlState::ProtocolViolation, message)));
+        }
+        let Stream::Plain(stream) = std::mem::replace(&mut self.stream, Stream::Closed) else {
+            return Err(Stop::Gone);
+        };
+        match tls.accept(stream).await {
+            Ok(stream) => {
+                self.stream = Stream::Encrypted(Box::new(stream));
+                Ok(())
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a TLS handshake failed");
+                Err(Stop::Gone)
+            }
+        }
     }
 
     /// The message that the input starts with. A broken head ends the connection.
@@ -189,6 +217,10 @@ impl Socket {
                 Ok(written @ 1..) => self.sent += written,
                 Ok(0) | Err(_) => return Poll::Ready(Err(Stop::Gone)),
             }
+        }
+        // What is encrypted has a buffer of its own.
+        if ready!(Pin::new(&mut self.stream).poll_flush(context)).is_err() {
+            return Poll::Ready(Err(Stop::Gone));
         }
         self.sent = 0;
         self.output.clear();

@@ -8,10 +8,11 @@ use sql::{ImplicitTransaction, Session};
 
 use super::Stop;
 use super::socket::{Socket, guarded};
-use crate::authentication::{Exchange, Passwords};
+use crate::authentication::Exchange;
 use crate::listener::Shared;
 use crate::message::frontend::{Fields, utf8, violation};
 use crate::message::{SMALL_MESSAGE_LIMIT, backend};
+use crate::tls::Tls;
 
 /// How long a client may take to say who it is (PostgreSQL's authentication_timeout).
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(60);
@@ -97,11 +98,21 @@ async fn startup_packet(socket: &mut Socket, shared: &Shared) -> Result<Greeting
                 }
                 return Err(Stop::Gone);
             }
-            SSL_REQUEST if !std::mem::replace(&mut ssl_asked, true) => refuse(socket).await?,
+            SSL_REQUEST if !std::mem::replace(&mut ssl_asked, true) => match &shared.tls {
+                Some(tls) if !socket.is_encrypted() => encrypt(socket, tls).await?,
+                _ => refuse(socket).await?,
+            },
             GSS_REQUEST if !std::mem::replace(&mut gss_asked, true) => refuse(socket).await?,
             version => return greeting(version, fields).map_err(Stop::Fatal),
         }
     }
+}
+
+/// One byte says that the handshake may begin.
+async fn encrypt(socket: &mut Socket, tls: &Tls) -> Result<(), Stop> {
+    socket.output.push(b'S');
+    socket.flush().await?;
+    socket.encrypt(tls).await
 }
 
 /// No encryption here: one byte says so.
@@ -226,18 +237,26 @@ async fn authenticate(socket: &mut Socket, shared: &Shared, user: &str) -> Resul
             return Err(Stop::Fatal(Error::new(SqlState::InvalidAuthorization, message)));
         }
     } else {
-        exchange(socket, &shared.passwords, user).await?;
+        exchange(socket, shared, user).await?;
     }
     backend::authentication(&mut socket.output, AUTHENTICATION_OK, &[]);
     Ok(())
 }
 
-/// SCRAM-SHA-256. A user that does not exist goes through all of it and fails as a wrong password does.
-async fn exchange(socket: &mut Socket, passwords: &Passwords, user: &str) -> Result<(), Stop> {
-    backend::authentication(&mut socket.output, AUTHENTICATION_SASL, b"SCRAM-SHA-256\0\0");
+/// SCRAM-SHA-256, over TLS also bound to the certificate (`-PLUS`). A user that does not exist goes through all of it and
+/// fails as a wrong password does.
+async fn exchange(socket: &mut Socket, shared: &Shared, user: &str) -> Result<(), Stop> {
+    let tls = shared.tls.as_ref().filter(|_| socket.is_encrypted());
+    let certificate = tls.and_then(Tls::certificate);
+    let mechanisms: &[u8] = match certificate {
+        Some(_) => b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0",
+        None => b"SCRAM-SHA-256\0\0",
+    };
+    backend::authentication(&mut socket.output, AUTHENTICATION_SASL, mechanisms);
     socket.flush().await?;
     let first = password_message(socket).await?;
-    let (exchange, challenge) = Exchange::begin(passwords, user, &first).map_err(Stop::Fatal)?;
+    let begun = Exchange::begin(&shared.passwords, user, &first, certificate);
+    let (exchange, challenge) = begun.map_err(Stop::Fatal)?;
     let out = &mut socket.output;
     backend::authentication(out, AUTHENTICATION_CONTINUE, challenge.as_bytes());
     socket.flush().await?;

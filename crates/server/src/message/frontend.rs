@@ -134,7 +134,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-const SHORT_OF_DATA: &str = "insufficient data left in message";
+/// What a message lacks that ends too early.
+pub const SHORT_OF_DATA: &str = "insufficient data left in message";
 
 /// Text from a client: UTF-8 without zero bytes (22021 otherwise).
 pub fn utf8(bytes: &[u8]) -> Result<&str> {

@@ -5,7 +5,7 @@
 
 use engine::types::{Error, Result, SqlState};
 
-use crate::message::frontend::Fields;
+use crate::message::frontend::{Fields, SHORT_OF_DATA, violation};
 
 const NEGATIVE: u16 = 0x4000;
 const NAN: u16 = 0xC000;
@@ -65,12 +65,15 @@ fn split(magnitude: u128, scale: u8, groups: &mut [u16; GROUP_LIMIT]) -> (&[u16]
 /// Reads a numeric: its unscaled digits and its scale.
 pub fn read(bytes: &[u8]) -> Result<(i128, u8)> {
     let mut fields = Fields::new(bytes);
-    let count = fields.count().map_err(|_| invalid())?;
-    let weight = fields.count().map_err(|_| invalid())? as u16 as i16;
-    let sign = fields.count().map_err(|_| invalid())? as u16;
-    let scale = fields.count().map_err(|_| invalid())?;
+    let count = fields.count()?;
+    let weight = fields.count()? as u16 as i16;
+    let sign = fields.count()? as u16;
+    let scale = fields.count()?;
     let digits = fields.rest();
-    if digits.len() != count * 2 {
+    if digits.len() < count * 2 {
+        return Err(violation(SHORT_OF_DATA));
+    }
+    if digits.len() > count * 2 {
         return Err(invalid());
     }
     if matches!(sign, NAN | POSITIVE_INFINITY | NEGATIVE_INFINITY) {
@@ -168,7 +171,8 @@ mod tests {
     #[test]
     fn what_cannot_be_a_number_is_refused() {
         let state = |fields: &[u16]| read(&bytes(fields)).expect_err("refused").state;
-        assert_eq!(state(&[1, 0, 0, 0]), SqlState::InvalidBinaryRepresentation);
+        assert_eq!(state(&[1, 0, 0, 0]), SqlState::ProtocolViolation);
+        assert_eq!(state(&[0, 0, 0, 0, 1]), SqlState::InvalidBinaryRepresentation);
         assert_eq!(state(&[1, 0, 0, 0, 10_000]), SqlState::InvalidBinaryRepresentation);
         assert_eq!(state(&[1, 0, 0x1234, 0, 1]), SqlState::InvalidBinaryRepresentation);
         assert_eq!(state(&[0, 0, NAN, 0]), SqlState::FeatureNotSupported);

@@ -12,4 +12,5 @@ mod portals;
 mod raw;
 mod simple;
 mod startup;
+mod tls;
 mod types;
