@@ -189,6 +189,8 @@ impl Analysis<'_> {
             for key in &window.order_by {
                 self.expression(&key.expr, scope, inside)?;
             }
+            self.built_on(window, &scope.windows)?;
+            self.frame(window, &scope.windows)?;
         }
         Ok(())
     }

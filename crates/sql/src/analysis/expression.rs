@@ -108,7 +108,14 @@ impl Analysis<'_> {
     }
 
     fn cast(&self, kind: &CastKind, expr: &Expr, from: Type, to: &SqlType) -> Result<Type> {
-        let Ok(to) = data_type(to) else { return Ok(Type::Opaque) };
+        let to = match data_type(to) {
+            Ok(to) => to,
+            Err(fault) if fault.state == SqlState::InvalidParameterValue => {
+                let at = self.words.cast_type(expr, kind);
+                return Err(self.words.fault(fault.state, fault.message.clone(), at));
+            }
+            Err(_) => return Ok(Type::Opaque),
+        };
         if let Type::Known(from) = from
             && !castable(from, to)
         {

@@ -11,15 +11,20 @@ mod expression;
 mod operator;
 mod query;
 mod relations;
-mod types;
+pub(crate) mod types;
+mod window;
 mod words;
 mod write;
 
-use datafusion::sql::sqlparser::ast::{SetExpr, Statement};
-use engine::types::Result;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{Expr, Query, SetExpr, Statement, Visit, Visitor};
+use engine::types::{DataType, Error, Result, SqlState, TableSchema};
 
 use crate::catalog::Catalog;
+use expression::Place;
 use relations::Scope;
+use types::Type;
 use words::Words;
 
 /// What an analysis needs everywhere.
@@ -28,6 +33,43 @@ struct Analysis<'a> {
     words: Words<'a>,
     /// Whether there is a function of that name.
     known: &'a dyn Fn(&str) -> bool,
+}
+
+/// Analyzes an expression over the rows of one table in a clause of a definition: its type, where it is known.
+pub fn check_of_row(
+    expr: &Expr,
+    table: Option<&TableSchema>,
+    catalog: &Catalog,
+    clause: &'static str,
+    known: &dyn Fn(&str) -> bool,
+) -> Result<Option<DataType>> {
+    let analysis = Analysis { catalog, words: Words::new(""), known };
+    let mut scope = Scope::default();
+    if let Some(table) = table {
+        analysis.target_scope(table, None, &mut scope);
+    }
+    if holds_subquery(expr) {
+        let clause = clause.strip_suffix('s').unwrap_or(clause);
+        let message = format!("cannot use subquery in {clause}");
+        return Err(Error::new(SqlState::FeatureNotSupported, message));
+    }
+    let found = analysis.expression(expr, &scope, Place::rows(clause)).map_err(Error::unplaced)?;
+    Ok(match found {
+        Type::Known(data_type) => Some(data_type),
+        Type::Literal | Type::Opaque => None,
+    })
+}
+
+fn holds_subquery(expr: &Expr) -> bool {
+    struct Subqueries;
+    impl Visitor for Subqueries {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    expr.visit(&mut Subqueries).is_break()
 }
 
 /// Analyzes one statement whose text is `text`; `known` tells whether there is a function of a name.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     Cte, Expr, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, ObjectName, OrderByKind,
     Query, Select, SelectItem, SetExpr, SetOperator, TableAlias, TableFactor, TableWithJoins,
-    Value, Values, Visit, Visitor, With,
+    UnaryOperator, Value, Values, Visit, Visitor, With,
 };
 use engine::types::{DataType, Result, SqlState};
 
@@ -140,6 +140,8 @@ impl Analysis<'_> {
     fn select(&self, select: &Select, outer: &Scope) -> Result<Columns> {
         let mut scope = outer.beside();
         self.from(&select.from, &mut scope)?;
+        self.named_windows(&select.named_window)?;
+        scope.windows = select.named_window.as_slice().into();
         let mut columns = Some(Vec::with_capacity(select.projection.len()));
         for item in &select.projection {
             self.item(item, &scope, &mut columns)?;
@@ -208,8 +210,18 @@ impl Analysis<'_> {
         let Some(order) = &query.order_by else { return Ok(()) };
         let OrderByKind::Expressions(keys) = &order.kind else { return Ok(()) };
         for key in keys {
-            if let Expr::Value(value) = &key.expr {
-                self.numbered("ORDER BY", &value.value, &key.expr, select)?;
+            match &key.expr {
+                Expr::Value(value) => {
+                    self.numbered("ORDER BY", &value.value, &key.expr, select)?;
+                }
+                Expr::UnaryOp { op: UnaryOperator::Minus, expr: number }
+                    if matches!(**number, Expr::Value(_)) =>
+                {
+                    let message = format!("ORDER BY position -{number} is not in select list");
+                    let at = self.words.start(&key.expr);
+                    return Err(self.words.fault(SqlState::InvalidColumnReference, message, at));
+                }
+                _ => {}
             }
         }
         Ok(())

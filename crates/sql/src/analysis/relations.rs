@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use datafusion::sql::sqlparser::ast::NamedWindowDefinition;
+
 use super::types::Type;
 
 /// Names and types of columns; `None` where they are not known here.
@@ -23,6 +25,8 @@ pub struct Relation {
 pub struct Scope {
     /// In FROM.
     pub relations: Vec<Relation>,
+    /// What the WINDOW clause names.
+    pub windows: Rc<[NamedWindowDefinition]>,
     /// Of WITH clauses; the last of a name counts.
     pub named: Vec<(String, Columns)>,
     /// Of the query around.
@@ -33,12 +37,12 @@ impl Scope {
     /// A scope inside this one, which sees the same WITH queries.
     pub fn inner(&self) -> Scope {
         let named = self.named.clone();
-        Scope { relations: Vec::new(), named, outer: Some(Rc::new(self.clone())) }
+        Scope { named, outer: Some(Rc::new(self.clone())), ..Scope::default() }
     }
 
     /// A scope for a subquery in FROM: it sees WITH queries, not its neighbours.
     pub fn beside(&self) -> Scope {
-        Scope { relations: Vec::new(), named: self.named.clone(), outer: self.outer.clone() }
+        Scope { named: self.named.clone(), outer: self.outer.clone(), ..Scope::default() }
     }
 
     /// What WITH named so.

@@ -63,7 +63,7 @@ impl<'a> Words<'a> {
     }
 
     /// The token before a byte.
-    fn before(&self, byte: usize) -> Option<usize> {
+    pub fn before(&self, byte: usize) -> Option<usize> {
         let tokens = self.tokens();
         let at = tokens.partition_point(|(start, _)| *start < byte);
         Some(tokens.get(at.checked_sub(1)?)?.0)
@@ -93,6 +93,16 @@ impl<'a> Words<'a> {
             Expr::TypedString(typed) => self.start_of(&typed.value),
             other => self.start_of(other),
         }
+    }
+
+    /// The name of the type that an expression is cast to; of `float(54)` the number.
+    pub fn cast_type(&self, expr: &Expr, kind: &CastKind) -> Option<usize> {
+        let spelled = if *kind == CastKind::DoubleColon { "::" } else { "as" };
+        let from = self.end_of(expr).or_else(|| self.start(expr))?;
+        let tokens = self.tokens();
+        let at = tokens.iter().position(|(start, token)| *start >= from && token == spelled)? + 1;
+        let is_float = tokens.get(at)?.1 == "float";
+        Some(tokens.get(if is_float { at + 2 } else { at })?.0)
     }
 
     /// The CAST whose parenthesis stands before a byte.

@@ -205,7 +205,12 @@ impl Analysis<'_> {
         Some(stored)
     }
 
-    fn target_scope(&self, table: &TableSchema, alias: Option<String>, scope: &mut Scope) {
+    pub(super) fn target_scope(
+        &self,
+        table: &TableSchema,
+        alias: Option<String>,
+        scope: &mut Scope,
+    ) {
         let columns = table.live_columns();
         let columns = columns.map(|(_, c)| (c.name.to_string(), Type::Known(c.data_type)));
         let name = table.name.to_string();

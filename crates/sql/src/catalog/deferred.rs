@@ -27,6 +27,25 @@ pub fn apply(
                 table.indexes.retain(|known| known.id != *index);
             }
         }
+        Definition::ReplaceTable { table: id, by } => {
+            for table in tables.iter_mut() {
+                if table.id == *id {
+                    *table = by.clone();
+                } else {
+                    table.repoint_keys(*id, by.id);
+                }
+            }
+            for sequence in sequences.iter_mut() {
+                if let Some((_, column)) = sequence.owner.filter(|(owner, _)| owner == id) {
+                    Arc::make_mut(sequence).owner = Some((by.id, column));
+                }
+            }
+        }
+        Definition::AlterSequence(schema) => {
+            if let Some(sequence) = sequences.iter_mut().find(|known| known.id == schema.id) {
+                *sequence = Arc::new(schema.clone());
+            }
+        }
         Definition::DropTable(id) => {
             tables.retain(|table| table.id != *id);
             sequences.retain(|s| s.owner.is_none_or(|(owner, _)| owner != *id));

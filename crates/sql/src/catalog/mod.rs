@@ -56,7 +56,7 @@ impl Catalog {
         let store = engine.store();
         let tables = store.tables().into_iter().map(|table| table.schema());
         let tables = tables.filter(|table| &*table.schema == "public");
-        let sequences = store.sequences().into_iter().map(|s| Arc::new(s.schema().clone()));
+        let sequences = store.sequences().into_iter().map(|s| s.schema());
         let views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
         let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
         catalog.engine = Some(engine.clone());
@@ -77,8 +77,7 @@ impl Catalog {
         let mut tables: Vec<TableSchema> = seen
             .map(|table| TableSchema { schema: "public".into(), ..TableSchema::clone(&table) })
             .collect();
-        let mut sequences: Vec<_> =
-            store.sequences().into_iter().map(|s| Arc::new(s.schema().clone())).collect();
+        let mut sequences: Vec<_> = store.sequences().into_iter().map(|s| s.schema()).collect();
         let mut views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
         for definition in deferred {
             deferred::apply(definition, &mut tables, &mut sequences);

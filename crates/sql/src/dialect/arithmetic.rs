@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 use engine::types::{Error, SqlState};
 
-use super::decimals;
+use super::{decimals, intervals};
 
 /// Digits after the point that a division of numerics gives at least, as PostgreSQL's do.
 const DIVISION_SCALE: i8 = 16;
@@ -187,6 +187,10 @@ impl ExprPlanner for ArithmeticPlanner {
         if left == DataType::Date32 && matches!(right, DataType::Interval(_)) {
             return Ok(PlannerResult::Planned(date_and_interval(operation, expr)));
         }
+        if let Some(scaled) = scaled_interval(operation, (&expr.left, &left), (&expr.right, &right))
+        {
+            return Ok(PlannerResult::Planned(scaled));
+        }
         let Some(typing) = typing(operation, &left, &right) else {
             return Ok(PlannerResult::Original(expr));
         };
@@ -215,6 +219,30 @@ fn days(operation: Operation, expr: RawBinaryExpr, schema: &DFSchema) -> RawBina
     }
     let right = Expr::Cast(Cast::new(Box::new(expr.right), target));
     RawBinaryExpr { right, ..expr }
+}
+
+/// `interval * number`, `number * interval` and `interval / number`.
+fn scaled_interval(
+    operation: Operation,
+    (left, left_type): (&Expr, &DataType),
+    (right, right_type): (&Expr, &DataType),
+) -> Option<Expr> {
+    let is_interval = |t: &DataType| matches!(t, DataType::Interval(_));
+    let (scale, interval, number) = match operation {
+        Operation::Multiply if is_interval(left_type) && right_type.is_numeric() => {
+            (intervals::Operation::Multiply, left, right)
+        }
+        Operation::Multiply if left_type.is_numeric() && is_interval(right_type) => {
+            (intervals::Operation::Multiply, right, left)
+        }
+        Operation::Divide if is_interval(left_type) && right_type.is_numeric() => {
+            (intervals::Operation::Divide, left, right)
+        }
+        _ => return None,
+    };
+    let cast = |expr: &Expr, to| Expr::Cast(Cast::new(Box::new(expr.clone()), to));
+    let arguments = vec![cast(interval, intervals::INTERVAL), cast(number, DataType::Float64)];
+    Some(Expr::ScalarFunction(ScalarFunction::new_udf(scale.function(), arguments)))
 }
 
 /// `date + interval` is a timestamp.
@@ -375,6 +403,10 @@ fn floats(operation: Operation, left: &ArrayRef, right: &ArrayRef) -> Result<Arr
     if overflowed(&result, left, right) {
         return Err(fault(SqlState::NumericOutOfRange, "value out of range: overflow"));
     }
+    let may_vanish = matches!(operation, Operation::Multiply | Operation::Divide);
+    if may_vanish && vanished(&result, left, right) {
+        return Err(fault(SqlState::NumericOutOfRange, "value out of range: underflow"));
+    }
     Ok(result)
 }
 
@@ -391,6 +423,16 @@ fn float_at(array: &ArrayRef, row: usize) -> Option<f64> {
 fn has_zero(divisors: &ArrayRef, dividends: &ArrayRef) -> bool {
     let rows = 0..divisors.len();
     rows.into_iter().any(|row| float_at(divisors, row) == Some(0.0) && !dividends.is_null(row))
+}
+
+/// Nothing left of operands that are not 0 and finite.
+fn vanished(result: &ArrayRef, left: &ArrayRef, right: &ArrayRef) -> bool {
+    let is_some = |array: &ArrayRef, row| {
+        float_at(array, row).is_some_and(|value| value != 0.0 && value.is_finite())
+    };
+    let rows = 0..result.len();
+    rows.into_iter()
+        .any(|row| float_at(result, row) == Some(0.0) && is_some(left, row) && is_some(right, row))
 }
 
 /// Infinite without an infinite operand.

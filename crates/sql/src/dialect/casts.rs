@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use datafusion::arrow::compute::cast_with_options;
 use datafusion::arrow::compute::kernels::cast::CastOptions;
-use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
 };
-use engine::types::{Value, array_cell, array_from_values};
+use engine::types::{SqlState, Value, array_cell, array_from_values};
 
 use crate::catalog::types::{from_arrow, is_string};
 use crate::text::parse_value;
@@ -65,6 +65,8 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
         to_text(array, target)
     } else if is_bytes(target) {
         to_bytes(array, target)
+    } else if *target == DataType::Float32 {
+        to_real(array)
     } else {
         to_integer(array, target)
     }
@@ -73,7 +75,9 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
 fn differs(from: &DataType, to: &DataType) -> bool {
     let fraction = from.is_floating() || matches!(from, DataType::Decimal128(..));
     let timed = matches!(from, DataType::Timestamp(..)) || from.is_floating();
+    let narrowed = *to == DataType::Float32 && fraction && *from != DataType::Float32;
     (fraction && to.is_integer())
+        || narrowed
         || ((timed || is_bytes(from)) && is_string(to))
         || (is_string(from) && is_bytes(to))
 }
@@ -134,6 +138,36 @@ impl ScalarUDFImpl for PostgresCast {
 
 fn options() -> CastOptions<'static> {
     CastOptions { safe: false, ..CastOptions::default() }
+}
+
+/// What is too large or too small for a `real` is refused.
+fn to_real(array: &ArrayRef) -> Result<ArrayRef> {
+    let wide = cast_with_options(array, &DataType::Float64, &options())?;
+    let wide = wide.as_primitive::<Float64Type>();
+    for (row, value) in wide.iter().enumerate().filter_map(|(row, v)| Some((row, v?))) {
+        let narrow = value as f32;
+        let (over, under) =
+            (narrow.is_infinite() && value.is_finite(), narrow == 0.0 && value != 0.0);
+        if over || under {
+            return Err(not_real(array, row, over));
+        }
+    }
+    Ok(Arc::new(wide.unary::<_, Float32Type>(|value| value as f32)))
+}
+
+fn not_real(array: &ArrayRef, row: usize, over: bool) -> DataFusionError {
+    let message = match array.data_type() {
+        DataType::Decimal128(..) => {
+            let mut bytes = Vec::new();
+            crate::text::write_value(array_cell(array, row), &mut bytes);
+            let number = String::from_utf8_lossy(&bytes);
+            format!("\"{number}\" is out of range for type real")
+        }
+        _ if over => "value out of range: overflow".to_owned(),
+        _ => "value out of range: underflow".to_owned(),
+    };
+    let error = engine::types::Error::new(SqlState::NumericOutOfRange, message);
+    DataFusionError::External(Box::new(error))
 }
 
 /// Floats round half to even, numerics half away from zero.

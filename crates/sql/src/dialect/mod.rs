@@ -4,11 +4,13 @@
 //! integers, 22012 for floats too, `date + 1`), sums like PostgreSQL (`SUM(bigint)` is `numeric`) and casts like
 //! PostgreSQL (floats round to integers). Called by `template::Planning` only.
 
+mod ages;
 mod aggregates;
 mod applied;
 mod arithmetic;
 mod arrays;
 mod bags;
+mod by_row;
 mod casts;
 mod catalog_functions;
 mod decimals;
@@ -16,8 +18,12 @@ mod domains;
 mod escapes;
 mod functions;
 mod hoisted;
+mod intervals;
 mod introspection;
+mod numbers;
 mod pinned;
+mod quoting;
+mod splitting;
 
 use std::sync::Arc;
 
@@ -36,7 +42,7 @@ use crate::catalog::Catalog;
 pub use applied::{Applied, applied_plans, optimize};
 pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
-pub use introspection::rewrite as rewrite_statement;
+pub use introspection::{mentions, rewrite as rewrite_statement};
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";
@@ -60,6 +66,9 @@ pub fn session_state(
     let own = arithmetic::functions().into_iter().chain(functions::functions());
     let own =
         own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
+    let by_row = quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS);
+    let own = own.chain(by_row.map(by_row::ByRow::function)).chain(intervals::functions());
+    let own = own.chain(splitting::functions());
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::transaction::{Definition, Isolation};
+use engine::heartbeat::{DefinitionChanges, TableRewrite};
+use engine::transaction::{Definition, Isolation, WriteSet};
 use engine::types::{Error, Result, SequenceId};
 
 use super::block::{Block, Transaction};
@@ -124,6 +125,47 @@ impl Session {
             Some(_) => self.define_in_block(definition).await,
             None => self.define_now(definition).await,
         }
+    }
+
+    /// Stores a table's rows anew, and changes definitions with it.
+    pub(crate) async fn rewrite(
+        &mut self,
+        rewrite: TableRewrite,
+        others: Vec<Definition>,
+    ) -> Result<()> {
+        match self.block.definitions() {
+            Some(_) => self.rewrite_in_block(rewrite, others).await,
+            None => self.rewrite_now(rewrite, others).await,
+        }
+    }
+
+    /// The same, durably and at once.
+    pub(super) async fn rewrite_now(
+        &mut self,
+        rewrite: TableRewrite,
+        others: Vec<Definition>,
+    ) -> Result<()> {
+        let definitions = std::iter::once(rewrite.definition()).chain(others).collect();
+        let changes = DefinitionChanges { definitions, rewrites: vec![rewrite] };
+        let outcome =
+            self.change_together(WriteSet::new(), Isolation::ReadCommitted, changes).await;
+        self.database.planner.refresh();
+        outcome
+    }
+
+    /// Rows and definitions in one record of the log.
+    pub(super) async fn change_together(
+        &mut self,
+        set: WriteSet,
+        isolation: Isolation,
+        changes: DefinitionChanges,
+    ) -> Result<()> {
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let receiver = Box::new(move |outcome: Result<_>| {
+            let _ = send.send(outcome.map(|_| ()));
+        });
+        self.database.engine.commit_definitions(set, isolation, changes, receiver);
+        receive.await.unwrap_or_else(|_| Err(super::execute::shut_down()))
     }
 
     /// Changes a definition, durably, and takes the new catalog.

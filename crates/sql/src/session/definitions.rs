@@ -14,12 +14,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Ast, visit_relations};
-use engine::heartbeat::Engine;
+use engine::heartbeat::{DefinitionChanges, Engine, TableRewrite};
 use engine::transaction::{Definition, Isolation, WriteSet};
-use engine::types::{Error, Result, SequenceId, SqlState, TableId, TableSchema};
+use engine::types::{Error, Result, SequenceId, SequenceSchema, SqlState, TableId, TableSchema};
 use tokio::sync::OwnedMutexGuard;
 
-use super::execute::shut_down;
 use super::{Database, Session, Transaction};
 use crate::catalog::Catalog;
 use crate::template::fold;
@@ -42,6 +41,10 @@ pub struct Definitions {
     sequences: Vec<SequenceId>,
     /// Changes of what was there before, in order.
     deferred: Vec<Definition>,
+    /// Where the rows of tables come from that `deferred` replaces.
+    rewrites: Vec<TableRewrite>,
+    /// Those tables, old and new, and those that refer to them: nothing else of them may change.
+    rewritten: HashSet<TableId>,
     /// Tables that they concern, with the names that they had or have.
     altered: HashSet<TableId>,
     altered_names: HashSet<String>,
@@ -62,6 +65,8 @@ impl Definitions {
             tables: Vec::new(),
             sequences: Vec::new(),
             deferred: Vec::new(),
+            rewrites: Vec::new(),
+            rewritten: HashSet::new(),
             altered: HashSet::new(),
             altered_names: HashSet::new(),
             settled: false,
@@ -96,7 +101,11 @@ impl Definitions {
                 Some(definition.clone())
             }
             Definition::CreateSequence(_) => Some(definition.clone()),
-            Definition::DropSequence(id) if self.sequences.contains(id) => Some(definition.clone()),
+            Definition::DropSequence(id) | Definition::AlterSequence(SequenceSchema { id, .. })
+                if self.sequences.contains(id) =>
+            {
+                Some(definition.clone())
+            }
             _ => None,
         }
     }
@@ -105,6 +114,9 @@ impl Definitions {
     fn note(&mut self, definition: Definition, happened: bool) {
         match &definition {
             Definition::CreateTable(schema) => self.tables.push(schema.id),
+            Definition::ReplaceTable { table, by } if happened => {
+                self.tables.iter_mut().filter(|id| *id == table).for_each(|id| *id = by.id);
+            }
             Definition::DropTable(id) if happened => self.tables.retain(|known| known != id),
             Definition::CreateSequence(schema) => self.sequences.push(schema.id),
             Definition::DropSequence(id) if happened => self.sequences.retain(|known| known != id),
@@ -133,21 +145,61 @@ impl Definitions {
             }
             self.deferred.push(definition);
         }
+        self.look_again();
+    }
+
+    /// Takes the catalog as it is now.
+    fn look_again(&mut self) {
         let version = self.database.planner.next_version();
         let engine = &self.database.engine;
         self.catalog =
             Arc::new(Catalog::read_in_block(engine, version, &self.schema, &self.deferred));
     }
 
+    /// Notes that a table's rows shall be stored anew.
+    fn note_rewrite(&mut self, rewrite: TableRewrite) {
+        let (old, new) = (rewrite.table, rewrite.by.id);
+        for table in self.with_children(old) {
+            self.altered_names.insert(table.name.to_string());
+            self.altered.insert(table.id);
+            self.rewritten.insert(table.id);
+        }
+        self.altered.insert(new);
+        self.rewritten.insert(new);
+        self.deferred.push(rewrite.definition());
+        self.rewrites.push(rewrite);
+        self.look_again();
+    }
+
+    /// A table and those with foreign keys on it.
+    fn with_children(&self, table: TableId) -> Vec<Arc<TableSchema>> {
+        let refers = |other: &TableSchema| other.foreign_keys.iter().any(|key| key.parent == table);
+        let tables = self.catalog.tables().into_iter();
+        tables.filter(|other| other.id == table || refers(other)).cloned().collect()
+    }
+
+    /// Whether a definition concerns a table that is rewritten, or refers to one.
+    fn meets_rewritten(&self, definition: &Definition) -> bool {
+        let refers = |schema: &TableSchema| {
+            schema.foreign_keys.iter().any(|key| self.rewritten.contains(&key.parent))
+        };
+        match definition {
+            Definition::CreateTable(schema) => refers(schema),
+            Definition::AlterTable(schema) => refers(schema) || self.rewritten.contains(&schema.id),
+            other => table_of(other).is_some_and(|table| self.rewritten.contains(&table)),
+        }
+    }
+
     /// All that COMMIT does, in order.
-    fn at_commit(&self) -> Vec<Definition> {
+    fn at_commit(&mut self) -> DefinitionChanges {
         let store = self.database.engine.store();
         let own = self.tables.iter().filter_map(|id| store.table(*id));
         let shown = own.map(|table| {
             let schema = TableSchema::clone(&table.schema());
             Definition::AlterTable(TableSchema { schema: "public".into(), ..schema })
         });
-        self.deferred.iter().cloned().chain(shown).collect()
+        let definitions = self.deferred.iter().cloned().chain(shown).collect();
+        DefinitionChanges { definitions, rewrites: std::mem::take(&mut self.rewrites) }
     }
 }
 
@@ -157,9 +209,21 @@ fn table_of(definition: &Definition) -> Option<TableId> {
         Definition::AlterTable(schema) => Some(schema.id),
         Definition::CreateIndex { table, .. }
         | Definition::DropIndex { table, .. }
+        | Definition::ReplaceTable { table, .. }
         | Definition::DropTable(table) => Some(*table),
         _ => None,
     }
+}
+
+fn written_before() -> Error {
+    let message =
+        "changing the definition of a table that the block has written to is not supported";
+    Error::new(SqlState::FeatureNotSupported, message)
+}
+
+fn changed_before() -> Error {
+    let message = "changing a definition beside a column's type in the same block is not supported";
+    Error::new(SqlState::FeatureNotSupported, message)
 }
 
 impl Definitions {
@@ -239,12 +303,6 @@ impl Session {
         }
     }
 
-    /// Whether a sequence may be dropped and made again at once: in a block only one of its own.
-    pub(crate) fn may_replace_sequence(&self, id: SequenceId) -> bool {
-        let definitions = self.block.definitions();
-        definitions.is_none_or(|definitions| definitions.sequences.contains(&id))
-    }
-
     /// The same as `begin_definitions`, outside a block nothing.
     pub(crate) async fn begin_definitions_in_block(&mut self, tag: &str) -> Result<()> {
         match self.block.is_explicit() {
@@ -282,9 +340,10 @@ impl Session {
         let Some(definitions) = &transaction.definitions else { unreachable!("checked before") };
         let pending = |table: TableId| transaction.set.touches(table);
         if table_of(&definition).is_some_and(pending) {
-            let message = "changing the definition of a table that the block has written to is not \
-                           supported";
-            return Err(Error::new(SqlState::FeatureNotSupported, message));
+            return Err(written_before());
+        }
+        if definitions.meets_rewritten(&definition) {
+            return Err(changed_before());
         }
         let now = definitions.at_once(&definition);
         let happened = now.is_some();
@@ -293,6 +352,41 @@ impl Session {
         }
         if let Some(definitions) = self.block.definitions_mut() {
             definitions.note(definition, happened);
+        }
+        Ok(())
+    }
+
+    /// Stores a table's rows anew: at once where the block has made the table, else when it commits.
+    pub(super) async fn rewrite_in_block(
+        &mut self,
+        mut rewrite: TableRewrite,
+        others: Vec<Definition>,
+    ) -> Result<()> {
+        let Some(transaction) = self.block.open() else { unreachable!("a block is open") };
+        let Some(definitions) = &transaction.definitions else { unreachable!("checked before") };
+        let concerned = definitions.with_children(rewrite.table);
+        let created = definitions.has_created(rewrite.table);
+        let is_altered = |table: &Arc<TableSchema>| definitions.altered.contains(&table.id);
+        if concerned.iter().any(|table| transaction.set.touches(table.id)) {
+            return Err(written_before());
+        }
+        if concerned.iter().any(is_altered) {
+            return Err(changed_before());
+        }
+        if created {
+            rewrite.by.schema = definitions.schema.clone();
+            let definition = rewrite.definition();
+            self.rewrite_now(rewrite, others).await?;
+            if let Some(definitions) = self.block.definitions_mut() {
+                definitions.note(definition, true);
+            }
+            return Ok(());
+        }
+        if let Some(definitions) = self.block.definitions_mut() {
+            definitions.note_rewrite(rewrite);
+        }
+        for other in others {
+            self.define_in_block(other).await?;
         }
         Ok(())
     }
@@ -320,13 +414,7 @@ impl Session {
                            its rows is not supported";
             return Err(Error::new(SqlState::FeatureNotSupported, message));
         }
-        let (send, receive) = tokio::sync::oneshot::channel();
-        let receiver = Box::new(move |outcome: Result<_>| {
-            let _ = send.send(outcome.map(|_| ()));
-        });
-        let engine = self.database.engine.clone();
-        engine.commit_definitions(set, isolation, definitions.at_commit(), receiver);
-        let outcome = receive.await.unwrap_or_else(|_| Err(shut_down()));
+        let outcome = self.change_together(set, isolation, definitions.at_commit()).await;
         match outcome.is_ok() {
             true => drop(self.database.planner.refresh()),
             false => self.undo_definitions(&definitions).await,

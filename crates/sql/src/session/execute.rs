@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::types::{Error, Result, SqlState, Value};
+use engine::types::{Error, Result, SqlState, TableId, Value};
 
 use super::block::{Block, Transaction};
 use super::prepared::Plan;
@@ -81,7 +81,56 @@ impl Session {
         if joins && !statement.prepared.plan.opens_nothing() {
             self.block = Block::Open(self.new_transaction(false));
         }
-        self.dispatch(statement, parameters, implicit).await
+        self.refuse_replaced(&statement.prepared.plan)?;
+        let kept = parameters.clone();
+        match self.dispatch(statement, parameters, implicit).await {
+            Err(fault) if fault.state == SqlState::UndefinedTable => {
+                Box::pin(self.run_again(statement, kept, implicit, fault)).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// A table that the statement was planned with is gone when it runs: if it was stored anew meanwhile, the statement
+    /// is planned again, while nobody else changes definitions.
+    async fn run_again(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Vec<Value>,
+        implicit: ImplicitTransaction,
+        fault: Error,
+    ) -> Result<Outcome> {
+        let store = self.database.engine.store().clone();
+        let is_there = |table: &TableId| store.table(*table).is_some();
+        if statement.prepared.plan.tables().iter().all(is_there) {
+            return Err(fault);
+        }
+        let _defining = self.define_alone().await?;
+        if self.catalog().version == statement.prepared.version {
+            self.database.planner.refresh();
+        }
+        match self.renew(statement)? {
+            Some(renewed) => self.dispatch(&renewed, parameters, implicit).await,
+            None => Err(fault),
+        }
+    }
+
+    /// 40001 where a transaction's snapshot is older than a table that took another one's place.
+    fn refuse_replaced(&mut self, plan: &Plan) -> Result<()> {
+        let store = self.database.engine.store();
+        let Some(transaction) = self.block.open() else { return Ok(()) };
+        let Some(snapshot) = &transaction.snapshot else { return Ok(()) };
+        let is_newer = |table: &TableId| {
+            store.table(*table).is_some_and(|table| table.oldest_version() > snapshot.version())
+        };
+        match plan.tables().iter().any(is_newer) {
+            true => {
+                let message = "could not serialize access due to concurrent change of the table's \
+                               definition";
+                Err(Error::new(SqlState::SerializationFailure, message))
+            }
+            false => Ok(()),
+        }
     }
 
     async fn dispatch(

@@ -31,6 +31,7 @@ pub use conversation::Session;
 pub(crate) use database::Ids;
 pub use database::{Database, DatabaseOptions};
 use prepared::Prepared;
+pub(crate) use prepared::has_function;
 pub(crate) use script::skip;
 pub(crate) use settings::is_utc;
 pub use settings::{SERVER_VERSION, Settings};

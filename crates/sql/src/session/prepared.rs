@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, SetExpr};
-use engine::types::{DataType, Error, Result, SqlState, Value};
+use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::functions::{Functions, is_session_function, names_functions};
 use super::{ColumnDescription, Database, Session, Statement};
@@ -17,7 +17,7 @@ use crate::statement::insert::InsertQuery;
 use crate::statement::write::Write;
 use crate::statement::{describe, insert, modify, rewrite};
 use crate::template::{
-    Lifted, Parameters, QueryTemplate, characters, check_parameters, lift, parse, place,
+    Lifted, Parameters, Planner, QueryTemplate, characters, check_parameters, lift, parse, place,
 };
 
 /// A statement as planned once for all sessions.
@@ -112,6 +112,21 @@ impl Plan {
                 | Plan::Fetch(_)
                 | Plan::Close(_)
         )
+    }
+
+    /// The tables that it reads or writes itself, where that is known before it runs.
+    pub fn tables(&self) -> Vec<TableId> {
+        match self {
+            Plan::Query(query) => query.template.tables.clone(),
+            Plan::Write(write) => vec![write.table],
+            Plan::InsertQuery(insert) => {
+                insert.source.tables.iter().copied().chain([insert.table.id]).collect()
+            }
+            Plan::Complex(write) => {
+                write.query.tables.iter().copied().chain([write.table.id]).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Whether it opens no transaction by itself.
@@ -315,13 +330,17 @@ fn analyze(
     catalog: &Catalog,
     text: &str,
 ) -> Result<()> {
-    let planning = database.planner.planning();
-    let known = |name: &str| planning.has_function(name) || is_known_function(name);
+    let known = |name: &str| has_function(&database.planner, name);
     let checked = analysis::check(statement, catalog, text, &known);
     match rewrite::rewrite(text) {
         Some(_) => checked.map_err(Error::unplaced),
         None => checked,
     }
+}
+
+/// Whether there is a function of that name.
+pub(crate) fn has_function(planner: &Planner, name: &str) -> bool {
+    planner.planning().has_function(name) || is_known_function(name)
 }
 
 /// Functions that the planner or the session replaces by something else.

@@ -9,8 +9,8 @@ use super::block::Block;
 use super::settings::Before;
 use super::{ImplicitTransaction, Outcome, Session, Statement};
 use crate::statement::{
-    alter_table, comment, copy, create_index, create_table, drop, explain, prepare, role, sequence,
-    setting, transaction, truncate, view,
+    absent, alter_table, comment, copy, create_index, create_table, drop, explain, prepare, role,
+    sequence, setting, transaction, truncate, view,
 };
 
 impl Session {
@@ -80,6 +80,9 @@ impl Session {
         statement: &Ast,
         implicit: ImplicitTransaction,
     ) -> Result<String> {
+        if let Some(fault) = absent::fault(&self.catalog(), statement) {
+            return Err(fault);
+        }
         let tag = definition_tag(statement)?;
         self.refuse_read_only(&tag)?;
         if let Ast::Truncate(truncate) = statement {

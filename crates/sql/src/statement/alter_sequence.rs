@@ -1,5 +1,6 @@
-//! ALTER SEQUENCE ... RESTART and OWNED BY, which the parser does not know.
+//! ALTER SEQUENCE, which the parser does not know: RESTART, OWNED BY, and the options of CREATE SEQUENCE.
 
+use datafusion::sql::sqlparser::ast::{SequenceOptions, Statement};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
 use engine::transaction::Definition;
@@ -9,6 +10,7 @@ use super::constraint::unsupported;
 use super::expression::sequence;
 use super::naming::{undefined_column, undefined_table};
 use super::rewrite::is_word;
+use super::sequence::{altered, outside};
 use crate::session::Session;
 
 /// The statement.
@@ -29,6 +31,8 @@ pub enum Change {
     Restart(Option<i64>),
     /// OWNED BY table.column; `None`: nobody.
     OwnedBy(Option<(String, String)>),
+    /// Options of CREATE SEQUENCE, and RESTART beside them.
+    Options(Vec<SequenceOptions>, Option<Option<i64>>),
 }
 
 /// ALTER SEQUENCE, or `None` for any other statement.
@@ -56,24 +60,59 @@ pub fn parse(text: &str) -> Result<Option<AlterSequence>> {
         return Err(Error::new(SqlState::SyntaxError, "syntax error at end of input"));
     };
     let name = folded(name);
-    let number = |digits: &str, sign: i64| {
-        digits.parse::<i64>().map(|n| sign * n).map_err(|_| {
-            Error::new(SqlState::SyntaxError, format!("syntax error at or near \"{digits}\""))
-        })
-    };
     let change = match rest {
         [first, second, rest @ ..] if is_word(first, &["owned"]) && is_word(second, &["by"]) => {
             Change::OwnedBy(owner(rest)?)
         }
-        [first] if is_word(first, &["restart"]) => Change::Restart(None),
-        [first, middle @ .., Token::Number(digits, _)] if is_word(first, &["restart"]) => {
-            let sign = if middle.last() == Some(&Token::Minus) { -1 } else { 1 };
-            Change::Restart(Some(number(digits, sign)?))
-        }
-        [first, ..] => return Err(unsupported(&format!("ALTER SEQUENCE ... {first}"))),
         [] => return Err(Error::new(SqlState::SyntaxError, "syntax error at end of input")),
+        rest => options(rest)?,
     };
     Ok(Some(AlterSequence { name, if_exists, change }))
+}
+
+/// RESTART wherever it stands, and the rest as CREATE SEQUENCE has it.
+fn options(tokens: &[Token]) -> Result<Change> {
+    let (mut others, mut restart) = (Vec::new(), None);
+    let mut rest = tokens;
+    while let [first, after @ ..] = rest {
+        if !is_word(first, &["restart"]) {
+            others.push(first.to_string());
+            rest = after;
+            continue;
+        }
+        let (value, after) = restart_value(after)?;
+        restart = Some(value);
+        rest = after;
+    }
+    if others.is_empty() {
+        return Ok(Change::Restart(restart.flatten()));
+    }
+    let text = format!("CREATE SEQUENCE s {}", others.join(" "));
+    let text = super::rewrite::rewrite(&text).unwrap_or(text);
+    match crate::template::parse(&text).map_err(Error::unplaced)?.as_slice() {
+        [Statement::CreateSequence { sequence_options, data_type: None, owned_by: None, .. }] => {
+            Ok(Change::Options(sequence_options.clone(), restart))
+        }
+        _ => Err(unsupported(&format!("ALTER SEQUENCE ... {}", others[0]))),
+    }
+}
+
+/// What follows RESTART: nothing, or `[WITH] number`.
+fn restart_value(tokens: &[Token]) -> Result<(Option<i64>, &[Token])> {
+    let tokens = match tokens {
+        [with, after @ ..] if is_word(with, &["with"]) => after,
+        _ => tokens,
+    };
+    let (sign, tokens) = match tokens {
+        [Token::Minus, after @ ..] => (-1, after),
+        [Token::Plus, after @ ..] => (1, after),
+        _ => (1, tokens),
+    };
+    let [Token::Number(digits, _), after @ ..] = tokens else { return Ok((None, tokens)) };
+    let value = digits.parse::<i64>().map(|n| sign * n).map_err(|_| {
+        Error::new(SqlState::SyntaxError, format!("syntax error at or near \"{digits}\""))
+    })?;
+    Ok((Some(value), after))
 }
 
 fn folded(name: &Word) -> String {
@@ -106,7 +145,7 @@ fn owner(tokens: &[Token]) -> Result<Option<(String, String)>> {
     }
 }
 
-/// Gives a sequence that nobody has asked yet to a column, or to nobody.
+/// Gives a sequence to a column, or to nobody.
 async fn own(
     session: &mut Session,
     found: &SequenceSchema,
@@ -122,16 +161,29 @@ async fn own(
             Some((known.id, id))
         }
     };
-    if owner == found.owner {
-        return Ok(());
-    }
+    session.define(Definition::AlterSequence(SequenceSchema { owner, ..found.clone() })).await
+}
+
+/// Gives a sequence other bounds and steps; it must stand inside them.
+async fn change(
+    session: &mut Session,
+    found: &SequenceSchema,
+    options: &[SequenceOptions],
+    restart: Option<Option<i64>>,
+) -> Result<()> {
+    let _defining = session.define_alone().await?;
+    let changed = altered(found, options)?;
+    let restart = restart.map(|value| value.unwrap_or(changed.start));
     let stored = session.database().engine().store().sequence(found.id);
-    let used = stored.is_some_and(|sequence| sequence.state().1);
-    if used || !session.may_replace_sequence(found.id) {
-        return Err(unsupported("ALTER SEQUENCE ... OWNED BY of a sequence in use"));
+    let last = restart.or_else(|| stored.map(|sequence| sequence.state().0));
+    if let Some(fault) = last.and_then(|last| outside(&changed, last)) {
+        return Err(fault);
     }
-    session.define(Definition::DropSequence(found.id)).await?;
-    session.define(Definition::CreateSequence(SequenceSchema { owner, ..found.clone() })).await
+    session.define(Definition::AlterSequence(changed)).await?;
+    match restart {
+        Some(value) => session.set_sequence(found.id, value, false).await,
+        None => Ok(()),
+    }
 }
 
 /// Runs it.
@@ -156,6 +208,10 @@ pub async fn run(session: &mut Session, statement: &AlterSequence) -> Result<Str
             session.begin_definitions_in_block("ALTER SEQUENCE").await?;
             own(session, &found, owner.as_ref()).await?;
         }
+        Change::Options(options, restart) => {
+            session.begin_definitions_in_block("ALTER SEQUENCE").await?;
+            change(session, &found, options, *restart).await?;
+        }
     }
     Ok("ALTER SEQUENCE".to_owned())
 }
@@ -179,6 +235,14 @@ mod tests {
         let owned = parse("alter sequence public.s owned by public.t.A").expect("valid");
         let owner = Change::OwnedBy(Some(("t".into(), "a".into())));
         assert_eq!(owned.map(|s| (s.name, s.change)), Some(("s".into(), owner)));
-        assert_eq!(parse("alter sequence s cycle").expect_err("refused").state.code(), "0A000");
+        let change = |text: &str| parse(text).expect("valid").map(|s| s.change);
+        let cycle = vec![SequenceOptions::Cycle(false)];
+        assert_eq!(change("alter sequence s cycle"), Some(Change::Options(cycle.clone(), None)));
+        let both = Change::Options(cycle, Some(Some(-7)));
+        assert_eq!(change("alter sequence s restart -7 cycle"), Some(both));
+        assert_eq!(
+            parse("alter sequence s nonsense").expect_err("no option").state.code(),
+            "42601"
+        );
     }
 }

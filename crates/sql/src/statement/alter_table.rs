@@ -5,14 +5,15 @@ use datafusion::sql::sqlparser::ast::{
     RenameTableNameKind, TableConstraint,
 };
 use engine::types::{
-    ColumnDefault, ColumnId, DataType, Definition, Error, Result, SqlState, TableSchema, Value,
+    ColumnDefault, ColumnId, Definition, Error, Result, SqlState, TableSchema, Value,
 };
 
+use super::alter_type::literal;
 use super::constraint::{Draft, unsupported};
 use super::create_table::{add_column, add_column_constraint};
 use super::drop::dependents;
 use super::naming::{duplicate_relation, fold, in_public, table, undefined_column};
-use super::{data_type, expression, view};
+use super::{alter_type, expression, view};
 use crate::catalog::Catalog;
 use crate::session::Session;
 use std::sync::Arc;
@@ -26,13 +27,20 @@ pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> 
         session.notice(Error::new(SqlState::SuccessfulCompletion, message));
         return Ok("ALTER TABLE".to_owned());
     }
-    let id = table(&catalog, &statement.name)?.id;
+    let mut id = table(&catalog, &statement.name)?.id;
+    let mut changes = alter_type::changes(&statement.operations);
     for operation in &statement.operations {
         let catalog = session.catalog();
         let Some(schema) = catalog.table_by_id(id) else {
             unreachable!("definitions change one after another");
         };
-        alter(session, &catalog, schema, operation).await?;
+        if !alter_type::is_change(operation) {
+            alter(session, &catalog, schema, operation).await?;
+        } else if !changes.is_empty() {
+            // The first of them makes them all.
+            id =
+                alter_type::alter(session, &catalog, schema, &std::mem::take(&mut changes)).await?;
+        }
     }
     Ok("ALTER TABLE".to_owned())
 }
@@ -81,13 +89,17 @@ async fn alter(
         Operation::AlterColumn { column_name, op } => {
             alter_column(session, table, column_name, op).await
         }
-        // There is one owner.
+        // There is one owner, but a name must be somebody's.
+        Operation::OwnerTo { new_owner: ast::Owner::Ident(role) } => {
+            super::role::must_exist(session, &fold(role))
+        }
         Operation::OwnerTo { .. } => Ok(()),
         other => Err(unsupported(&format!("ALTER TABLE {other}"))),
     }
 }
 
-fn column(table: &TableSchema, name: &Ident) -> Result<ColumnId> {
+/// A column of that name.
+pub fn column(table: &TableSchema, name: &Ident) -> Result<ColumnId> {
     let name = fold(name);
     let found = table.column(&name).map(|(id, _)| id);
     found.ok_or_else(|| undefined_column(&table.name, &name))
@@ -144,13 +156,7 @@ async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema)
         let text =
             format!("SELECT 1 FROM {} WHERE NOT ({}) LIMIT 1", quote(&old.name), check.expression);
         if has_rows(session, &text).await? {
-            let message = format!(
-                "check constraint \"{}\" of relation \"{}\" is violated by some row",
-                check.name, old.name
-            );
-            return Err(
-                Error::new(SqlState::CheckViolation, message).constraint(&*old.name, &*check.name)
-            );
+            return Err(violated(&old.name, &check.name));
         }
     }
     let catalog = session.catalog();
@@ -238,15 +244,49 @@ async fn add(
         return Err(Error::new(SqlState::NotNullViolation, message).column(&*table.name, name));
     }
     let added: Vec<_> = changed.indexes.split_off(table.indexes.len());
+    expression::validate_checks(&database.planner, &session.catalog(), &changed)?;
+    check_added(session, table, &changed, id).await?;
     for sequence in sequences {
         session.define(Definition::CreateSequence(sequence)).await?;
     }
-    expression::validate_checks(&database.planner, &session.catalog(), &changed)?;
     session.define(Definition::AlterTable(changed)).await?;
     for index in added {
         session.define(Definition::CreateIndex { table: table.id, index }).await?;
     }
     Ok(())
+}
+
+/// Rows that are there must keep the CHECK constraints of a new column, with the value that they have in it.
+async fn check_added(
+    session: &mut Session,
+    old: &TableSchema,
+    new: &TableSchema,
+    id: ColumnId,
+) -> Result<()> {
+    let column = &new.columns[id.index()];
+    if column.missing.is_null() {
+        return Ok(());
+    }
+    let (table, name) = (quote(&old.name), quote(&column.name));
+    let value = literal(&column.missing, column.data_type);
+    for check in new.checks.iter().skip(old.checks.len()) {
+        let text = format!(
+            "SELECT 1 FROM (SELECT *, {value} AS {name} FROM {table}) AS {table} WHERE NOT ({}) \
+             LIMIT 1",
+            check.expression
+        );
+        if has_rows(session, &text).await? {
+            return Err(violated(&old.name, &check.name));
+        }
+    }
+    Ok(())
+}
+
+/// 23514 for rows that are there.
+fn violated(table: &str, check: &str) -> Error {
+    let message =
+        format!("check constraint \"{check}\" of relation \"{table}\" is violated by some row");
+    Error::new(SqlState::CheckViolation, message).constraint(table, check)
 }
 
 async fn drop_column(
@@ -473,18 +513,7 @@ async fn alter_column(
                 expression::default(&planner, &session.catalog(), value, target.data_type)?;
         }
         AlterColumnOperation::DropDefault => target.default = ColumnDefault::None,
-        AlterColumnOperation::SetDataType { data_type: wanted, using, .. } => {
-            let wanted = data_type::data_type(wanted)?;
-            if using.is_some() || !is_wider(target.data_type, wanted) {
-                let message = format!(
-                    "changing the type of a column from {} to {wanted} needs a rewrite, which is not \
-                     supported",
-                    target.data_type
-                );
-                return Err(Error::new(SqlState::FeatureNotSupported, message));
-            }
-            target.data_type = wanted;
-        }
+        AlterColumnOperation::SetDataType { .. } => unreachable!("told apart before"),
         AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
             let always = matches!(generated_as, Some(ast::GeneratedAs::Always));
             let options = sequence_options.as_deref().unwrap_or_default();
@@ -525,17 +554,4 @@ async fn add_identity(
         session.define(Definition::CreateSequence(sequence)).await?;
     }
     session.define(Definition::AlterTable(changed)).await
-}
-
-/// Whether every stored value is one of the wider type as it is.
-fn is_wider(old: DataType, new: DataType) -> bool {
-    match (old, new) {
-        (DataType::Varchar(old), DataType::Varchar(new)) => new >= old,
-        (DataType::Varchar(_), DataType::Text) => true,
-        (
-            DataType::Numeric { precision: old, scale: a },
-            DataType::Numeric { precision: new, scale: b },
-        ) => a == b && new >= old,
-        (old, new) => old == new,
-    }
 }

@@ -1,39 +1,112 @@
-//! Statements that are taken and do nothing here: COMMENT, VACUUM, ANALYZE, GRANT, LOCK.
+//! Statements that are taken and do nothing here: COMMENT, VACUUM, ANALYZE, GRANT, LOCK. What they name must be there.
 
-use datafusion::sql::sqlparser::ast::{ObjectName, Statement};
-use engine::types::Result;
+use datafusion::sql::sqlparser::ast::{
+    CommentObject, GrantObjects, Grantee, GranteeName, GranteesType, ObjectName, Statement,
+};
+use engine::types::{Error, Result, SqlState};
 
-use super::naming::in_public;
+use super::naming::{in_public, split, undefined_column, undefined_table};
+use crate::catalog::Catalog;
 use crate::session::Session;
 
 /// The tag of a statement that needs no work: rows are reclaimed, statistics kept and tables never
 /// locked anyway. `None` for any other statement.
-pub fn accept(session: &Session, statement: &Statement) -> Option<Result<String>> {
-    let tag = match statement {
-        Statement::Comment { .. } => "COMMENT",
-        Statement::Vacuum(vacuum) => {
-            return Some(on_table(session, vacuum.table_name.as_ref(), "VACUUM"));
+pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<String>> {
+    Some(match statement {
+        Statement::Comment { object_type, object_name, .. } => {
+            comment(session, *object_type, object_name)
         }
-        Statement::Analyze(analyze) => {
-            return Some(on_table(session, analyze.table_name.as_ref(), "ANALYZE"));
+        Statement::Vacuum(vacuum) => vacuum_table(session, vacuum.table_name.as_ref()),
+        Statement::Analyze(analyze) => on_table(session, analyze.table_name.as_ref(), "ANALYZE"),
+        Statement::Grant(grant) => {
+            access(session, grant.objects.as_ref(), &grant.grantees).map(|()| "GRANT".to_owned())
         }
-        Statement::Grant(_) => "GRANT",
-        Statement::Revoke(_) => "REVOKE",
-        Statement::Lock(_) | Statement::LockTables { .. } => "LOCK TABLE",
-        Statement::LISTEN { .. } => "LISTEN",
-        Statement::UNLISTEN { .. } => "UNLISTEN",
+        Statement::Revoke(revoke) => {
+            access(session, revoke.objects.as_ref(), &revoke.grantees).map(|()| "REVOKE".to_owned())
+        }
+        Statement::Lock(lock) => {
+            let tables: Vec<_> = lock.tables.iter().map(|target| &target.name).collect();
+            lock_tables(session, &tables)
+        }
+        Statement::LISTEN { .. } => Ok("LISTEN".to_owned()),
+        Statement::UNLISTEN { .. } => Ok("UNLISTEN".to_owned()),
         _ => return None,
-    };
-    Some(Ok(tag.to_owned()))
+    })
 }
 
 fn on_table(session: &Session, table: Option<&ObjectName>, tag: &str) -> Result<String> {
+    table.map_or(Ok(()), |name| exists(&session.catalog(), name)).map(|()| tag.to_owned())
+}
+
+fn exists(catalog: &Catalog, name: &ObjectName) -> Result<()> {
+    let name = in_public(name)?;
+    if catalog.has_relation(&name) { Ok(()) } else { Err(undefined_table(&name)) }
+}
+
+fn vacuum_table(session: &mut Session, table: Option<&ObjectName>) -> Result<String> {
+    if session.in_block() {
+        let message = "VACUUM cannot run inside a transaction block";
+        return Err(Error::new(SqlState::ActiveTransaction, message));
+    }
+    on_table(session, table, "VACUUM")
+}
+
+fn lock_tables(session: &mut Session, tables: &[&ObjectName]) -> Result<String> {
+    if !session.in_block() {
+        let message = "LOCK TABLE can only be used in transaction blocks";
+        return Err(Error::new(SqlState::NoActiveTransaction, message));
+    }
+    tables.iter().try_for_each(|table| exists(&session.catalog(), table))?;
+    Ok("LOCK TABLE".to_owned())
+}
+
+fn comment(session: &Session, kind: CommentObject, name: &ObjectName) -> Result<String> {
     let catalog = session.catalog();
-    if let Some(name) = table {
-        let name = in_public(name)?;
-        if !catalog.has_relation(&name) {
-            return Err(super::naming::undefined_table(&name));
+    match kind {
+        CommentObject::Table
+        | CommentObject::View
+        | CommentObject::Sequence
+        | CommentObject::Index => exists(&catalog, name)?,
+        CommentObject::Column => commented_column(&catalog, name)?,
+        _ => {}
+    }
+    Ok("COMMENT".to_owned())
+}
+
+/// `table.column`, perhaps with a schema in front.
+fn commented_column(catalog: &Catalog, name: &ObjectName) -> Result<()> {
+    let (table, column) = split(&last_two(name))?;
+    let Some(table) = table else {
+        let message = "column name must be qualified";
+        return Err(Error::new(SqlState::SyntaxError, message));
+    };
+    match catalog.table(None, &table) {
+        Some(known) if known.column(&column).is_some() => Ok(()),
+        Some(_) => Err(undefined_column(&table, &column)),
+        None if catalog.has_relation(&table) => Ok(()),
+        None => Err(undefined_table(&table)),
+    }
+}
+
+fn last_two(name: &ObjectName) -> ObjectName {
+    ObjectName(name.0[name.0.len().saturating_sub(2)..].to_vec())
+}
+
+/// GRANT and REVOKE: everybody may do everything, but what they name must be there.
+fn access(session: &Session, objects: Option<&GrantObjects>, to: &[Grantee]) -> Result<()> {
+    let catalog = session.catalog();
+    if let Some(GrantObjects::Tables(names) | GrantObjects::Sequences(names)) = objects {
+        names.iter().try_for_each(|name| exists(&catalog, name))?;
+    }
+    for grantee in to {
+        if let Some(GranteeName::ObjectName(name)) = &grantee.name
+            && grantee.grantee_type != GranteesType::Public
+        {
+            let role = split(name)?.1;
+            if !role.eq_ignore_ascii_case("public") {
+                super::role::must_exist(session, &role)?;
+            }
         }
     }
-    Ok(tag.to_owned())
+    Ok(())
 }

@@ -223,9 +223,9 @@ impl Draft<'_> {
             self.catalog.table(None, &parent_name).ok_or_else(|| undefined_table(&parent_name))?
         };
         let parent_columns = referenced_columns(parent, &key.referred_columns)?;
-        check_pairs(&self.schema, &columns, parent, &parent_columns)?;
-        let parent = parent.id;
         let name = self.constraint_name(key.name.as_ref(), &columns, "fkey")?;
+        check_pairs(&name, (&self.schema, &columns), (parent, &parent_columns))?;
+        let parent = parent.id;
         self.schema.foreign_keys.push(ForeignKey {
             name,
             columns,
@@ -271,11 +271,11 @@ fn referenced_columns(parent: &TableSchema, names: &[Ident]) -> Result<Vec<Colum
     Ok(columns)
 }
 
-fn check_pairs(
-    child: &TableSchema,
-    columns: &[ColumnId],
-    parent: &TableSchema,
-    parent_columns: &[ColumnId],
+/// 42804 where columns of a foreign key cannot be compared.
+pub fn check_pairs(
+    name: &str,
+    (child, columns): (&TableSchema, &[ColumnId]),
+    (parent, parent_columns): (&TableSchema, &[ColumnId]),
 ) -> Result<()> {
     if columns.len() != parent_columns.len() {
         let message = "number of referencing and referenced columns for foreign key disagree";
@@ -289,7 +289,7 @@ fn check_pairs(
                 "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
                 own.name, other.name, own.data_type, other.data_type
             );
-            let message = "foreign key constraint cannot be implemented";
+            let message = format!("foreign key constraint \"{name}\" cannot be implemented");
             return Err(Error::new(SqlState::DatatypeMismatch, message).detail(detail));
         }
     }

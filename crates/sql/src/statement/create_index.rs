@@ -1,7 +1,7 @@
 //! CREATE INDEX.
 
 use datafusion::sql::sqlparser::ast::{self, IndexType};
-use engine::types::{Definition, IndexKind, IndexSchema, Result};
+use engine::types::{Definition, Error, IndexKind, IndexSchema, Result, SqlState};
 
 use super::constraint::{key_column, unsupported};
 use super::naming::{choose, fold, in_public, table};
@@ -21,8 +21,11 @@ pub async fn create_index(session: &mut Session, statement: &ast::CreateIndex) -
     let kind = match &statement.using {
         None | Some(IndexType::BTree) => IndexKind::Ordered,
         Some(IndexType::Hash) => IndexKind::Hash,
-        Some(other) => return Err(unsupported(&format!("access method \"{other}\""))),
+        Some(other) => return Err(no_access_method(other)),
     };
+    if kind == IndexKind::Hash {
+        refuse_for_hash(statement)?;
+    }
     let database = session.database().clone();
     let _defining = session.define_alone().await?;
     let catalog = session.catalog();
@@ -33,7 +36,7 @@ pub async fn create_index(session: &mut Session, statement: &ast::CreateIndex) -
         let found = table.column(&name).map(|(id, _)| id);
         columns.push(found.ok_or_else(|| {
             let message = format!("column \"{name}\" does not exist");
-            engine::types::Error::new(engine::types::SqlState::UndefinedColumn, message)
+            Error::new(SqlState::UndefinedColumn, message)
         })?);
     }
     let name = match &statement.name {
@@ -58,4 +61,23 @@ pub async fn create_index(session: &mut Session, statement: &ast::CreateIndex) -
     };
     session.define(Definition::CreateIndex { table: table.id, index }).await?;
     Ok("CREATE INDEX".to_owned())
+}
+
+/// PostgreSQL's hash indexes have one column and are never unique.
+fn refuse_for_hash(statement: &ast::CreateIndex) -> Result<()> {
+    let what = match (statement.unique, statement.columns.len()) {
+        (true, _) => "unique indexes",
+        (false, 0..=1) => return Ok(()),
+        _ => "multicolumn indexes",
+    };
+    let message = format!("access method \"hash\" does not support {what}");
+    Err(Error::new(SqlState::FeatureNotSupported, message))
+}
+
+fn no_access_method(method: &IndexType) -> Error {
+    let name = method.to_string().to_lowercase();
+    if ["gin", "gist", "spgist", "brin"].contains(&&*name) {
+        return unsupported(&format!("access method \"{name}\""));
+    }
+    Error::new(SqlState::UndefinedObject, format!("access method \"{name}\" does not exist"))
 }

@@ -11,7 +11,7 @@ use engine::types::{
 use super::constraint::{Draft, of_column, unsupported};
 use super::data_type::{ColumnType, column_type};
 use super::expression;
-use super::naming::{choose, duplicate_relation, fold, in_public};
+use super::naming::{choose, duplicate_relation, fold, in_public, table};
 use super::sequence::{self, SequenceDraft};
 use crate::session::Session;
 
@@ -23,8 +23,11 @@ pub async fn create_table(session: &mut Session, statement: &ast::CreateTable) -
     if statement.query.is_some() {
         return super::create_table_as::create_table_as(session, statement).await;
     }
-    refuse_options(statement)?;
     let name = in_public(&statement.name)?;
+    for parent in statement.inherits.iter().flatten() {
+        table(&session.catalog(), parent)?;
+    }
+    refuse_options(statement)?;
     let _defining = session.define_alone().await?;
     if session.catalog().has_relation(&name) {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE TABLE".into());
@@ -147,6 +150,10 @@ pub fn add_column(
         let message = format!("column \"{name}\" specified more than once");
         return Err(Error::new(SqlState::DuplicateColumn, message));
     }
+    if SYSTEM_COLUMNS.contains(&&*name) {
+        let message = format!("column name \"{name}\" conflicts with a system column name");
+        return Err(Error::new(SqlState::DuplicateColumn, message));
+    }
     if draft.schema.columns.len() >= COLUMN_LIMIT {
         let message = format!("tables can have at most {COLUMN_LIMIT} columns");
         return Err(Error::new(SqlState::TooManyColumns, message));
@@ -166,11 +173,40 @@ pub fn add_column(
         let options = SequenceDraft::for_type(data_type);
         own_sequence(session, draft, id, options, sequences, Identity::No)?;
     }
+    refuse_conflicts(column, &draft.schema.name, matches!(declared, ColumnType::Serial(_)))?;
     for option in &column.options {
         apply_option(session, draft, id, &option.option, sequences)?;
     }
     Ok(id)
 }
+
+/// 42601 for a column that is declared in two ways.
+fn refuse_conflicts(column: &ast::ColumnDef, table: &str, serial: bool) -> Result<()> {
+    let has = |wanted: &dyn Fn(&ColumnOption) -> bool| {
+        column.options.iter().filter(|option| wanted(&option.option)).count()
+    };
+    let defaults = has(&|option| matches!(option, ColumnOption::Default(_))) + usize::from(serial);
+    let identities = has(&|option| matches!(option, ColumnOption::Generated { .. }));
+    let nullable = has(&|option| matches!(option, ColumnOption::Null)) > 0;
+    let filled = has(&|option| matches!(option, ColumnOption::NotNull)) > 0;
+    let name = fold(&column.name);
+    let place = format!("for column \"{name}\" of table \"{table}\"");
+    let message = match () {
+        () if nullable && (filled || serial) => {
+            format!("conflicting NULL/NOT NULL declarations {place}")
+        }
+        () if defaults > 1 => format!("multiple default values specified {place}"),
+        () if identities > 1 => format!("multiple identity specifications {place}"),
+        () if defaults == 1 && identities == 1 => {
+            format!("both default and identity specified {place}")
+        }
+        () => return Ok(()),
+    };
+    Err(Error::new(SqlState::SyntaxError, message))
+}
+
+/// Names of columns that every table of PostgreSQL has.
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Identity {

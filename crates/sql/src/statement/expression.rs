@@ -11,8 +11,11 @@ use engine::types::{
 };
 
 use super::create_table::nextval_argument;
+use crate::analysis::check_of_row;
+use crate::analysis::types::name;
 use crate::catalog::Catalog;
 use crate::compile::Relation;
+use crate::session::has_function;
 use crate::template::{Parameters, Planner};
 
 /// The text of an expression that a definition keeps.
@@ -38,6 +41,8 @@ pub fn default(
         return Ok(ColumnDefault::Sequence { id, always: false, identity: false });
     }
     refuse_columns(expr)?;
+    let known = |name: &str| has_function(planner, name);
+    check_of_row(expr, None, catalog, "DEFAULT expressions", &known)?;
     if is_constant(expr) {
         let value = planner.scope(catalog, &[])?.constant(expr, Some(data_type))?;
         return Ok(match value {
@@ -133,8 +138,15 @@ pub fn checks(
 ) -> Result<Vec<Check>> {
     let relation = Relation { alias: &table.name, table };
     let scope = planner.scope(catalog, &[relation])?;
+    let known = |name: &str| has_function(planner, name);
     let compile = |check: &engine::types::CheckConstraint| {
         let expr = parse(&check.expression)?;
+        let found = check_of_row(&expr, Some(table), catalog, "check constraints", &known)?;
+        if let Some(found) = found.filter(|found| *found != DataType::Boolean) {
+            let found = name(found);
+            let message = format!("argument of CHECK must be type boolean, not type {found}");
+            return Err(Error::new(SqlState::DatatypeMismatch, message));
+        }
         let expression = scope.boolean(&expr, &mut Parameters::none())?;
         Ok(Check { name: check.name.clone(), expression })
     };

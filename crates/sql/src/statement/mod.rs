@@ -4,8 +4,10 @@
 //! write sets and tags. `session` dispatches here. Absent here: planning of queries (`template`),
 //! running plans (the engine), the wire (`server`).
 
+pub mod absent;
 pub mod alter_sequence;
 pub mod alter_table;
+pub mod alter_type;
 pub mod assignment;
 pub mod comment;
 pub mod complex;

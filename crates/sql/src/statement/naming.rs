@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use crate::catalog::Catalog;
 
+/// The only database.
+const DATABASE: &str = "shareddb";
+
 /// Bytes of a name that are kept.
 const NAME_LIMIT: usize = 63;
 
@@ -23,13 +26,43 @@ fn cut(name: &mut String, limit: usize) {
     }
 }
 
+/// Words that are no names of columns unless quoted: PostgreSQL's keywords but for the unreserved ones.
+const KEYWORDS: &str = " all analyse analyze and any array as asc asymmetric authorization between bigint binary bit \
+    boolean both case cast char character check coalesce collate collation column concurrently constraint create \
+    cross current_catalog current_date current_role current_schema current_time current_timestamp current_user dec \
+    decimal default deferrable desc distinct do else end except exists extract false fetch float for foreign freeze \
+    from full grant greatest group grouping having ilike in initially inner inout int integer intersect interval \
+    into is isnull join lateral leading least left like limit localtime localtimestamp national natural nchar none \
+    normalize not notnull null nullif numeric offset on only or order out outer overlaps overlay placing position \
+    precision primary real references returning right row select session_user setof similar smallint some \
+    substring symmetric table tablesample then time timestamp to trailing treat trim true union unique user using \
+    values varchar variadic verbose when where window with xmlattributes xmlconcat xmlelement xmlexists xmlforest \
+    xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable ";
+
+/// A name as one has to write it.
+pub fn quote_identifier(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
+    let starts = |c: char| plain(c) && !c.is_ascii_digit();
+    let is_plain = name.starts_with(starts) && name.chars().all(plain);
+    match is_plain && !KEYWORDS.contains(&format!(" {name} ")) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
 /// Schema, if named, and name.
 pub fn split(name: &ObjectName) -> Result<(Option<String>, String)> {
     let parts: Option<Vec<String>> = name.0.iter().map(|part| part.as_ident().map(fold)).collect();
     match parts.unwrap_or_default().as_slice() {
         [name] => Ok((None, name.clone())),
-        // A database in front can only be ours.
-        [schema, name] | [_, schema, name] => Ok((Some(schema.clone()), name.clone())),
+        [schema, name] => Ok((Some(schema.clone()), name.clone())),
+        [database, schema, name] if database == DATABASE => {
+            Ok((Some(schema.clone()), name.clone()))
+        }
+        [_, _, _] => {
+            let message = format!("cross-database references are not implemented: \"{name}\"");
+            Err(Error::new(SqlState::FeatureNotSupported, message))
+        }
         _ => {
             let message = format!("improper qualified name (too many dotted names): {name}");
             Err(Error::new(SqlState::SyntaxError, message))

@@ -18,15 +18,27 @@ pub fn prepare(
     statement: &ast::Statement,
 ) -> Result<String> {
     let name = fold(name);
+    refuse_utility(statement)?;
+    let types =
+        types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
+    let prepared = session.prepare_part(&statement.to_string(), &types).map_err(Error::unplaced)?;
     if session.statement(&name).is_some() {
         let message = format!("prepared statement \"{name}\" already exists");
         return Err(Error::new(SqlState::DuplicatePreparedStatement, message));
     }
-    let types =
-        types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
-    let prepared = session.prepare_part(&statement.to_string(), &types).map_err(Error::unplaced)?;
     session.keep_statement(name, prepared);
     Ok("PREPARE".to_owned())
+}
+
+/// PostgreSQL's grammar knows no other statements here.
+fn refuse_utility(statement: &ast::Statement) -> Result<()> {
+    use ast::Statement::{Delete, Insert, Merge, Query, Update};
+    if matches!(statement, Query(_) | Insert(_) | Update(_) | Delete(_) | Merge(_)) {
+        return Ok(());
+    }
+    let text = statement.to_string();
+    let word = text.split_whitespace().next().unwrap_or_default();
+    Err(Error::new(SqlState::SyntaxError, format!("syntax error at or near \"{word}\"")))
 }
 
 fn find(session: &Session, name: Option<&ObjectName>) -> Result<Arc<Statement>> {

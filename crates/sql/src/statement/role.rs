@@ -20,6 +20,11 @@ fn exists(session: &Session, name: &str) -> bool {
     name == "shareddb" || session.database().engine().entry(&key(name)).is_some()
 }
 
+/// 42704 where there is no such role.
+pub fn must_exist(session: &Session, name: &str) -> Result<()> {
+    if exists(session, name) { Ok(()) } else { Err(undefined(name)) }
+}
+
 /// Runs CREATE ROLE and CREATE USER.
 pub async fn create_role(session: &mut Session, statement: &CreateRole) -> Result<String> {
     for name in &statement.names {

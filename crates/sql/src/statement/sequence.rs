@@ -25,11 +25,7 @@ pub struct SequenceDraft {
 impl SequenceDraft {
     /// The options of a sequence whose values are of an integer type.
     pub fn for_type(data_type: DataType) -> SequenceDraft {
-        let limits = match data_type {
-            DataType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
-            DataType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
-            _ => (i64::MIN, i64::MAX),
-        };
+        let limits = limits(data_type);
         SequenceDraft { limits, increment: 1, min: None, max: None, start: None, cycle: false }
     }
 
@@ -59,28 +55,86 @@ impl SequenceDraft {
         name: &str,
         owner: Option<(TableId, ColumnId)>,
     ) -> Result<SequenceSchema> {
-        if self.increment == 0 {
-            return Err(invalid("INCREMENT must not be zero"));
-        }
-        let ascending = self.increment > 0;
+        let ascending = self.increment >= 0;
         let min = self.min.unwrap_or(if ascending { 1 } else { self.limits.0 });
         let max = self.max.unwrap_or(if ascending { self.limits.1 } else { -1 });
-        if min >= max {
-            return Err(invalid(format!("MINVALUE ({min}) must be less than MAXVALUE ({max})")));
-        }
         let start = self.start.unwrap_or(if ascending { min } else { max });
-        if start < min {
-            return Err(invalid(format!(
-                "START value ({start}) cannot be less than MINVALUE ({min})"
-            )));
-        }
-        if start > max {
-            return Err(invalid(format!(
-                "START value ({start}) cannot be greater than MAXVALUE ({max})"
-            )));
-        }
         let (increment, cycle) = (self.increment, self.cycle);
-        Ok(SequenceSchema { id, name: name.into(), start, increment, min, max, cycle, owner })
+        let name = name.into();
+        let built = SequenceSchema { id, name, start, increment, min, max, cycle, owner };
+        check(&built, self.limits).map(|()| built)
+    }
+}
+
+/// 22023 for bounds that leave nothing, or leave the start outside.
+fn check(sequence: &SequenceSchema, limits: (i64, i64)) -> Result<()> {
+    let SequenceSchema { start, increment, min, max, .. } = *sequence;
+    if increment == 0 {
+        return Err(invalid("INCREMENT must not be zero"));
+    }
+    for (word, value) in [("MAXVALUE", max), ("MINVALUE", min)] {
+        if !(limits.0..=limits.1).contains(&value) {
+            let named = type_of(limits);
+            return Err(invalid(format!(
+                "{word} ({value}) is out of range for sequence data type {named}"
+            )));
+        }
+    }
+    if min >= max {
+        return Err(invalid(format!("MINVALUE ({min}) must be less than MAXVALUE ({max})")));
+    }
+    if start < min {
+        return Err(invalid(format!("START value ({start}) cannot be less than MINVALUE ({min})")));
+    }
+    if start > max {
+        return Err(invalid(format!(
+            "START value ({start}) cannot be greater than MAXVALUE ({max})"
+        )));
+    }
+    Ok(())
+}
+
+/// What a sequence becomes by options that leave the others as they are.
+pub fn altered(found: &SequenceSchema, options: &[SequenceOptions]) -> Result<SequenceSchema> {
+    let mut draft = SequenceDraft {
+        increment: found.increment,
+        min: Some(found.min),
+        max: Some(found.max),
+        start: Some(found.start),
+        cycle: found.cycle,
+        ..SequenceDraft::for_type(DataType::BigInt)
+    };
+    draft.apply(options)?;
+    draft.build(found.id, &found.name, found.owner)
+}
+
+/// A sequence that stands outside its bounds.
+pub fn outside(sequence: &SequenceSchema, last: i64) -> Option<Error> {
+    let SequenceSchema { min, max, .. } = sequence;
+    let message = match last {
+        last if last > *max => {
+            format!("RESTART value ({last}) cannot be greater than MAXVALUE ({max})")
+        }
+        last if last < *min => {
+            format!("RESTART value ({last}) cannot be less than MINVALUE ({min})")
+        }
+        _ => return None,
+    };
+    Some(invalid(message))
+}
+
+/// The integer type of these limits.
+fn type_of(found: (i64, i64)) -> DataType {
+    let types = [DataType::SmallInt, DataType::Integer];
+    types.into_iter().find(|known| limits(*known) == found).unwrap_or(DataType::BigInt)
+}
+
+/// The smallest and the largest value of an integer type.
+pub fn limits(data_type: DataType) -> (i64, i64) {
+    match data_type {
+        DataType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        DataType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
     }
 }
 

@@ -126,7 +126,7 @@ fn arrow(error: &ArrowError) -> Error {
 
 /// Arrow's type names in PostgreSQL's words. A `Utf8` is a string whose type nobody has said yet: columns and what is
 /// computed of them are views.
-fn type_name(arrow: &str) -> &str {
+pub fn type_name(arrow: &str) -> &str {
     match arrow.trim_end_matches(" type").trim() {
         "Int8" | "Int16" => "smallint",
         "Int32" => "integer",
@@ -187,6 +187,10 @@ fn cast(message: &str) -> Error {
     if message.contains("not supported") {
         return Error::new(SqlState::CannotCoerce, message.to_owned());
     }
+    if let Some((_, rest)) = message.split_once("nvalid input syntax for type interval") {
+        let message = format!("invalid input syntax for type interval{rest}");
+        return Error::new(SqlState::DatetimeFormat, message);
+    }
     Error::new(SqlState::InvalidTextRepresentation, message.to_owned())
 }
 
@@ -233,7 +237,7 @@ fn plan(message: &str) -> Error {
     if let Some(fault) = operation(&line) {
         return fault;
     }
-    if let Some(fault) = misplaced(&line) {
+    if let Some(fault) = misplaced(&line).or_else(|| in_other_words(&line)) {
         return fault;
     }
     if line.contains("must be in GROUP BY or an aggregate function")
@@ -392,6 +396,44 @@ fn misplaced(line: &str) -> Option<Error> {
     }
     let name = line.strip_prefix("The window ")?.strip_suffix(" is not defined!")?;
     Some(Error::new(SqlState::UndefinedObject, format!("window \"{name}\" does not exist")))
+}
+
+/// Faults that PostgreSQL has too, for which DataFusion has no kind of its own.
+fn in_other_words(line: &str) -> Option<Error> {
+    use SqlState::*;
+    let known = [
+        (
+            "For SELECT DISTINCT, ORDER BY expressions",
+            InvalidColumnReference,
+            "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+        ),
+        (
+            "SELECT DISTINCT ON expressions must match",
+            InvalidColumnReference,
+            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+        ),
+        (
+            "to grouping function is not in grouping columns",
+            GroupingError,
+            "arguments to GROUPING must be grouping expressions of the associated query level",
+        ),
+        ("Step cannot be zero", InvalidParameterValue, "step size cannot equal zero"),
+    ];
+    if let Some((_, state, said)) = known.iter().find(|(found, ..)| line.contains(found)) {
+        return Some(Error::new(*state, *said));
+    }
+    if let Some(table) = line.strip_prefix("Invalid qualifier ") {
+        let message = format!("missing FROM-clause entry for table \"{table}\"");
+        return Some(Error::new(UndefinedTable, message));
+    }
+    if let Some(rest) = line.strip_prefix("There is no built-in encoding named '") {
+        let message = format!("unrecognized encoding: \"{}\"", rest.split('\'').next()?);
+        return Some(Error::new(InvalidParameterValue, message));
+    }
+    let digits = line.strip_prefix("Invalid HexStringLiteral '")?;
+    let wrong = digits.chars().find(|c| !c.is_ascii_hexdigit() && *c != '\'')?;
+    let message = format!("\"{wrong}\" is not a valid hexadecimal digit");
+    Some(Error::new(InvalidTextRepresentation, message))
 }
 
 /// Lists of columns, values and names that do not go together.

@@ -18,10 +18,11 @@ mod place;
 mod planner;
 mod planning;
 mod query;
+mod symmetric;
 mod words;
 
 pub use cache::TemplateCache;
-pub use fault::fault;
+pub use fault::{fault, type_name};
 pub use infer::bound_compared;
 pub use lift::{Lifted, LiftedLiteral, Source, check_parameters, lift};
 pub use names::{fold, name_columns, output_name, visible_name};

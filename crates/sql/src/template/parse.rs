@@ -3,9 +3,10 @@
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
-use super::{grammar, words};
+use super::{grammar, symmetric, words};
 
 /// Nesting that the parser follows before it gives up with 54001.
 const DEPTH_LIMIT: usize = 100;
@@ -19,11 +20,22 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
 }
 
 fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
-    Parser::new(&PostgreSqlDialect {})
-        .with_recursion_limit(DEPTH_LIMIT)
-        .try_with_sql(text)
-        .and_then(|mut parser| parser.parse_statements())
-        .map_err(|error| syntax_error(text, &error))
+    let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_LIMIT);
+    let symmetric = crate::dialect::mentions(text, "symmetric");
+    let parser = match symmetric {
+        true => tokens(text).map(|all| parser.with_tokens_with_locations(symmetric::mark(all))),
+        false => parser.try_with_sql(text),
+    };
+    let parsed = parser.and_then(|mut parser| parser.parse_statements());
+    let mut statements = parsed.map_err(|error| syntax_error(text, &error))?;
+    if symmetric {
+        statements.iter_mut().for_each(symmetric::spell_out);
+    }
+    Ok(statements)
+}
+
+fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, ParserError> {
+    Ok(Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location()?)
 }
 
 fn syntax_error(text: &str, error: &ParserError) -> Error {

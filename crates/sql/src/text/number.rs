@@ -6,7 +6,7 @@ use super::input::invalid;
 
 pub(super) fn parse_double(text: &str) -> Result<f64> {
     let value = parse_float::<f64>(text, "double precision")?;
-    if value.is_infinite() && !is_infinity(text) {
+    if value.is_infinite() && !is_infinity(text) || value == 0.0 && is_nonzero(text) {
         return Err(float_out_of_range(text, "double precision"));
     }
     Ok(value)
@@ -14,7 +14,7 @@ pub(super) fn parse_double(text: &str) -> Result<f64> {
 
 pub(super) fn parse_real(text: &str) -> Result<f32> {
     let value = parse_float::<f32>(text, "real")?;
-    if value.is_infinite() && !is_infinity(text) {
+    if value.is_infinite() && !is_infinity(text) || value == 0.0 && is_nonzero(text) {
         return Err(float_out_of_range(text, "real"));
     }
     Ok(value)
@@ -26,6 +26,12 @@ fn parse_float<T: std::str::FromStr>(text: &str, type_name: &str) -> Result<T> {
 
 fn is_infinity(text: &str) -> bool {
     text.bytes().any(|b| b == b'n' || b == b'N')
+}
+
+/// Whether a number has a digit other than 0 before its exponent.
+fn is_nonzero(text: &str) -> bool {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    mantissa.bytes().any(|b| (b'1'..=b'9').contains(&b))
 }
 
 fn float_out_of_range(text: &str, type_name: &str) -> Error {

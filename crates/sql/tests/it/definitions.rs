@@ -121,3 +121,94 @@ async fn a_crash_ends_an_open_block_and_keeps_a_committed_one() {
     drop((session, database));
     std::fs::remove_dir_all(folder).expect("removes");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crash_keeps_a_changed_type_or_the_old_one() {
+    let name = format!("shareddb-changed-types-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    let (first, second, third) = (folder.join("1"), folder.join("2"), folder.join("3"));
+    {
+        let database = open(&first);
+        let mut session = database.session("one");
+        for text in [
+            "CREATE TABLE p (id int PRIMARY KEY)",
+            "CREATE TABLE q (id serial PRIMARY KEY, p int REFERENCES p, n text UNIQUE)",
+            "INSERT INTO p SELECT i FROM generate_series(1, 20000) AS s(i)",
+            "INSERT INTO q (p, n) SELECT i, i::text FROM generate_series(1, 10000) AS s(i)",
+            "ALTER TABLE p ALTER id TYPE bigint USING id + 0",
+        ] {
+            query(&mut session, text).await.expect(text);
+        }
+        // A fault in a row leaves nothing in the log.
+        let fault = state(&mut session, "ALTER TABLE q ALTER n TYPE int USING 1 / (p - 77)").await;
+        assert_eq!(fault, "22012");
+        copy(&first, &second);
+        for text in [
+            "ALTER TABLE q ALTER n TYPE int USING n::int, ALTER id TYPE bigint",
+            "DELETE FROM q WHERE n <= 9000",
+            "INSERT INTO q (p, n) VALUES (20000, 9)",
+        ] {
+            query(&mut session, text).await.expect(text);
+        }
+        copy(&first, &third);
+        // From a checkpoint, too.
+        query(&mut session, "CHECKPOINT").await.expect("writes a checkpoint");
+    }
+    let before = open(&second);
+    let mut session = before.session("one");
+    let rows = query(&mut session, "SELECT n || 'x' FROM q JOIN p ON p.id = q.p WHERE n = '77'");
+    assert_eq!(column(&rows.await.expect("still text")), ["77x"]);
+    for data in [&third, &first] {
+        let database = open(data);
+        let mut session = database.session("one");
+        let sums = "SELECT count(*)::text || ' ' || sum(n)::text FROM q JOIN p ON p.id = q.p";
+        let sums = query(&mut session, sums).await.expect("both tables are there");
+        assert_eq!(column(&sums), ["1001 9500509"]);
+        assert_eq!(state(&mut session, "INSERT INTO q (p, n) VALUES (1, 9)").await, "23505");
+        assert_eq!(state(&mut session, "INSERT INTO q (p, n) VALUES (0, 8)").await, "23503");
+        assert_eq!(state(&mut session, "DELETE FROM p WHERE id = 20000").await, "23503");
+        let id = query(&mut session, "INSERT INTO q (p, n) VALUES (1, 1) RETURNING id");
+        let id: i64 = column(&id.await.expect("inserts"))[0].parse().expect("a number");
+        assert!(id > 10_001, "{id} was given before");
+    }
+    drop((session, before));
+    std::fs::remove_dir_all(folder).expect("removes");
+}
+
+/// Readers and writers of a table whose column changes its type all the time: nobody fails, no change is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_beside_changes_of_type_see_all_rows() {
+    let database = database();
+    let mut session = database.session("one");
+    query(&mut session, "CREATE TABLE t (a int PRIMARY KEY, b int, c int)").await.expect("creates");
+    let rows = "INSERT INTO t SELECT i, i, 0 FROM generate_series(1, 3000) AS s(i)";
+    query(&mut session, rows).await.expect("inserts");
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let work = |name: &'static str, text: &'static str| {
+        let (database, done) = (database.clone(), done.clone());
+        tokio::spawn(async move {
+            let mut session = database.session(name);
+            let (mut answers, mut count) = (Vec::new(), 0);
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let given = query(&mut session, text).await.expect(text);
+                answers = column(&given).into_iter().map(str::to_owned).collect::<Vec<_>>();
+                count += 1;
+            }
+            (answers, count)
+        })
+    };
+    let sum = work("reader", "SELECT sum(b::bigint)::bigint FROM t");
+    let one = work("prober", "SELECT a FROM t WHERE a = 1234");
+    let added = work("writer", "UPDATE t SET c = c + 1 WHERE a = 77 RETURNING a");
+    for round in 0..20 {
+        let wanted = ["bigint", "text USING b::text", "int USING b::int"][round % 3];
+        let text = format!("ALTER TABLE t ALTER b TYPE {wanted}");
+        query(&mut session, &text).await.expect(&text);
+    }
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(sum.await.expect("ends").0, ["4501500"]);
+    assert_eq!(one.await.expect("ends").0, ["1234"]);
+    let (_, updates) = added.await.expect("ends");
+    let stored = query(&mut session, "SELECT c FROM t WHERE a = 77").await.expect("reads");
+    assert_eq!(column(&stored), [updates.to_string()]);
+}

@@ -52,6 +52,9 @@ pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
     if mentions(text, "escape") {
         let _ = VisitMut::visit(&mut statement, &mut super::escapes::Escapes);
     }
+    if mentions(text, "age") {
+        let _ = VisitMut::visit(&mut statement, &mut super::ages::Ages);
+    }
     if mentions(text, "reg") {
         let _ = VisitMut::visit(&mut statement, &mut names::Names);
     }
@@ -63,7 +66,7 @@ pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
 }
 
 /// Whether the text has these letters anywhere, in whatever case.
-fn mentions(text: &str, letters: &str) -> bool {
+pub fn mentions(text: &str, letters: &str) -> bool {
     let windows = text.as_bytes().windows(letters.len());
     windows.into_iter().any(|bytes| bytes.eq_ignore_ascii_case(letters.as_bytes()))
 }
