@@ -205,6 +205,13 @@ impl Analysis<'_> {
         let missing = || self.no_function(function, called, types);
         let places = arguments.iter().map(|(expr, found)| (*found, self.words.start(expr)));
         match (called, types) {
+            // PostgreSQL's grammar wants arguments here.
+            ("coalesce" | "greatest" | "least", []) | ("nullif", [] | [_]) => {
+                let name = self.words.start_of(&function.name);
+                let at = name.and_then(|name| self.words.after(name, &[")"]));
+                let message = "syntax error at or near \")\"";
+                Err(self.words.fault(SqlState::SyntaxError, message, at))
+            }
             ("coalesce" | "greatest" | "least", [_, ..]) => {
                 self.common(&called.to_uppercase(), places)
             }

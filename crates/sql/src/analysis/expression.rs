@@ -100,7 +100,13 @@ impl Analysis<'_> {
             let at = self.words.name(table);
             return Err(self.words.fault(SqlState::UndefinedTable, message, at).hint(hint));
         }
-        Ok(scope.qualified(&name, &fold(column)))
+        let column_name = fold(column);
+        if scope.lacks(&name, &column_name) {
+            let message = format!("column {name}.{column_name} does not exist");
+            let at = self.words.name(table);
+            return Err(self.words.fault(SqlState::UndefinedColumn, message, at));
+        }
+        Ok(scope.qualified(&name, &column_name))
     }
 
     fn named_type(&self, sql: &SqlType) -> Type {

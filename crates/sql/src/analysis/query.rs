@@ -25,6 +25,7 @@ impl Analysis<'_> {
         let columns = self.body(&query.body, &scope)?;
         if let SetExpr::Select(select) = query.body.as_ref() {
             self.order(query, select)?;
+            self.locks(query, select, &scope)?;
         }
         if let Some(LimitClause::LimitOffset { limit, offset, .. }) = &query.limit_clause {
             let counts = limit.iter().map(|limit| ("LIMIT", limit));
@@ -34,6 +35,32 @@ impl Analysis<'_> {
             }
         }
         Ok(columns)
+    }
+
+    /// FOR UPDATE: rows that an aggregate has folded cannot be locked, nor those of a table that is not read.
+    fn locks(&self, query: &Query, select: &Select, outer: &Scope) -> Result<()> {
+        let Some(lock) = query.locks.first() else { return Ok(()) };
+        if aggregate_of(select).is_some() {
+            let message = format!("FOR {} is not allowed with aggregate functions", lock.lock_type);
+            return Err(self.words.fault(SqlState::FeatureNotSupported, message, None));
+        }
+        let mut scope = outer.beside();
+        self.from(&select.from, &mut scope)?;
+        for lock in &query.locks {
+            let Some(name) = lock.of.as_ref().and_then(|of| of.0.last()?.as_ident()) else {
+                continue;
+            };
+            let folded = fold(name);
+            if !scope.relations.iter().any(|relation| relation.name == folded) {
+                let message = format!(
+                    "relation \"{folded}\" in FOR {} clause not found in FROM clause",
+                    lock.lock_type
+                );
+                let at = self.words.name(name);
+                return Err(self.words.fault(SqlState::UndefinedTable, message, at));
+            }
+        }
+        Ok(())
     }
 
     /// The scope in which the queries of a WITH clause have names.

@@ -78,6 +78,22 @@ impl Scope {
         }
     }
 
+    /// Whether a relation, all of whose columns are known, is one of a query around this one and has no such column.
+    /// Of the query itself the planner says so.
+    pub fn lacks(&self, relation: &str, column: &str) -> bool {
+        if self.relations.iter().any(|known| known.name == relation) {
+            return false;
+        }
+        let Some(outer) = &self.outer else { return false };
+        match outer.relations.iter().find(|known| known.name == relation) {
+            Some(Relation { columns: Some(columns), .. }) => {
+                columns.iter().all(|(name, _)| name != column)
+            }
+            Some(_) => false,
+            None => outer.lacks(relation, column),
+        }
+    }
+
     /// The alias that hides a table's name here.
     pub fn hiding(&self, table: &str) -> Option<&str> {
         let visible = self.relations.iter().any(|relation| relation.name == table);

@@ -81,14 +81,15 @@ fn is_read_as(found: &ArrowType, wanted: &ArrowType) -> bool {
         || matches!((found, wanted), (ArrowType::Binary | ArrowType::BinaryView, ArrowType::Binary))
 }
 
-impl Function {
-    fn no_function(&self, arguments: &[ArrowType]) -> DataFusionError {
-        let types: Vec<_> = arguments.iter().map(ToString::to_string).collect();
-        let call = format!("{}({})", self.of.name, types.join(", "));
-        let message = format!("No function matches the given name and argument types '{call}'.");
-        DataFusionError::Plan(message)
-    }
+/// What DataFusion says of a call that no function takes.
+pub fn no_function(name: &str, arguments: &[ArrowType]) -> DataFusionError {
+    let types: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+    let call = format!("{name}({})", types.join(", "));
+    let message = format!("No function matches the given name and argument types '{call}'.");
+    DataFusionError::Plan(message)
+}
 
+impl Function {
     /// The arguments as the function takes them.
     fn arguments(&self, arrays: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
         let typed = arrays.into_iter().enumerate().map(|(at, array)| match self.of.takes {
@@ -121,12 +122,14 @@ impl ScalarUDFImpl for Function {
         let wanted: Vec<ArrowType> = types.iter().map(|wanted| wanted.arrow()).collect();
         let fits = arguments.len() == wanted.len()
             && arguments.iter().zip(&wanted).all(|(found, wanted)| is_read_as(found, wanted));
-        if fits { Ok(wanted) } else { Err(self.no_function(arguments)) }
+        if fits { Ok(wanted) } else { Err(no_function(self.of.name, arguments)) }
     }
 
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
         match self.of.takes {
-            Takes::Texts(least) if arguments.len() < least => Err(self.no_function(arguments)),
+            Takes::Texts(least) if arguments.len() < least => {
+                Err(no_function(self.of.name, arguments))
+            }
             _ => Ok(self.of.gives.arrow()),
         }
     }

@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 };
 use engine::types::{Error, SqlState};
 
+use super::by_row::no_function;
 use super::numbers::days_in;
 use crate::text::civil_from_days;
 
@@ -72,7 +73,7 @@ impl Operation {
 
     /// As a function.
     pub fn function(self) -> Arc<ScalarUDF> {
-        let signature = Signature::exact(self.arguments(), Volatility::Immutable);
+        let signature = Signature::user_defined(Volatility::Immutable);
         Arc::new(ScalarUDF::new_from_impl(OfIntervals { operation: self, signature }))
     }
 }
@@ -88,6 +89,18 @@ struct OfIntervals {
     signature: Signature,
 }
 
+/// Whether PostgreSQL would read an argument of one type as one of another by itself.
+fn is_read_as(found: &DataType, wanted: &DataType) -> bool {
+    use DataType::{Date32, Float64, Interval, Timestamp, Utf8};
+    match (found, wanted) {
+        // A literal whose type nobody has said yet.
+        (Utf8 | DataType::Null, _) => true,
+        (Date32 | Timestamp(..), Timestamp(..)) | (Interval(_), Interval(_)) => true,
+        (found, Float64) => found.is_numeric(),
+        _ => false,
+    }
+}
+
 impl ScalarUDFImpl for OfIntervals {
     fn name(&self) -> &str {
         self.operation.name()
@@ -95,6 +108,13 @@ impl ScalarUDFImpl for OfIntervals {
 
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
+        let wanted = self.operation.arguments();
+        let fits = arguments.len() == wanted.len()
+            && arguments.iter().zip(&wanted).all(|(found, wanted)| is_read_as(found, wanted));
+        if fits { Ok(wanted) } else { Err(no_function(self.name(), arguments)) }
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {

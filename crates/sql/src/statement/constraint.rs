@@ -220,7 +220,13 @@ impl Draft<'_> {
         let parent = if parent_name == *self.schema.name {
             &self.schema
         } else {
-            self.catalog.table(None, &parent_name).ok_or_else(|| undefined_table(&parent_name))?
+            self.catalog.table(None, &parent_name).ok_or_else(|| {
+                if self.catalog.has_relation(&parent_name) {
+                    let message = format!("referenced relation \"{parent_name}\" is not a table");
+                    return Error::new(SqlState::WrongObjectType, message);
+                }
+                undefined_table(&parent_name)
+            })?
         };
         let parent_columns = referenced_columns(parent, &key.referred_columns)?;
         let name = self.constraint_name(key.name.as_ref(), &columns, "fkey")?;
