@@ -129,6 +129,7 @@ mod tests {
             spelled("SELECT 1 WHERE a NOT BETWEEN symmetric f(b, 2) AND 3 AND c"),
             "SELECT 1 WHERE NOT (a BETWEEN f(b, 2) AND 3 OR a BETWEEN 3 AND f(b, 2)) AND c"
         );
-        assert_eq!(spelled("SELECT symmetric FROM t"), "SELECT symmetric FROM t");
+        let quoted = "SELECT a BETWEEN \"symmetric\" AND 2 FROM t";
+        assert_eq!(spelled(quoted), quoted);
     }
 }

@@ -212,3 +212,31 @@ async fn statements_beside_changes_of_type_see_all_rows() {
     let stored = query(&mut session, "SELECT c FROM t WHERE a = 77").await.expect("reads");
     assert_eq!(column(&stored), [updates.to_string()]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readers_from_before_a_changed_type_keep_what_they_read() {
+    let database = database();
+    let (mut one, mut two) = (database.session("one"), database.session("two"));
+    let mut three = database.session("three");
+    for text in ["CREATE TABLE t (a int PRIMARY KEY)", "INSERT INTO t VALUES (1), (2), (3)"] {
+        query(&mut two, text).await.expect(text);
+    }
+    let block = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+    for text in [block, "SELECT count(*) FROM t"] {
+        query(&mut one, text).await.expect(text);
+    }
+    for text in ["BEGIN", "DECLARE c CURSOR FOR SELECT a FROM t ORDER BY a", "FETCH 1 FROM c"] {
+        query(&mut three, text).await.expect(text);
+    }
+    query(&mut two, "ALTER TABLE t ALTER a TYPE bigint USING a * 10").await.expect("changes");
+    // What is open goes on; an older snapshot has no rows of the new table to see.
+    let rest = query(&mut three, "FETCH ALL FROM c").await.expect("goes on");
+    assert_eq!(column(&rest), ["2", "3"]);
+    assert_eq!(state(&mut one, "SELECT a FROM t").await, "40001");
+    query(&mut one, "ROLLBACK").await.expect("rolls back");
+    for text in [block, "UPDATE t SET a = a + 1 WHERE a = 30", "COMMIT"] {
+        query(&mut one, text).await.expect(text);
+    }
+    let rows = query(&mut three, "SELECT a FROM t ORDER BY a").await.expect("sees the new rows");
+    assert_eq!(column(&rows), ["10", "20", "31"]);
+}
