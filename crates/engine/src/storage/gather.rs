@@ -266,9 +266,15 @@ fn take_framed<T, P: Position>(
     run: &[P],
     out: &mut Vec<T>,
 ) {
-    each_width!(distances, distances => {
+    fn of<D: Copy + Into<u32>, T, P: Position>(
+        distances: &[D],
+        value: impl Fn(u32) -> T,
+        run: &[P],
+        out: &mut Vec<T>,
+    ) {
         out.extend(run.iter().map(|position| value(distances[position.offset()].into())));
-    });
+    }
+    each_width!(distances, distances => of(distances, value, run, out));
 }
 
 fn take<T: Copy, P: Position>(values: &[T], run: &[P], out: &mut Vec<T>) {

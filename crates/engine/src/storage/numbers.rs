@@ -213,7 +213,7 @@ mod tests {
             let word = |seed: &u64| base.wrapping_add((seed % range.max(1)).wrapping_shl(shift));
             let words: Vec<u64> = seeds.iter().map(word).collect();
             check(&words);
-            let wide = |(at, seed): (usize, &u64)| u128::from(word(seed)) << 64 | at as u128 % 7;
+            let wide = |(at, seed): (usize, &u64)| (u128::from(word(seed)) << 64) | (at as u128 % 7);
             check(&seeds.iter().enumerate().map(wide).collect::<Vec<u128>>());
         }
     }
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(check(&(7..127).collect::<Vec<u64>>()), 0);
         assert_eq!(check(&(0..120).map(|i| u64::MAX - 9 * i).collect::<Vec<u64>>()), 0);
         assert_eq!(check(&[5u64; 120]), 0);
-        assert_eq!(check(&(0..120).map(|i| i * i % 200 << 40).collect::<Vec<u64>>()), 120);
+        assert_eq!(check(&(0..120).map(|i| (i * i % 200) << 40).collect::<Vec<u64>>()), 120);
         assert_eq!(check(&[0, u64::MAX, 1]), 24);
         // Order numbers and line numbers.
         let key = |i: u128| (1_000_000 + i / 4 * 4) << 88 | (i % 4) << 48;

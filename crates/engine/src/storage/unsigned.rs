@@ -39,7 +39,11 @@ impl Unsigned<'_> {
     /// One value.
     #[inline]
     pub fn get(self, row: usize) -> u32 {
-        each_width!(self, values => u32::from(values[row]))
+        match self {
+            Unsigned::Bits8(values) => u32::from(values[row]),
+            Unsigned::Bits16(values) => u32::from(values[row]),
+            Unsigned::Bits32(values) => values[row],
+        }
     }
 }
 
