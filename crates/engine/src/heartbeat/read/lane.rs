@@ -169,17 +169,19 @@ impl Lane {
         Some(std::mem::replace(&mut queue.waiting, Vec::with_capacity(capacity)))
     }
 
-    /// What is to be run next of what waits, for the one who leads; gives the lead back where nothing waits.
-    pub fn next_part(&self) -> Option<Vec<Activation>> {
+    /// What is to be run next of what waits, for the one who leads, and whether other parts are left; gives the lead back
+    /// where nothing waits.
+    pub fn next_part(&self) -> Option<(Vec<Activation>, bool)> {
         let mut queue = self.queue.lock();
         let Some(part) = self.outlook_of(&mut queue).and_then(|outlook| outlook.part) else {
             drop(queue);
-            return self.next();
+            return self.next().map(|all| (all, false));
         };
         let plan = self.plan.load();
         queue.since.retain(|(other, _)| *other != part);
         let is_in = |own: &mut Activation| part_of(&plan, own.template.id) == part;
-        Some(queue.waiting.extract_if(.., is_in).collect())
+        let taken = queue.waiting.extract_if(.., is_in).collect();
+        Some((taken, !queue.waiting.is_empty()))
     }
 
     /// What it would run next; `None` where nothing waits.

@@ -127,13 +127,12 @@ impl Reads {
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
         let next = match (self.sharing, lane.weight) {
             (Sharing::Automatic, Weight::Heavy) => lane.next_part(),
-            _ => lane.next(),
+            _ => lane.next().map(|all| (all, false)),
         };
-        let Some(activations) = next else { return };
-        let rest = lane.waiting() > 0;
+        let Some((activations, others)) = next else { return };
         let beat = self.heartbeat(lane, activations, Leader::Worker);
         let crew = self.crew(lane);
-        if beat.is_awaited() && !rest {
+        if beat.is_awaited() && !others {
             lane.gather(beat.answered, beat.took, &|| !crew.is_free());
         }
         crew.enqueue(lane.clone());
