@@ -10,6 +10,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
 use datafusion::physical_plan::execute_stream;
 use engine::heartbeat::{Answer, AnswerPart};
@@ -115,7 +116,12 @@ fn bind_plan(
     reading: &Reading,
 ) -> datafusion::common::Result<LogicalPlan> {
     let bound = plan.transform_down_with_subqueries(|node| {
-        let node = node.map_expressions(|expr| bind_expression(expr, literals, reading))?;
+        // Nodes above name what this one computes by the expression's text, in which the placeholders stay.
+        let names = NamePreserver::new(&node);
+        let node = node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            Ok(bind_expression(expr, literals, reading)?.update_data(|expr| name.restore(expr)))
+        })?;
         node.transform_data(|node| match node {
             LogicalPlan::TableScan(scan) => bind_scan(scan, reading),
             other => Ok(Transformed::no(other)),
