@@ -2,7 +2,7 @@
 
 use super::append_buffer::{Appended, append_buffer};
 
-/// A slice of unsigned integers of some width. Kernels run one loop per width: see [`each_width`].
+/// A slice of unsigned integers of some width. Kernels run one loop per width: see `each_width`.
 #[derive(Clone, Copy, Debug)]
 pub enum Unsigned<'a> {
     /// Up to 255.
