@@ -181,6 +181,20 @@ impl Shop {
         Pending { template: template.clone(), parameters, cancelled, figures, answer }
     }
 
+    /// With one worker; whether newcomers get on, and what a batch may take.
+    fn limited(boarding: bool, memory_limit: usize) -> Arc<Shop> {
+        let sharing = Sharing::Always;
+        let options = EngineOptions {
+            workers: 1,
+            data: None,
+            sharing,
+            boarding,
+            queue_limit: 4096,
+            memory_limit,
+        };
+        Shop::of(Engine::open(options).expect("an engine without a directory opens"))
+    }
+
     fn query(&self, number: usize, numbers: &mut Numbers) -> Pending {
         let place = number % self.templates.len();
         let parameters = stars()[place].1(numbers);
@@ -442,15 +456,7 @@ fn who_cannot_get_on_is_answered_by_the_next_pass() {
 
 #[test]
 fn without_boarding_everybody_waits_for_the_next_pass() {
-    let options = EngineOptions {
-        workers: 1,
-        data: None,
-        sharing: Sharing::Always,
-        boarding: false,
-        queue_limit: 4096,
-        memory_limit: 1 << 30,
-    };
-    let shop = Shop::of(Engine::open(options).expect("an engine without a directory opens"));
+    let shop = Shop::limited(false, 1 << 30);
     let late = Arc::new(Mutex::new(Vec::new()));
     let (own, pending) = (shop.clone(), late.clone());
     let first = shop.pass(Box::new(move |call| {
@@ -468,15 +474,7 @@ fn without_boarding_everybody_waits_for_the_next_pass() {
 
 #[test]
 fn newcomers_without_memory_for_all_are_answered_in_halves() {
-    let options = EngineOptions {
-        workers: 1,
-        data: None,
-        sharing: Sharing::Always,
-        boarding: true,
-        queue_limit: 4096,
-        memory_limit: 5 << 19,
-    };
-    let shop = Shop::of(Engine::open(options).expect("an engine without a directory opens"));
+    let shop = Shop::limited(true, 5 << 19);
     let late = Arc::new(Mutex::new(Vec::new()));
     let (own, pending) = (shop.clone(), late.clone());
     let mut numbers = Numbers(4);
