@@ -9,6 +9,7 @@ use super::decision::{Decision, Undecided, decide, scan_cost};
 use super::filter::ColumnFilter;
 use super::key_filter::KeyFilter;
 use super::probe::{Probe, probe_all};
+use super::rows::Rows;
 use super::selectivity::{filter_selectivity, pattern_selectivity, wants_points};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
 use crate::storage::{Chunk, Index, TableStatistics, TableView};
@@ -54,6 +55,8 @@ struct Riders {
     slots: Vec<Slot>,
     /// `None` where the numbers are the batch's own.
     renumbering: Option<Renumbering>,
+    /// Keys may be looked up before its predicates are asked.
+    keys_first: bool,
 }
 
 /// What all activations of a batch ask of one integer column, value by value.
@@ -323,7 +326,8 @@ impl TableBatch {
             format!("{name} by {kind} ({} activations, gain {:.1})", pick.slots.len(), pick.gain)
         };
         self.decision.indexes = batch.picks().map(describe).collect();
-        self.scan = Some(Riders { batch, slots, renumbering });
+        let keys_first = batch.takes_keys_first();
+        self.scan = Some(Riders { batch, slots, renumbering, keys_first });
     }
 
     /// Slots that failed before any row was read.
@@ -371,7 +375,10 @@ impl TableBatch {
     /// The same rows by their offsets.
     pub fn scan_rows(&self, chunk: ChunkId) -> ChunkRows {
         let Some(riders) = &self.scan else { return ChunkRows::none() };
-        let found = riders.batch.scan(chunk);
+        let mut looked_up = Vec::new();
+        let found = riders.batch.scan_after(chunk, |chunk, rows| {
+            if riders.keys_first { self.look_up(chunk, rows, &mut looked_up) } else { None }
+        });
         let rows = found.rows.len();
         let sets = match &riders.renumbering {
             None => found.sets,
@@ -382,16 +389,33 @@ impl TableBatch {
         };
         let errors = found.errors.into_iter();
         let errors = errors.map(|(number, error)| (riders.slots[number.index()], error)).collect();
-        self.narrowed(chunk, ChunkRows { rows: found.rows, sets, errors })
+        self.narrowed(chunk, ChunkRows { rows: found.rows, sets, errors }, &looked_up)
     }
 
-    /// What joins leave of a chunk's rows.
-    fn narrowed(&self, chunk: ChunkId, mut found: ChunkRows) -> ChunkRows {
-        for (column, keys) in &self.keys {
+    /// The rows whose keys somebody has; notes which filters were asked.
+    fn look_up(&self, chunk: &Chunk, rows: Rows<'_>, asked: &mut Vec<usize>) -> Option<Vec<u32>> {
+        let mut kept: Option<Vec<u32>> = None;
+        for (number, (column, keys)) in self.keys.iter().enumerate() {
+            if keys.comes_first() {
+                let rows = kept.as_deref().map_or(rows, Rows::Some);
+                kept = Some(keys.look_up(&chunk.column(*column), rows));
+                asked.push(number);
+            }
+        }
+        kept
+    }
+
+    /// What joins leave of a chunk's rows, which some of the keys have been `looked_up` of.
+    fn narrowed(&self, chunk: ChunkId, mut found: ChunkRows, looked_up: &[usize]) -> ChunkRows {
+        for (number, (column, keys)) in self.keys.iter().enumerate() {
             if found.rows.is_empty() {
                 break;
             }
-            found = keys.narrow(&self.view.chunk(chunk).column(*column), found, &self.sets);
+            let column = self.view.chunk(chunk).column(*column);
+            found = match looked_up.contains(&number) {
+                true => keys.narrow_known(&column, found, &self.sets),
+                false => keys.narrow(&column, found, &self.sets),
+            };
         }
         found
     }

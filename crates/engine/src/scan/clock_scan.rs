@@ -267,6 +267,15 @@ impl ScanBatch {
 
     /// The rows of one chunk that the batch wants.
     pub fn scan(&self, id: ChunkId) -> ChunkRows {
+        self.scan_after(id, |_, _| None)
+    }
+
+    /// The rows that the batch wants of those of a chunk that `first` keeps; `None` keeps all.
+    pub(super) fn scan_after(
+        &self,
+        id: ChunkId,
+        first: impl FnOnce(&Chunk, Rows<'_>) -> Option<Vec<u32>>,
+    ) -> ChunkRows {
         let chunk = self.view.chunk(id);
         let reader = ChunkReader { view: &self.view, types: &self.types, id, chunk };
         let wanted = self.wanted(chunk);
@@ -280,10 +289,27 @@ impl ScanBatch {
             chunk.visible(self.view.version(), 0..count as u32, &mut rows);
             rows
         });
+        let visible = first(chunk, Rows::of(visible.as_deref(), count)).or(visible);
         if self.sets.slots() == 1 {
             return self.scan_alone(reader, visible, count);
         }
         self.scan_shared(reader, wanted, visible, count)
+    }
+
+    /// Whether keys may be looked up before the predicates are asked, and that may pay: none of them can fail on a row
+    /// that the keys drop, and comparing all rows of a chunk in one loop, as a batch of one does, costs less.
+    pub(super) fn takes_keys_first(&self) -> bool {
+        let may_fail = |left: &Leftover| left.conjunction.rest.iter().any(Predicate::may_fail);
+        if self.leftovers.iter().any(may_fail) {
+            return false;
+        }
+        let is_loop = |test: &RowTest| matches!(test, RowTest::Column(_));
+        match &self.leftovers[..] {
+            [only] => only
+                .residual(&self.types, self.rows)
+                .is_ok_and(|residual| !residual.tests.iter().any(is_loop)),
+            _ => true,
+        }
     }
 
     fn scan_alone(
@@ -309,7 +335,7 @@ impl ScanBatch {
     ) -> Result<Vec<u32>> {
         let leftover = &self.leftovers[0];
         let residual = leftover.residual(&self.types, self.rows)?;
-        let rows = visible.as_deref().map_or(Rows::All(count), Rows::Some);
+        let rows = Rows::of(visible.as_deref(), count);
         let selected = select_all(&residual.tests, reader, &leftover.parameters, rows)?;
         let mut rows = selected.or(visible).unwrap_or_else(|| (0..count as u32).collect());
         for expression in &residual.expressions {
@@ -334,7 +360,7 @@ impl ScanBatch {
         let mut sets = QuerySets::Uniform(wanted);
         let mut ids = Vec::new();
         for (column, index) in &self.indexes {
-            let rows = visible.as_deref().map_or(Rows::All(count), Rows::Some);
+            let rows = Rows::of(visible.as_deref(), count);
             if rows.len() == 0 {
                 return ChunkRows::none();
             }

@@ -8,16 +8,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
-use arrow_schema::DataType as ArrowType;
+use arrow_array::{Array, ArrayRef};
 use hashbrown::HashMap;
 
 use super::clock_scan::ChunkRows;
+use super::rows::Rows;
 use crate::query_set::{QuerySets, SetId, SetTable};
 use crate::storage::{ColumnSlice, Nulls, each_width};
-use crate::types::{DataType, Value};
+use crate::types::{DataType, Value, for_each_integer};
 
 /// Places that an array may have, whatever the number of keys: 1 MiB of bits.
 const FREE_SPAN: u64 = 1 << 23;
@@ -25,8 +23,12 @@ const FREE_SPAN: u64 = 1 << 23;
 const SPARSENESS: u64 = 64;
 /// Distinct sets of a filter's keys: beyond that they say little of each slot and fill the batch's table of sets.
 const MOST_SETS: usize = 8192;
-/// A filter that has seen so many rows without dropping a tenth of them is not asked any more.
+/// Rows after which a filter is judged:
 const TRIAL_ROWS: usize = 1 << 16;
+/// one that keeps more than this share is not asked any more,
+const USELESS: f64 = 0.9;
+/// and one that keeps more than this not before the predicates. Looking a key up takes about as long as one predicate.
+const LATER: f64 = 0.5;
 
 /// Who can join rows, by key.
 #[derive(Debug)]
@@ -36,8 +38,30 @@ pub struct KeyFilter {
     marks: Marks,
     /// Who takes rows of other keys: slots that the join is not for.
     others: SetId,
+    /// Of the rows that scans have left.
+    narrowed: Share,
+    /// Of the rows that were looked up before anything was asked of them.
+    looked_up: Share,
+}
+
+/// How many of the rows seen so far were kept.
+#[derive(Debug, Default)]
+struct Share {
     seen: AtomicUsize,
     kept: AtomicUsize,
+}
+
+impl Share {
+    fn add(&self, seen: usize, kept: usize) {
+        self.seen.fetch_add(seen, Ordering::Relaxed);
+        self.kept.fetch_add(kept, Ordering::Relaxed);
+    }
+
+    /// Whether enough rows were seen, and more than `share` of them kept.
+    fn exceeds(&self, share: f64) -> bool {
+        let seen = self.seen.load(Ordering::Relaxed);
+        seen > TRIAL_ROWS && self.kept.load(Ordering::Relaxed) as f64 > seen as f64 * share
+    }
 }
 
 #[derive(Debug)]
@@ -80,8 +104,8 @@ impl KeyFilter {
             }
             None => numbers(runs, least, places, joining, others, sets)?,
         };
-        let (seen, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Some(KeyFilter { least, places, marks, others, seen, kept })
+        let (narrowed, looked_up) = (Share::default(), Share::default());
+        Some(KeyFilter { least, places, marks, others, narrowed, looked_up })
     }
 
     /// Bytes held.
@@ -108,30 +132,58 @@ impl KeyFilter {
                 if sets.intersect(self.others, *set) == SetId::EMPTY =>
             {
                 let kept = QuerySets::Uniform(sets.intersect(*set, *wanted));
-                let kept_rows = self.with_bits(bits, column, &found.rows, |_, row| row);
+                let rows = Rows::Some(&found.rows);
+                let kept_rows = self.with_bits(bits, column, rows, |_, row| row);
                 ChunkRows { rows: kept_rows, sets: kept, errors: found.errors }
             }
             (Marks::Bits(bits, _) | Marks::Sets(_, _, bits), _)
                 if self.others == SetId::EMPTY && seen > 0 =>
             {
-                let places = self.with_bits(bits, column, &found.rows, |place, _| place);
+                let rows = Rows::Some(&found.rows);
+                let places = self.with_bits(bits, column, rows, |place, _| place);
                 let rows = places.iter().map(|&place| found.rows[place as usize]).collect();
                 let own = found.sets.take(&places);
                 self.meet(column, ChunkRows { rows, sets: own, errors: found.errors }, sets)
             }
             _ => self.meet(column, found, sets),
         };
-        self.seen.fetch_add(seen, Ordering::Relaxed);
-        self.kept.fetch_add(narrowed.rows.len(), Ordering::Relaxed);
+        self.narrowed.add(seen, narrowed.rows.len());
         narrowed
     }
 
     /// Whether it has proved useless; only where nobody passes do the rows kept tell.
     fn is_idle(&self) -> bool {
-        let seen = self.seen.load(Ordering::Relaxed);
-        self.others == SetId::EMPTY
-            && seen > TRIAL_ROWS
-            && self.kept.load(Ordering::Relaxed) > seen / 10 * 9
+        self.others == SetId::EMPTY && self.narrowed.exceeds(USELESS)
+    }
+
+    /// Whether rows should be looked up before their predicates are asked: nobody takes rows of other keys, and so far
+    /// few rows had one of these.
+    pub(super) fn comes_first(&self) -> bool {
+        self.others == SetId::EMPTY && !self.looked_up.exceeds(LATER)
+    }
+
+    /// The rows whose key somebody has, whoever that is.
+    pub(super) fn look_up(&self, column: &ColumnSlice<'_>, rows: Rows<'_>) -> Vec<u32> {
+        let (Marks::Bits(bits, _) | Marks::Sets(_, _, bits)) = &self.marks;
+        let kept = self.with_bits(bits, column, rows, |_, row| row);
+        self.looked_up.add(rows.len(), kept.len());
+        kept
+    }
+
+    /// What [`Self::narrow`] leaves of rows that all have been looked up.
+    pub(super) fn narrow_known(
+        &self,
+        column: &ColumnSlice<'_>,
+        found: ChunkRows,
+        sets: &SetTable,
+    ) -> ChunkRows {
+        match (&self.marks, &found.sets) {
+            (Marks::Bits(_, wanted), QuerySets::Uniform(set)) => {
+                let kept = QuerySets::Uniform(sets.intersect(*set, *wanted));
+                ChunkRows { sets: kept, ..found }
+            }
+            _ => self.meet(column, found, sets),
+        }
     }
 
     #[inline(always)]
@@ -146,7 +198,7 @@ impl KeyFilter {
         &self,
         bits: &[u64],
         column: &ColumnSlice<'_>,
-        rows: &[u32],
+        rows: Rows<'_>,
         of: impl Fn(u32, u32) -> u32,
     ) -> Vec<u32> {
         let mut kept = vec![0; rows.len()];
@@ -166,7 +218,7 @@ impl KeyFilter {
     fn meet(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
         let ChunkRows { rows, sets: own, errors } = found;
         let mut ids = Vec::with_capacity(rows.len());
-        for_each_key(column, &rows, |_, key| {
+        for_each_key(column, Rows::Some(&rows), |_, key| {
             let place = key.and_then(|key| self.place(key));
             ids.push(place.map_or(self.others, |place| self.set(place)));
         });
@@ -206,7 +258,7 @@ fn uniform(runs: &[Keys<'_>]) -> Option<SetId> {
 fn bits(runs: &[Keys<'_>], least: i64, places: u64) -> Vec<u64> {
     let mut bits = vec![0u64; (places as usize).div_ceil(64)];
     for (keys, _) in runs {
-        for_each_value(keys, |_, key| {
+        for_each_integer(keys, |_, key| {
             let place = key.wrapping_sub(least) as usize;
             bits[place / 64] |= 1 << (place % 64);
         });
@@ -230,7 +282,7 @@ fn numbers(
     for (keys, own) in runs {
         let ids = own.ids(keys.len(), sets);
         let mut failed = false;
-        for_each_value(keys, |row, key| {
+        for_each_integer(keys, |row, key| {
             let number = &mut numbers[key.wrapping_sub(least) as usize];
             let union = *unions.entry((*number, ids[row])).or_insert_with(|| {
                 let wanted = sets.intersect(ids[row], joining);
@@ -257,57 +309,29 @@ fn numbers(
 /// The smallest and the largest key.
 fn range(keys: &ArrayRef) -> Option<(i64, i64)> {
     let mut range: Option<(i64, i64)> = None;
-    for_each_value(keys, |_, key| {
+    for_each_integer(keys, |_, key| {
         let (least, most) = range.unwrap_or((key, key));
         range = Some((least.min(key), most.max(key)));
     });
     range
 }
 
-/// Calls `visit` with the position and the value of every key that is not NULL.
-#[inline(always)]
-fn for_each_value(keys: &ArrayRef, visit: impl FnMut(usize, i64)) {
-    fn of<T: ArrowPrimitiveType>(keys: &ArrayRef, mut visit: impl FnMut(usize, i64))
-    where
-        T::Native: Into<i64>,
-    {
-        let keys: &PrimitiveArray<T> = keys.as_primitive();
-        match keys.nulls() {
-            None => {
-                let values = keys.values().iter().enumerate();
-                values.for_each(|(row, &key)| visit(row, key.into()));
-            }
-            Some(nulls) => {
-                nulls.valid_indices().for_each(|row| visit(row, keys.value(row).into()));
-            }
-        }
-    }
-    match keys.data_type() {
-        ArrowType::Int16 => of::<Int16Type>(keys, visit),
-        ArrowType::Int32 => of::<Int32Type>(keys, visit),
-        ArrowType::Int64 => of::<Int64Type>(keys, visit),
-        ArrowType::Date32 => of::<Date32Type>(keys, visit),
-        ArrowType::Null => {}
-        other => unreachable!("{other} is no key of an array"),
-    }
-}
-
 /// Calls `visit` with every row and its key.
 #[inline(always)]
-fn for_each_key(column: &ColumnSlice<'_>, rows: &[u32], mut visit: impl FnMut(u32, Option<i64>)) {
+fn for_each_key(column: &ColumnSlice<'_>, rows: Rows<'_>, mut visit: impl FnMut(u32, Option<i64>)) {
     #[inline(always)]
     fn of<T: Copy>(
         values: &[T],
         key: impl Fn(T) -> i64,
         nulls: Nulls<'_>,
-        rows: &[u32],
+        rows: Rows<'_>,
         mut visit: impl FnMut(u32, Option<i64>),
     ) {
         match nulls {
-            Nulls::None => rows.iter().for_each(|&row| visit(row, Some(key(values[row as usize])))),
-            _ => rows.iter().for_each(|&row| {
-                let known = !nulls.is_null(row as usize);
-                visit(row, known.then(|| key(values[row as usize])));
+            Nulls::None => rows.for_each(|row| visit(row as u32, Some(key(values[row])))),
+            _ => rows.for_each(|row| {
+                let known = !nulls.is_null(row);
+                visit(row as u32, known.then(|| key(values[row])));
             }),
         }
     }
@@ -325,7 +349,7 @@ fn for_each_key(column: &ColumnSlice<'_>, rows: &[u32], mut visit: impl FnMut(u3
                 Value::BigInt(value) => Some(*value),
                 _ => None,
             };
-            rows.iter().for_each(|&row| visit(row, key));
+            rows.for_each(|row| visit(row as u32, key));
         }
         other => unreachable!("{other:?} has no key of an array"),
     }
@@ -421,9 +445,17 @@ mod tests {
             })
             .collect();
         let slice = ColumnSlice::Int32(&values, Nulls::Bits(&words));
+        let expected = twin(&wanted, &joining, &keyed);
+        if filter.comes_first() {
+            let kept = filter.look_up(&slice, Rows::Some(&rows));
+            let place = |row| rows.binary_search(row).expect("one of the rows") as u32;
+            let own = own.take(&kept.iter().map(place).collect::<Vec<_>>());
+            let found = ChunkRows { rows: kept, sets: own, errors: Vec::new() };
+            let known = filter.narrow_known(&slice, found, &sets);
+            assert_eq!(pairs(&known.rows, &known.sets, &sets), expected, "seed {seed}");
+        }
         let found = ChunkRows { rows, sets: own, errors: Vec::new() };
         let narrowed = filter.narrow(&slice, found, &sets);
-        let expected = twin(&wanted, &joining, &keyed);
         assert_eq!(pairs(&narrowed.rows, &narrowed.sets, &sets), expected, "seed {seed}");
     }
 

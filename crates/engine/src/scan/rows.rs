@@ -13,6 +13,13 @@ pub enum Rows<'a> {
     Some(&'a [u32]),
 }
 
+impl<'a> Rows<'a> {
+    /// `some` of the first `count`, or all of these.
+    pub fn of(some: Option<&'a [u32]>, count: usize) -> Rows<'a> {
+        some.map_or(Rows::All(count), Rows::Some)
+    }
+}
+
 impl Rows<'_> {
     /// How many.
     #[inline]

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringViewArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, StringViewArray};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use super::{DataType, ValueRef};
@@ -38,6 +38,34 @@ pub fn array_cell(array: &ArrayRef, row: usize) -> ValueRef<'_> {
             ValueRef::TimestampTz(array.as_primitive::<TimestampMicrosecondType>().value(row))
         }
         other => unreachable!("no SQL type maps to Arrow's {other}"),
+    }
+}
+
+/// Calls `visit` with the row and the value of everything in a column of integers or dates that is not NULL.
+#[inline(always)]
+pub fn for_each_integer(column: &ArrayRef, visit: impl FnMut(usize, i64)) {
+    fn of<T: ArrowPrimitiveType>(column: &ArrayRef, mut visit: impl FnMut(usize, i64))
+    where
+        T::Native: Into<i64>,
+    {
+        let column: &PrimitiveArray<T> = column.as_primitive();
+        match column.nulls() {
+            None => {
+                let values = column.values().iter().enumerate();
+                values.for_each(|(row, &value)| visit(row, value.into()));
+            }
+            Some(nulls) => {
+                nulls.valid_indices().for_each(|row| visit(row, column.value(row).into()));
+            }
+        }
+    }
+    match column.data_type() {
+        ArrowType::Int16 => of::<Int16Type>(column, visit),
+        ArrowType::Int32 => of::<Int32Type>(column, visit),
+        ArrowType::Int64 => of::<Int64Type>(column, visit),
+        ArrowType::Date32 => of::<Date32Type>(column, visit),
+        ArrowType::Null => {}
+        other => unreachable!("{other} is no integer"),
     }
 }
 

@@ -146,6 +146,17 @@ pub enum Predicate {
     Expression(Arc<dyn Expression>),
 }
 
+impl Predicate {
+    /// Whether asking it of a row may end in an error.
+    pub fn may_fail(&self) -> bool {
+        match self {
+            Predicate::Expression(_) | Predicate::Like { .. } => true,
+            Predicate::Or(arms) => arms.iter().flatten().any(Predicate::may_fail),
+            Predicate::Compare { .. } | Predicate::In { .. } | Predicate::IsNull { .. } => false,
+        }
+    }
+}
+
 /// A compiled CHECK constraint: violated (23514) where the expression is false; NULL passes.
 #[derive(Clone, Debug)]
 pub struct Check {

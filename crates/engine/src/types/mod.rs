@@ -12,7 +12,7 @@ mod row_block;
 mod schema;
 mod value;
 
-pub use arrow::{array_cell, array_from_values};
+pub use arrow::{array_cell, array_from_values, for_each_integer};
 pub use data_type::DataType;
 pub(crate) use data_type::NARROW_PRECISION;
 pub use definition::Definition;

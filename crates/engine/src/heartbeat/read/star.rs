@@ -197,7 +197,8 @@ fn join(plan: &LanePlan, node: usize, tables: &[TableId], store: &Store) -> Opti
     };
     let [key] = &keys[..] else { return None };
     let [outer] = key[..] else { return None };
-    let may_fail = inner.iter().flatten().any(may_fail);
+    // A dimension is asked about all its rows, those that no fact row refers to included.
+    let may_fail = inner.iter().flatten().any(Predicate::may_fail);
     if may_fail || residuals.iter().any(|residual| !residual.is_empty()) {
         return None;
     }
@@ -210,15 +211,6 @@ fn join(plan: &LanePlan, node: usize, tables: &[TableId], store: &Store) -> Opti
         outer: column,
         key: own,
     })
-}
-
-/// A dimension is asked about all its rows, those that no fact row refers to included: nothing may fail there.
-fn may_fail(predicate: &Predicate) -> bool {
-    match predicate {
-        Predicate::Expression(_) | Predicate::Like { .. } => true,
-        Predicate::Or(arms) => arms.iter().flatten().any(may_fail),
-        Predicate::Compare { .. } | Predicate::In { .. } | Predicate::IsNull { .. } => false,
-    }
 }
 
 fn unique_key(store: &Store, table: TableId, index: IndexId) -> Option<(ColumnId, DataType)> {

@@ -84,21 +84,12 @@ fn conjunction(
     live: &mut Live,
     faults: &mut Faults,
 ) {
-    let (last, first): (Vec<_>, Vec<_>) = predicates.iter().partition(|p| may_fail(p));
+    let (last, first): (Vec<_>, Vec<_>) = predicates.iter().partition(|p| p.may_fail());
     for predicate in first.into_iter().chain(last) {
         if live.rows() == 0 {
             return;
         }
         one(predicate, slots, batch, live, faults);
-    }
-}
-
-/// Whether evaluating the predicate on a row may be an error.
-pub(super) fn may_fail(predicate: &Predicate) -> bool {
-    match predicate {
-        Predicate::Expression(_) | Predicate::Like { .. } => true,
-        Predicate::Or(arms) => arms.iter().flatten().any(may_fail),
-        Predicate::Compare { .. } | Predicate::In { .. } | Predicate::IsNull { .. } => false,
     }
 }
 

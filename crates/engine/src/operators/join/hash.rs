@@ -14,11 +14,12 @@ use arrow_array::ArrayRef;
 use super::output::{Join, Matches, Pairs, fit_one_piece, pieces};
 use crate::operators::filter::any_predicate;
 use crate::operators::kernel::{
-    KeyTable, NO_ID, NO_ROW, bucket, concat, constant_array, of_arrays, take_or_null,
+    KeyTable, NO_ID, NO_ROW, RankedKeys, bucket, concat, constant_array, of_arrays, take_or_null,
 };
 use crate::operators::{Batch, Faults, Users, restrict};
 use crate::plan::JoinKind;
 use crate::query_set::{QuerySets, SetId, SlotBuckets, Tuples};
+use crate::scan::KeyFilter;
 use crate::types::{DataType, Predicate, Slot, Value};
 
 /// Pairs of rows with equal keys; without keys a cross join.
@@ -78,7 +79,7 @@ impl JoinBuild {
 #[derive(Debug)]
 pub struct JoinTable {
     rows: Tuples,
-    keys: KeyTable,
+    keys: Keys,
     /// Rows by key id.
     buckets: SlotBuckets,
     /// Rows of the largest bucket.
@@ -87,6 +88,66 @@ pub struct JoinTable {
     by_slot: bool,
     /// The union of each bucket's sets, where somebody asks.
     unions: OnceLock<Vec<SetId>>,
+}
+
+/// From keys to ids.
+#[derive(Debug)]
+enum Keys {
+    /// There are none: all rows have id 0.
+    None,
+    /// One column of integers that lie close together.
+    Integers(RankedKeys),
+    /// Anything else.
+    Values(KeyTable),
+}
+
+impl Keys {
+    /// The keys of the right rows, and the id of each row's.
+    fn of(node: &HashJoinNode, rows: &Tuples) -> (Keys, Vec<u32>) {
+        let columns = columns(rows, node.keys.iter().map(|key| key.1));
+        if columns.is_empty() {
+            return (Keys::None, vec![0; rows.rows]);
+        }
+        if let ([(left, right)], [column]) = (&node.keys[..], &columns[..])
+            && KeyFilter::is_for(node.left_types[*left], node.right_types[*right])
+            && let Some(keys) = RankedKeys::of(column)
+        {
+            // Rows whose key is NULL lie together behind all others.
+            let nowhere = keys.len() as u32;
+            let ids = keys.find(column).into_iter().map(|id| id.min(nowhere)).collect();
+            return (Keys::Integers(keys), ids);
+        }
+        let mut keys = KeyTable::new(node.scales());
+        let ids = keys.insert(&columns);
+        (Keys::Values(keys), ids)
+    }
+
+    /// Ids of the right rows.
+    fn len(&self) -> usize {
+        match self {
+            Keys::None => 1,
+            Keys::Integers(keys) => keys.len() + 1,
+            Keys::Values(keys) => keys.len(),
+        }
+    }
+
+    /// Ids of the left rows; [`NO_ID`] where no right row has the key.
+    fn find(&self, node: &HashJoinNode, left: &Tuples) -> Vec<u32> {
+        let columns = columns(left, node.keys.iter().map(|key| key.0));
+        match self {
+            Keys::None => vec![0; left.rows],
+            Keys::Integers(keys) => keys.find(&columns[0]),
+            Keys::Values(keys) => keys.find(&columns),
+        }
+    }
+
+    fn memory(&self) -> usize {
+        match self {
+            Keys::None => 0,
+            Keys::Integers(keys) => keys.memory(),
+            Keys::Values(keys) => keys.memory(),
+        }
+    }
 }
 
 /// One worker's memory of which right rows found partners.
@@ -114,18 +175,14 @@ impl JoinTable {
         let chunks: Vec<Tuples> = builds.into_iter().flat_map(|build| build.chunks).collect();
         let rows = concat(chunks, batch.sets).filter(|rows| rows.rows > 0);
         let mut rows = rows.unwrap_or_else(|| nulls(&node.right_types, 0));
-        let mut keys = KeyTable::new(node.scales());
-        let mut ids = match node.keys.is_empty() {
-            true => vec![0; rows.rows],
-            false => keys.insert(&columns(&rows, node.keys.iter().map(|key| key.1))),
-        };
+        let (keys, mut ids) = Keys::of(node, &rows);
         if let Err(error) = batch.budget.reserve(keys.memory()) {
             let wanted = rows.sets.wanted(rows.rows, batch.sets);
             batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
             rows = rows.emptied();
             ids.clear();
         }
-        let count = if node.keys.is_empty() { 1 } else { keys.len() };
+        let count = keys.len();
         let by_slot = matches!(rows.sets, QuerySets::Single(_)) && batch.sets.slots() > 1;
         let buckets = match by_slot {
             false => bucket(&ids, count, 0..rows.rows as u32),
@@ -155,10 +212,7 @@ impl JoinTable {
         if without_pairs || unknown || fit_one_piece(left.rows, self.longest, most) {
             return None;
         }
-        let ids = match node.keys.is_empty() {
-            true => vec![0; left.rows],
-            false => self.keys.find(&columns(left, node.keys.iter().map(|key| key.0))),
-        };
+        let ids = self.keys.find(node, left);
         let pairs = |(row, id): (usize, u32)| match id {
             NO_ID => 0,
             id => self.expected_pairs(batch, left, row, self.buckets.rows(Slot(id)).len()),
@@ -193,10 +247,7 @@ impl JoinTable {
         }
         let slots = users.iter().fold(SetId::EMPTY, |all, user| batch.sets.union(all, user.set));
         let left = restrict(batch, slots, left);
-        let ids = match node.keys.is_empty() {
-            true => vec![if self.rows.rows > 0 { 0 } else { NO_ID }; left.rows],
-            false => self.keys.find(&columns(&left, node.keys.iter().map(|key| key.0))),
-        };
+        let ids = self.keys.find(node, &left);
         let join = Join { kind: node.kind, right_only: &[], residuals: &node.residuals, users };
         if !any_predicate(&node.residuals, users)
             && let Some(found) = self.existence(node.kind, batch, &ids)

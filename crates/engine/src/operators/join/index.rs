@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 
 use super::output::{Join, Pairs, fit_one_piece, pieces};
-use crate::operators::filter::{any_predicate, may_fail, qualify};
+use crate::operators::filter::{any_predicate, qualify};
 use crate::operators::kernel::{KeyTable, scale_of};
 use crate::operators::{Batch, Faults, Users, restrict};
 use crate::plan::JoinKind;
@@ -78,7 +78,7 @@ impl IndexJoinState {
         let slots = users.iter().fold(SetId::EMPTY, |all, user| batch.sets.union(all, user.set));
         let split = |keep: bool| {
             let pick = |predicates: &Vec<Predicate>| {
-                predicates.iter().filter(|p| may_fail(p) == keep).cloned().collect()
+                predicates.iter().filter(|p| p.may_fail() == keep).cloned().collect()
             };
             node.inner.iter().map(pick).collect()
         };

@@ -81,8 +81,13 @@ impl Step {
         }
         match &codes.nulls {
             None if is_first => {
+                // Rows of a key often follow each other, as those of an order do.
+                let mut last = (0, NO_ID);
                 for (key, &code) in keys.iter_mut().zip(&codes.codes) {
-                    *key = self.ids.insert(0, code);
+                    if last.1 == NO_ID || last.0 != code {
+                        last = (code, self.ids.insert(0, code));
+                    }
+                    *key = last.1;
                 }
             }
             None => self.insert_all(keys.iter_mut().zip(codes.codes.iter().copied())),

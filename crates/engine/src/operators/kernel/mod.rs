@@ -8,6 +8,7 @@ mod dense;
 mod evaluate;
 mod key_table;
 mod order;
+mod ranked_keys;
 mod rows;
 
 pub(super) use codes::{Codes, Strings, bytes_of, float_number, number_float};
@@ -18,4 +19,5 @@ pub(super) use evaluate::{
 };
 pub(super) use key_table::KeyTable;
 pub(super) use order::Order;
+pub(super) use ranked_keys::RankedKeys;
 pub(super) use rows::{NO_ROW, bucket, concat, no_rows, of_arrays, prune, scale_of, take_or_null};

@@ -9,7 +9,7 @@ use super::super::conjunction::BoundParameters;
 use super::super::expression::{evaluate_for_many, evaluate_with, truths};
 use super::super::row_test::RowTest;
 use super::super::rows::Rows;
-use super::{Asking, Live, places};
+use super::{Asking, Live, for_each_place, places};
 use crate::query_set::{QuerySets, Renumbering, SetId, SetTable, SlotBuckets, words};
 use crate::types::{Expression, Location, Slot};
 
@@ -58,12 +58,8 @@ impl Classes {
     /// Of each row's slots those of the classes that say yes; `slots` are those of all classes.
     pub fn answer(&self, asking: &mut Asking<'_>, slots: SetId, live: &Live) -> QuerySets {
         let total = live.rows.len();
-        if let [_] = self.classes[..] {
-            let buckets =
-                SlotBuckets { offsets: vec![0, total as u32], rows: (0..total as u32).collect() };
-            let mut ids = vec![SetId::EMPTY; total];
-            self.ask(asking, live, &buckets, &mut |_, place| ids[place as usize] = slots);
-            return live.sets.intersect_ids(&ids, asking.sets);
+        if let [only] = &self.classes[..] {
+            return self.answer_of_one(only, asking, slots, live);
         }
         let width = asking.sets.word_count();
         let mut passed = vec![0u64; total * width];
@@ -82,6 +78,29 @@ impl Classes {
         }
         let passed = QuerySets::Bitmaps { words_per_row: width, words: passed };
         live.sets.intersect(&passed, total, asking.sets)
+    }
+
+    /// All slots ask the same.
+    fn answer_of_one(
+        &self,
+        only: &Class,
+        asking: &mut Asking<'_>,
+        slots: SetId,
+        live: &Live,
+    ) -> QuerySets {
+        let total = live.rows.len();
+        let mut ids = vec![SetId::EMPTY; total];
+        if let ClassQuestion::Tests(tests) = &self.question {
+            let (rows, mut selected) = (Rows::Some(&live.rows), Vec::new());
+            if tests[0].select(asking.reader, &only.parameters, rows, &mut selected).is_ok() {
+                for_each_place(&selected, &live.rows, |place| ids[place] = slots);
+                return live.sets.intersect_ids(&ids, asking.sets);
+            }
+        }
+        let buckets =
+            SlotBuckets { offsets: vec![0, total as u32], rows: (0..total as u32).collect() };
+        self.ask(asking, live, &buckets, &mut |_, place| ids[place as usize] = slots);
+        live.sets.intersect_ids(&ids, asking.sets)
     }
 
     /// Calls `pass` with each class and each place of its bucket where it says yes.

@@ -166,10 +166,18 @@ impl Asking<'_> {
 
 /// The positions in `all` of the members of `some`; both ascend.
 fn places(some: &[u32], all: &[u32]) -> Vec<u32> {
+    let mut places = Vec::with_capacity(some.len());
+    for_each_place(some, all, |place| places.push(place as u32));
+    places
+}
+
+/// Calls `visit` with the position in `all` of each of the members of `some`; both ascend.
+fn for_each_place(some: &[u32], all: &[u32], mut visit: impl FnMut(usize)) {
     let mut position = 0;
-    let place = |row: &u32| {
-        position += all[position..].iter().take_while(|other| *other < row).count();
-        position as u32
-    };
-    some.iter().map(place).collect()
+    for row in some {
+        while all[position] < *row {
+            position += 1;
+        }
+        visit(position);
+    }
 }

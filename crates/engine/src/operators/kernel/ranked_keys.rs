@@ -1,0 +1,144 @@
+//! Integer keys of a whole input to dense ids, in the order of the keys: a bit per possible key, and how many bits come
+//! before each word. A look-up is one word and a count of bits; nothing is hashed and nothing grows.
+
+use arrow_array::{Array, ArrayRef};
+
+use super::NO_ID;
+use crate::types::for_each_integer;
+
+/// Bits that may be spent whatever the number of keys: 1 MiB.
+const FREE_SPAN: u64 = 1 << 23;
+/// Bits per key beyond that: a sparser array costs more cache misses than hashing.
+const SPARSENESS: u64 = 64;
+
+/// The distinct keys of a column.
+#[derive(Debug)]
+pub struct RankedKeys {
+    least: i64,
+    words: Vec<Word>,
+    length: usize,
+}
+
+/// 64 possible keys.
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    bits: u64,
+    /// Keys in the words before.
+    before: u32,
+}
+
+impl RankedKeys {
+    /// The keys of a column of integers or dates; `None` where they lie too far apart.
+    pub fn of(column: &ArrayRef) -> Option<RankedKeys> {
+        let mut range: Option<(i64, i64)> = None;
+        for_each_integer(column, |_, key| {
+            let (least, most) = range.unwrap_or((key, key));
+            range = Some((least.min(key), most.max(key)));
+        });
+        let (least, span) = match range {
+            Some((least, most)) => (least, most.abs_diff(least).checked_add(1)?),
+            None => (0, 0),
+        };
+        if span > FREE_SPAN.max(column.len() as u64 * SPARSENESS) {
+            return None;
+        }
+        let mut words = vec![Word::default(); span.div_ceil(64) as usize];
+        for_each_integer(column, |_, key| {
+            let place = key.wrapping_sub(least) as u64;
+            words[(place / 64) as usize].bits |= 1 << (place % 64);
+        });
+        let mut length = 0;
+        for word in &mut words {
+            word.before = length;
+            length += word.bits.count_ones();
+        }
+        Some(RankedKeys { least, words, length: length as usize })
+    }
+
+    /// Distinct keys.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Ids of the rows' keys; [`NO_ID`] for keys that are not there and for NULL.
+    pub fn find(&self, column: &ArrayRef) -> Vec<u32> {
+        let mut ids = vec![NO_ID; column.len()];
+        for_each_integer(column, |row, key| ids[row] = self.id(key));
+        ids
+    }
+
+    #[inline]
+    fn id(&self, key: i64) -> u32 {
+        // The difference of a smaller key, taken as a number without sign, lies behind the last key's.
+        let place = key.wrapping_sub(self.least) as u64;
+        let Some(word) = usize::try_from(place / 64).ok().and_then(|word| self.words.get(word))
+        else {
+            return NO_ID;
+        };
+        let bit = 1u64 << (place % 64);
+        match word.bits & bit {
+            0 => NO_ID,
+            _ => word.before + (word.bits & (bit - 1)).count_ones(),
+        }
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.words.capacity() * size_of::<Word>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use arrow_array::{Int32Array, Int64Array};
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    #[test]
+    fn ids_are_the_ranks_of_keys() {
+        for seed in 0..200 {
+            let mut random = StdRng::seed_from_u64(seed);
+            let (least, span) = (random.random_range(-500..500), random.random_range(1..300));
+            let mut keys = |count: usize| -> Vec<Option<i32>> {
+                let key = |_| {
+                    random.random_bool(0.9).then(|| random.random_range(least..least + span))
+                };
+                (0..count).map(key).collect()
+            };
+            let (own, asked) = (keys(40), keys(60));
+            let known: BTreeSet<i32> = own.iter().flatten().copied().collect();
+            let column: ArrayRef = Arc::new(Int32Array::from(own));
+            let ranked = RankedKeys::of(&column).expect("keys lie close together");
+            assert_eq!(ranked.len(), known.len(), "seed {seed}");
+            let rank = |key: i32| known.range(..key).count() as u32;
+            let expected: Vec<u32> = asked
+                .iter()
+                .map(|key| key.filter(|key| known.contains(key)).map_or(NO_ID, rank))
+                .collect();
+            let wide = Int64Array::from_iter(asked.iter().map(|key| key.map(i64::from)));
+            assert_eq!(ranked.find(&(Arc::new(wide) as ArrayRef)), expected, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn keys_at_both_ends_of_the_range_are_kept_apart() {
+        let far: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, i64::MAX]));
+        assert!(RankedKeys::of(&far).is_none());
+        let near: ArrayRef = Arc::new(Int64Array::from(vec![i64::MAX, i64::MAX - 1]));
+        let ranked = RankedKeys::of(&near).expect("neighbours");
+        assert_eq!(ranked.find(&far), [NO_ID, 1]);
+    }
+
+    #[test]
+    fn nothing_is_found_among_no_keys() {
+        let none: ArrayRef = Arc::new(Int32Array::from(vec![None, None]));
+        let ranked = RankedKeys::of(&none).expect("no keys");
+        let some: ArrayRef = Arc::new(Int32Array::from(vec![Some(0), None]));
+        assert_eq!((ranked.len(), ranked.find(&some)), (0, vec![NO_ID, NO_ID]));
+    }
+}
