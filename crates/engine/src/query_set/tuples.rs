@@ -202,8 +202,9 @@ fn take_arrays(arrays: &[ArrayRef], rows: &[u32]) -> Vec<ArrayRef> {
 }
 
 fn concat_source(parts: &[Tuples], source: usize) -> Source {
-    let locations = parts.iter().flat_map(|part| &part.sources[source].locations).copied();
-    Source { view: parts[0].sources[source].view.clone(), locations: locations.collect() }
+    let runs: Vec<&[Location]> =
+        parts.iter().map(|part| &part.sources[source].locations[..]).collect();
+    Source { view: parts[0].sources[source].view.clone(), locations: runs.concat() }
 }
 
 fn concat_computed(parts: &[Tuples], column: usize) -> ArrayRef {

@@ -43,6 +43,7 @@ mod numbers;
 mod reclaim;
 mod row_directory;
 mod run;
+mod scattered;
 mod sequence;
 mod snapshot;
 mod statistics;

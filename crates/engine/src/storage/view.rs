@@ -11,6 +11,7 @@ use super::chunk_list::ChunkList;
 use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
+use super::scattered::scattered;
 use super::{Bound, Chunk, Index, Table};
 use crate::types::{
     ChunkId, ColumnId, DataType, Location, RowId, TableSchema, Value, ValueRef, Version,
@@ -75,6 +76,9 @@ impl TableView {
     /// A column of many rows, as an array of the column's `data_type.arrow()`; NULL at
     /// [`Location::NONE`].
     pub fn gather(&self, column: ColumnId, locations: &[Location]) -> ArrayRef {
+        if let Some(array) = scattered(self, column, self.data_type(column), locations) {
+            return array;
+        }
         let runs = locations.chunk_by(|a, b| a.chunk == b.chunk).map(|positions| {
             let first = positions[0];
             let chunk = (!first.is_none()).then(|| self.chunk(first.chunk));

@@ -4,7 +4,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, StringViewArray};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, StringViewArray,
+};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use super::{DataType, ValueRef};

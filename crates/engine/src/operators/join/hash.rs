@@ -316,6 +316,9 @@ impl JoinTable {
         ids: &[u32],
         faults: &mut Faults,
     ) -> Option<Pairs> {
+        if self.longest <= 1 {
+            return Some(self.only_partners(ids));
+        }
         let mut pairs = Pairs::default();
         let mut reserved = 0;
         for (row, &id) in ids.iter().enumerate() {
@@ -340,6 +343,20 @@ impl JoinTable {
         }
         batch.budget.release(8 * reserved);
         Some(pairs)
+    }
+
+    /// The pairs where no key has two rows: not more than left rows.
+    fn only_partners(&self, ids: &[u32]) -> Pairs {
+        let mut pairs = Pairs::default();
+        for (row, &id) in ids.iter().enumerate() {
+            if id != NO_ID
+                && let [partner] = self.buckets.rows(Slot(id))
+            {
+                pairs.left.push(row as u32);
+                pairs.right.push(*partner);
+            }
+        }
+        pairs
     }
 
     /// Of a bucket whose rows ascend by slot, those whose slot wants the left row.

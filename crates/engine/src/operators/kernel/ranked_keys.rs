@@ -105,9 +105,8 @@ mod tests {
             let mut random = StdRng::seed_from_u64(seed);
             let (least, span) = (random.random_range(-500..500), random.random_range(1..300));
             let mut keys = |count: usize| -> Vec<Option<i32>> {
-                let key = |_| {
-                    random.random_bool(0.9).then(|| random.random_range(least..least + span))
-                };
+                let key =
+                    |_| random.random_bool(0.9).then(|| random.random_range(least..least + span));
                 (0..count).map(key).collect()
             };
             let (own, asked) = (keys(40), keys(60));

@@ -1,0 +1,198 @@
+//! Integers of rows that jump from chunk to chunk, as those that a join has found do: each chunk's slice is looked up
+//! once for all of its rows instead of once per run of them. Called by [`super::TableView::gather`].
+
+use std::sync::Arc;
+
+use arrow_array::types::*;
+use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+
+use super::gather::Validity;
+use super::{ColumnSlice, Unsigned};
+use crate::types::{ColumnId, DataType, Location, Value};
+
+use super::TableView;
+
+/// Fewer rows are not worth a list of slices.
+const ROWS: usize = 512;
+/// Rows per run from which on a look-up per run costs less than a decision per row.
+const RUN: usize = 4;
+
+/// A column as an array; `None` where its values are no integers of 64 bits in every chunk, or the rows do not jump.
+pub(super) fn scattered(
+    view: &TableView,
+    column: ColumnId,
+    data_type: DataType,
+    locations: &[Location],
+) -> Option<ArrayRef> {
+    use DataType::*;
+    let may_be = matches!(
+        data_type,
+        SmallInt | Integer | BigInt | Date | Timestamp | TimestampTz | Numeric { .. }
+    );
+    if !may_be || !jumps(locations) {
+        return None;
+    }
+    let (values, nulls) = integers(view, column, locations)?;
+    fn array<A: ArrowPrimitiveType>(
+        values: Vec<i64>,
+        nulls: Option<NullBuffer>,
+        of: impl Fn(i64) -> A::Native,
+    ) -> PrimitiveArray<A> {
+        let values: Vec<A::Native> = values.into_iter().map(of).collect();
+        PrimitiveArray::new(ScalarBuffer::from(values), nulls)
+    }
+    Some(match data_type {
+        SmallInt => Arc::new(array::<Int16Type>(values, nulls, |value| value as i16)),
+        Integer => Arc::new(array::<Int32Type>(values, nulls, |value| value as i32)),
+        Date => Arc::new(array::<Date32Type>(values, nulls, |value| value as i32)),
+        BigInt => Arc::new(array::<Int64Type>(values, nulls, |value| value)),
+        Timestamp | TimestampTz => {
+            let times = array::<TimestampMicrosecondType>(values, nulls, |value| value);
+            Arc::new(times.with_data_type(data_type.arrow()))
+        }
+        _ => {
+            let numbers = array::<Decimal128Type>(values, nulls, i128::from);
+            Arc::new(numbers.with_data_type(data_type.arrow()))
+        }
+    })
+}
+
+fn jumps(locations: &[Location]) -> bool {
+    let jumps = || locations.windows(2).filter(|pair| pair[0].chunk != pair[1].chunk).count();
+    locations.len() >= ROWS && jumps() > locations.len() / RUN
+}
+
+/// The values, 0 for NULL, and which are not NULL.
+fn integers(
+    view: &TableView,
+    column: ColumnId,
+    locations: &[Location],
+) -> Option<(Vec<i64>, Option<NullBuffer>)> {
+    let mut slices: Vec<Option<ColumnSlice<'_>>> = Vec::new();
+    let mut values = Vec::with_capacity(locations.len());
+    let mut validity = Validity::default();
+    for location in locations {
+        if location.is_none() {
+            values.push(0);
+            validity.append(false, 1);
+            continue;
+        }
+        let (number, row) = (location.chunk.0 as usize, location.offset as usize);
+        if number >= slices.len() {
+            slices.resize(number + 1, None);
+        }
+        let slice = slices[number].get_or_insert_with(|| view.chunk(location.chunk).column(column));
+        values.push(integer(slice, row)?);
+        let is_null = match slice {
+            ColumnSlice::Constant(value, _) => value.is_null(),
+            other => other.nulls().is_null(row),
+        };
+        validity.append(!is_null, 1);
+    }
+    Some((values, validity.finish()))
+}
+
+/// The value of a row, anything where it is NULL; `None` where the slice has no integers of 64 bits.
+#[inline(always)]
+fn integer(slice: &ColumnSlice<'_>, row: usize) -> Option<i64> {
+    Some(match slice {
+        ColumnSlice::Framed(base, distances, _) => {
+            base + match distances {
+                Unsigned::Bits8(distances) => i64::from(distances[row]),
+                Unsigned::Bits16(distances) => i64::from(distances[row]),
+                Unsigned::Bits32(distances) => i64::from(distances[row]),
+            }
+        }
+        ColumnSlice::Int16(values, _) => i64::from(values[row]),
+        ColumnSlice::Int32(values, _) => i64::from(values[row]),
+        ColumnSlice::Int64(values, _) => values[row],
+        ColumnSlice::Constant(value, _) => match value {
+            Value::SmallInt(value) => i64::from(*value),
+            Value::Integer(value) | Value::Date(value) => i64::from(*value),
+            Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value) => *value,
+            Value::Numeric(value, _) => i64::try_from(*value).ok()?,
+            _ => 0,
+        },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::super::Store;
+    use super::super::load::load_in_chunks;
+    use super::super::twin::table_schema;
+    use super::*;
+    use crate::types::{ChunkId, Version, array_cell};
+
+    const TYPES: [DataType; 8] = [
+        DataType::SmallInt,
+        DataType::Integer,
+        DataType::BigInt,
+        DataType::Date,
+        DataType::Timestamp,
+        DataType::Numeric { precision: 9, scale: 2 },
+        DataType::Numeric { precision: 38, scale: 0 },
+        DataType::Double,
+    ];
+
+    /// Values of `width` bits at most; as many rows of one chunk are all equal or NULL.
+    fn row(random: &mut StdRng, width: u32) -> Vec<Value> {
+        let of = |data_type: &DataType, value: i64| match data_type {
+            DataType::SmallInt => Value::SmallInt(value as i16),
+            DataType::Integer => Value::Integer(value as i32),
+            DataType::BigInt => Value::BigInt(value),
+            DataType::Date => Value::Date(value as i32),
+            DataType::Timestamp => Value::Timestamp(value),
+            DataType::Numeric { precision: 9, .. } => Value::Numeric(i128::from(value % 1000), 2),
+            DataType::Numeric { .. } => Value::Numeric(i128::from(value) << 60, 0),
+            _ => Value::Double(value as f64),
+        };
+        let mut value = |data_type| match random.random_bool(0.1) {
+            true => Value::Null,
+            false => of(data_type, random.random_range(0..1i64 << width) - 3),
+        };
+        TYPES.iter().map(&mut value).collect()
+    }
+
+    #[test]
+    fn rows_of_many_chunks_keep_their_values() {
+        let seed = rand::random();
+        let mut random = StdRng::seed_from_u64(seed);
+        let store = Store::new(1);
+        let table = store.create_table(table_schema(&TYPES, Vec::new()));
+        for width in [1, 8, 16, 33] {
+            let rows: Vec<Vec<Value>> = (0..90).map(|_| row(&mut random, width)).collect();
+            load_in_chunks(&table, &rows, 30, Version(1));
+        }
+        for _ in 0..50 {
+            table.insert(&row(&mut random, 40), Version(1));
+        }
+        let view = table.view(Version(1));
+        let all: Vec<Location> = view
+            .chunks()
+            .iter()
+            .flat_map(|(id, chunk)| {
+                let location = |offset| Location { chunk: ChunkId(id.0), offset };
+                (0..chunk.rows() as u32).map(location)
+            })
+            .chain([Location::NONE])
+            .collect();
+        let any = |_| all[random.random_range(0..all.len())];
+        let locations: Vec<Location> = (0..2 * ROWS).map(any).collect();
+        assert!(jumps(&locations), "seed {seed}");
+        for (column, data_type) in TYPES.iter().enumerate() {
+            let column = ColumnId(column as u32);
+            let gathered = view.gather(column, &locations);
+            assert_eq!(*gathered.data_type(), data_type.arrow(), "seed {seed}");
+            for (i, location) in locations.iter().enumerate() {
+                let expected = view.cell(column, *location);
+                assert_eq!(array_cell(&gathered, i), expected, "{data_type:?}, seed {seed}");
+            }
+        }
+    }
+}
