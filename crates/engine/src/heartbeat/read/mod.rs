@@ -9,6 +9,7 @@
 //! Absent here: what a template's plan is (`plan`), how an operator works (`operators`), writes.
 
 mod batch;
+mod each;
 mod explain;
 mod figures;
 mod generation;

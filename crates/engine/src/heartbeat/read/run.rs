@@ -12,14 +12,15 @@ use std::time::{Duration, Instant};
 
 use self::key_filters::Waiting;
 use self::star::StarRun;
+use super::each::each;
 use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, StarPlace, Step, Work};
 use super::pool::{Loop, Pool};
 use super::prepared::{Cuts, PreparedLane, PreparedNode};
 use super::probe_chain::Views;
 use crate::heartbeat::AnswerPart;
 use crate::operators::{
-    self, Batch, Budget, Cut, Faults, Groups, IndexJoinState, JoinProbe, JoinTable, LimitState,
-    Users,
+    self, Batch, Budget, Cut, Faults, GroupBuild, Groups, IndexJoinState, JoinProbe, JoinTable,
+    LimitState, Users,
 };
 use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
@@ -453,15 +454,59 @@ impl<'a> Run<'a> {
             Part::Group(build) => Some(*build),
             _ => None,
         });
-        let builds = builds.collect();
-        let began = Instant::now();
-        let groups = Arc::new(Groups::merge(node, &batch, builds, &mut self.faults));
-        self.note(n, 0, began);
-        let source = match groups.pieces() {
-            Some(pieces) => PipeSource::Pieces(n, groups, pieces),
-            None => PipeSource::Groups(n, groups, parts),
+        let builds: Vec<GroupBuild> = builds.collect();
+        let groups = match GroupBuild::partitions(node, &builds, self.pool.workers()) {
+            Some(partitions) => self.merge_partitions(n, builds, partitions),
+            None => {
+                let began = Instant::now();
+                let groups = Groups::merge(node, &batch, builds, &mut self.faults);
+                self.note(n, 0, began);
+                vec![groups]
+            }
         };
-        Ok(vec![Pipe { source, steps: Vec::new() }])
+        let pipe = |groups: Groups| {
+            let groups = Arc::new(groups);
+            let source = match groups.pieces() {
+                Some(pieces) => PipeSource::Pieces(n, groups, pieces),
+                None => PipeSource::Groups(n, groups, parts),
+            };
+            Pipe { source, steps: Vec::new() }
+        };
+        Ok(groups.into_iter().map(pipe).collect())
+    }
+
+    /// Puts the workers' parts of a grouping together on all of them, partition by partition.
+    fn merge_partitions(
+        &mut self,
+        n: usize,
+        builds: Vec<GroupBuild>,
+        partitions: usize,
+    ) -> Vec<Groups> {
+        let lane = self.shared.lane.clone();
+        let cut = each(self.pool, builds, move |build: GroupBuild| {
+            let PreparedNode::Group(node) = &lane.nodes[n] else { unreachable!() };
+            let began = Instant::now();
+            (build.partition(node, partitions), began.elapsed())
+        });
+        let mut by_partition: Vec<Vec<GroupBuild>> = (0..partitions).map(|_| Vec::new()).collect();
+        for (own, took) in cut {
+            self.spent[n].took += took;
+            by_partition.iter_mut().zip(own).for_each(|(all, own)| all.push(own));
+        }
+        let shared = self.shared.clone();
+        let merged = each(self.pool, by_partition, move |builds| {
+            let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
+            let (began, mut faults) = (Instant::now(), Faults::default());
+            let parameters = shared.parameters();
+            let groups = Groups::merge(node, &shared.batch(&parameters), builds, &mut faults);
+            (groups, faults, began.elapsed())
+        });
+        let merged = merged.into_iter().map(|(groups, faults, took)| {
+            self.faults.merge(faults);
+            self.spent[n].took += took;
+            groups
+        });
+        merged.collect()
     }
 
     /// What `users` want of a table, each by its variant of one of the nodes.

@@ -221,6 +221,29 @@ impl Accumulator {
         Accumulator { counts: self.counts[range].to_vec(), state }
     }
 
+    /// The groups named, in that order.
+    pub fn take(&self, groups: &[u32]) -> Accumulator {
+        fn of<T: Copy>(values: &[T], groups: &[u32]) -> Vec<T> {
+            groups.iter().map(|&group| values[group as usize]).collect()
+        }
+        let state = match &self.state {
+            State::Count => State::Count,
+            State::Sum64(sums) => State::Sum64(of(sums, groups)),
+            State::Sum128(sums, lost) => {
+                let inside = groups.iter().zip(0..).filter(|(group, _)| lost.contains(*group));
+                let lost =
+                    if lost.is_empty() { Overflows::new() } else { inside.map(|i| i.1).collect() };
+                State::Sum128(of(sums, groups), lost)
+            }
+            State::SumFloat(sums) => State::SumFloat(of(sums, groups)),
+            State::Least(values) => State::Least(of(values, groups)),
+            State::Greatest(values) => State::Greatest(of(values, groups)),
+            State::Least128(values) => State::Least128(of(values, groups)),
+            State::Greatest128(values) => State::Greatest128(of(values, groups)),
+        };
+        Accumulator { counts: of(&self.counts, groups), state }
+    }
+
     /// Arguments that are not NULL, by group.
     pub fn count(&self, group: usize) -> i64 {
         self.counts[group] & (NON_FINITE - 1)

@@ -26,8 +26,8 @@ pub struct GroupBuild {
     table: Option<Keys>,
     pub(super) chunks: Vec<Chunk>,
     /// Rows in `chunks`, and how many of them there may be.
-    held: usize,
-    hold: usize,
+    pub(super) held: usize,
+    pub(super) hold: usize,
     /// Partial aggregates of the rows that were in `chunks` before.
     pub(super) folded: Option<Folded>,
     /// The first row of each group: its key columns.
@@ -263,6 +263,11 @@ impl GroupBuild {
             Some(Keys::Values(table) | Keys::Locations(table)) => table.memory(),
             Some(Keys::One) | None => 0,
         }
+    }
+
+    /// Whether it tells the groups of further rows.
+    pub(super) fn knows_its_keys(&self) -> bool {
+        self.table.is_some()
     }
 
     /// Groups so far.

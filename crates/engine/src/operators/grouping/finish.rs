@@ -67,8 +67,10 @@ impl Groups {
         builds: Vec<GroupBuild>,
         faults: &mut Faults,
     ) -> Groups {
-        let mut builds = builds.into_iter();
-        let mut all = builds.next().unwrap_or_default();
+        let mut builds = builds.into_iter().peekable();
+        // What was cut by key has to find its groups' keys anew.
+        let first = builds.next_if(GroupBuild::knows_its_keys);
+        let mut all = first.unwrap_or_default();
         builds.for_each(|build| all.absorb(node, build));
         if all.folded.is_some() {
             all.fold(node, batch, faults);

@@ -18,7 +18,7 @@ const SHORT_RUN: usize = 16;
 /// Partial aggregates: row `i` is of group `groups[i]` and the slots of `sets[i]`.
 #[derive(Debug)]
 pub(super) struct Folded {
-    places: Places,
+    pub(super) places: Places,
     pub groups: Vec<u32>,
     pub sets: Vec<SetId>,
     pub accumulators: Vec<Accumulator>,
@@ -28,11 +28,21 @@ pub(super) struct Folded {
 
 /// From group and set to row.
 #[derive(Debug)]
-enum Places {
+pub(super) enum Places {
     /// All rows have this set: a row by group, [`NO_ID`] where there is none.
     One(SetId, Vec<u32>),
     /// By group and set.
     Many(DenseIds),
+}
+
+impl Places {
+    /// The same kind, of no row.
+    pub(super) fn emptied(&self) -> Places {
+        match self {
+            Places::One(set, _) => Places::One(*set, Vec::new()),
+            Places::Many(_) => Places::Many(DenseIds::default()),
+        }
+    }
 }
 
 impl Folded {

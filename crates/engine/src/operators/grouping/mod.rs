@@ -10,8 +10,11 @@
 //! if that makes them fewer, and phase 2 takes those in place of rows. Not so for DISTINCT aggregates, extremes of
 //! strings, and inputs with nearly as many sets as rows: those keep their rows, within the batch's memory.
 //!
+//! Where workers have met many groups, their parts are cut by key and put together partition by partition, on all of
+//! them ([`GroupBuild::partition`]).
+//!
 //! Cost: rows × keys, plus the smaller of (row, slot) pairs and rows + groups of each set × its slots.
-//! Invariant: groups of one slot lie together in the output, in order of the slot's first row of each.
+//! Invariant: groups of one slot (and partition) lie together in the output, in order of the slot's first row of each.
 
 mod accumulator;
 mod argument;
@@ -19,6 +22,7 @@ mod build;
 mod finish;
 mod fold;
 mod output;
+mod partition;
 mod result;
 
 pub(super) use accumulator::Accumulator;

@@ -171,6 +171,43 @@ fn narrow(array: &ArrayRef) -> Option<Vec<u64>> {
     })
 }
 
+/// A hash per row of the values of some columns, equal for equal rows of any run: NULL is a value, integers of all widths
+/// and decimals of all scales are equal by value.
+pub fn value_hashes(columns: &[ArrayRef], rows: usize) -> Vec<u64> {
+    let mut hashes = vec![0u64; rows];
+    for column in columns {
+        let nulls = column.logical_nulls();
+        let mut add = |row: usize, value: u64| {
+            let value = if nulls.as_ref().is_some_and(|n| n.is_null(row)) { 0 } else { value };
+            hashes[row] = FixedState::default().hash_one((hashes[row], value));
+        };
+        match (narrow(column), bytes_of(column)) {
+            (Some(codes), _) => {
+                codes.into_iter().enumerate().for_each(|(row, code)| add(row, code))
+            }
+            (None, Some(bytes)) => bytes.enumerate().for_each(|(row, value)| {
+                add(row, FixedState::default().hash_one(value));
+            }),
+            (None, None) => {
+                let (values, _) = decimals(column);
+                values.iter().enumerate().for_each(|(row, &value)| {
+                    add(row, FixedState::default().hash_one(without_zeros(value)));
+                });
+            }
+        }
+    }
+    hashes
+}
+
+/// The same digits without zeros at the end: equal for equal decimals of any scale, but also for those ten times as
+/// large.
+fn without_zeros(mut value: i128) -> i128 {
+    while value != 0 && value % 10 == 0 {
+        value /= 10;
+    }
+    value
+}
+
 fn float(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }

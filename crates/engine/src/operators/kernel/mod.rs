@@ -11,7 +11,7 @@ mod order;
 mod ranked_keys;
 mod rows;
 
-pub(super) use codes::{Codes, Strings, bytes_of, float_number, number_float};
+pub(super) use codes::{Codes, Strings, bytes_of, float_number, number_float, value_hashes};
 pub(super) use dense::{DenseIds, NO_ID};
 pub(super) use evaluate::{
     agree, constant_array, evaluate, evaluate_constant, evaluate_expression, one_value_per_row,

@@ -145,6 +145,23 @@ pub fn aggregate(random: &mut Random, types: &[DataType], parameters: &[DataType
     }
 }
 
+/// The workers' parts of each partition; without keys there is only one.
+fn by_partition(
+    node: &GroupNode,
+    builds: Vec<GroupBuild>,
+    partitions: usize,
+) -> Vec<Vec<GroupBuild>> {
+    if partitions == 1 {
+        return vec![builds];
+    }
+    let cut: Vec<_> = builds.into_iter().map(|build| build.partition(node, partitions)).collect();
+    let mut by_partition: Vec<Vec<GroupBuild>> = (0..partitions).map(|_| Vec::new()).collect();
+    for own in cut {
+        by_partition.iter_mut().zip(own).for_each(|(all, own)| all.push(own));
+    }
+    by_partition
+}
+
 #[test]
 fn shared_grouping_equals_alone() {
     let mut folds = 0;
@@ -164,6 +181,7 @@ fn shared_grouping_equals_alone() {
         let chunks = random.chunks(&relation, &activations.sets);
         let (workers, parts) = (1 + random.below(3), 1 + random.below(3));
         let hold = [0, 3, 20, usize::MAX][random.below(4)];
+        let partitions = 1 + random.below(3);
         activations.with(|batch| {
             let mut faults = Faults::default();
             let build = |_| GroupBuild::holding(hold);
@@ -172,10 +190,14 @@ fn shared_grouping_equals_alone() {
                 builds[i % workers].add(&node, batch, chunk, &mut faults);
             }
             folds += builds.iter().filter(|build| build.is_folded()).count();
-            let groups = Groups::merge(&node, batch, builds, &mut faults);
+            let partitions = if node.keys.is_empty() { 1 } else { partitions };
             let all = batch.sets.all();
-            let part = |part| groups.finish(&node, batch, all, (part, parts), &mut faults);
-            let output: Vec<_> = (0..parts).map(part).collect();
+            let mut output = Vec::new();
+            for builds in by_partition(&node, builds, partitions) {
+                let groups = Groups::merge(&node, batch, builds, &mut faults);
+                let part = |part| groups.finish(&node, batch, all, (part, parts), &mut faults);
+                output.extend((0..parts).map(part));
+            }
             check(seed, batch, &output, &faults, false, |slot| {
                 grouped(&relation.of(slot), &types, &node, &activations, slot)
             });
