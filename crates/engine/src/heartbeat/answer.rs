@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
+use super::Encodings;
 use crate::plan::OutputColumn;
 use crate::query_set::Tuples;
 use crate::types::{Result, Value, ValueRef, array_cell};
@@ -16,6 +17,8 @@ pub struct Answer {
     pub output: Arc<[OutputColumn]>,
     /// Concatenated in order.
     pub parts: Vec<AnswerPart>,
+    /// Where its receivers share what they write; `None` where there is only one.
+    pub encodings: Option<Arc<Encodings>>,
 }
 
 /// A run of an answer's rows.
@@ -55,6 +58,11 @@ impl AnswerPart {
 }
 
 impl Answer {
+    /// An answer with one receiver.
+    pub fn new(output: Arc<[OutputColumn]>, parts: Vec<AnswerPart>) -> Answer {
+        Answer { output, parts, encodings: None }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.parts.iter().map(AnswerPart::rows).sum()

@@ -7,12 +7,14 @@
 //! Writes go to the write heartbeat: arrival order, one log record, one sync, publish, answer.
 
 mod answer;
+mod encodings;
 mod engine;
 mod read;
 mod template;
 mod write;
 
 pub use answer::{Answer, AnswerPart, Receiver};
+pub use encodings::{Encodings, Pages};
 pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};
 pub(crate) use read::Lane;
 pub use read::{Boarding, Figures, OperatorFigures};

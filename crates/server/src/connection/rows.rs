@@ -2,9 +2,13 @@
 //!
 //! At most one buffer of rows waits for the client. A client that does not read holds up only this loop: the
 //! engine has given the answer away long before.
+//!
+//! Where equal statements of several clients were run as one, whoever comes first encodes for all of them.
 
-use engine::heartbeat::{Answer, AnswerPart};
-use engine::types::Result;
+use std::sync::Arc;
+
+use engine::heartbeat::{Answer, AnswerPart, Pages};
+use engine::types::{Error, Result};
 use futures::StreamExt;
 use sql::Rows;
 
@@ -87,6 +91,11 @@ fn write_data_row(
     Ok(())
 }
 
+/// What tells apart how the same rows may be written.
+fn form(encoders: &[ColumnEncoder]) -> Vec<u8> {
+    encoders.iter().flat_map(|encoder| encoder.form()).collect()
+}
+
 fn write_copy_data(out: &mut Vec<u8>, part: &AnswerPart, row: usize) {
     backend::message(out, b'd', |out| crate::value::write_line(out, part.cell(row, 0)));
 }
@@ -131,12 +140,54 @@ impl Cursor {
             if self.answer.is_none() && !self.next_answer(socket).await? {
                 return Ok((sent, false));
             }
+            if limit == u64::MAX
+                && let Some(pages) = self.shared_pages()
+            {
+                sent += self.send_pages(socket, &pages).await?;
+                continue;
+            }
             sent += self.encode(&mut socket.output, limit - sent)?;
             if socket.output.len() >= OUTPUT_BYTES {
                 socket.flush_rows().await?;
             }
         }
         Ok((sent, true))
+    }
+
+    /// All rows of the present piece as bytes that others who got the same rows send, too; `None` where there is nobody
+    /// else, or part of them is written already.
+    fn shared_pages(&self) -> Option<Arc<Pages>> {
+        let RowWriter::Data(encoders) = &self.writer else { return None };
+        let answer = self.answer.as_ref()?;
+        let encodings = answer.encodings.as_ref().filter(|_| (self.part, self.row) == (0, 0))?;
+        let (mut part, mut row) = (0, 0);
+        encodings.pages(&form(encoders), || {
+            let mut page = Vec::with_capacity(OUTPUT_BYTES + OUTPUT_BYTES / 8);
+            while let Some(rows) = answer.parts.get(part)
+                && page.len() < OUTPUT_BYTES
+            {
+                if row == rows.rows() {
+                    (part, row) = (part + 1, 0);
+                    continue;
+                }
+                write_data_row(&mut page, (b'D', &[]), encoders, rows, row)?;
+                row += 1;
+            }
+            page.shrink_to_fit();
+            Ok::<_, Error>((!page.is_empty()).then_some(page))
+        })
+    }
+
+    /// Sends the present piece as it was written for all. Gives the number of its rows.
+    async fn send_pages(&mut self, socket: &mut Socket, pages: &Pages) -> Result<u64, Stop> {
+        let rows = self.answer.take().map_or(0, |answer| answer.rows());
+        for page in pages.iter() {
+            socket.output.extend_from_slice(page);
+            if socket.output.len() >= OUTPUT_BYTES {
+                socket.flush_rows().await?;
+            }
+        }
+        Ok(rows as u64)
     }
 
     /// Fetches the next piece; `false` at the end.

@@ -36,6 +36,12 @@ impl ColumnEncoder {
         Ok(ColumnEncoder { binary, padded })
     }
 
+    /// Encoders that write every value alike have equal forms.
+    pub fn form(self) -> [u8; 5] {
+        let [a, b, c, d] = (self.padded as u32).to_be_bytes();
+        [self.binary.map_or(0, |format| format as u8 + 1), a, b, c, d]
+    }
+
     /// Appends a cell: its length (-1 for NULL) and its bytes.
     #[inline]
     pub fn write(self, out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {

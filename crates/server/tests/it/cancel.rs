@@ -6,7 +6,7 @@ use crate::fixture::Fixture;
 use crate::raw::{Messages, Raw};
 
 /// Sends a cancel request and waits until the server has dealt with it.
-fn cancel(fixture: &Fixture, (process, secret): (i32, u32)) {
+pub fn cancel(fixture: &Fixture, (process, secret): (i32, u32)) {
     let mut raw = Raw::open(fixture.address);
     let mut packet = 80_877_102u32.to_be_bytes().to_vec();
     packet.extend(process.to_be_bytes());

@@ -10,6 +10,7 @@ mod fuzz;
 mod limits;
 mod portals;
 mod raw;
+mod shared_rows;
 mod simple;
 mod startup;
 mod tls;

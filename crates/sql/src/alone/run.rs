@@ -79,7 +79,7 @@ pub async fn collect(
 ) -> Result<Answer> {
     let answers: Vec<Answer> = run(template, values, reading).await?.try_collect().await?;
     let parts = answers.into_iter().flat_map(|answer| answer.parts).collect();
-    Ok(Answer { output: template.output.clone(), parts })
+    Ok(Answer::new(template.output.clone(), parts))
 }
 
 fn answer(batch: &RecordBatch, output: &Arc<[OutputColumn]>) -> datafusion::common::Result<Answer> {
@@ -92,7 +92,7 @@ fn answer(batch: &RecordBatch, output: &Arc<[OutputColumn]>) -> datafusion::comm
     let columns = columns.collect::<datafusion::common::Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
-    Ok(Answer { output: output.clone(), parts: vec![AnswerPart::Alone(batch)] })
+    Ok(Answer::new(output.clone(), vec![AnswerPart::Alone(batch)]))
 }
 
 /// The plan with values for its parameters and tables at the snapshot.

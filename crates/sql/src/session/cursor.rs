@@ -132,7 +132,7 @@ impl OpenCursor {
     /// The rows with these numbers.
     fn answer(&self, numbers: &[u64]) -> Answer {
         let Some(output) = &self.output else {
-            return Answer { output: Arc::new([]), parts: Vec::new() };
+            return Answer::new(Arc::new([]), Vec::new());
         };
         let mut columns: Vec<Vec<Value>> = vec![Vec::with_capacity(numbers.len()); output.len()];
         for number in numbers {

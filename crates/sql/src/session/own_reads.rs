@@ -37,7 +37,7 @@ pub fn answer(
     let reader = Reader { store, snapshot, set, parameters };
     let Some(rows) = reader.rows(&plan.root)? else { return Ok(None) };
     let parts = vec![AnswerPart::Own(rows.values)];
-    Ok(Some(Answer { output: plan.output.clone(), parts }))
+    Ok(Some(Answer::new(plan.output.clone(), parts)))
 }
 
 struct Reader<'a> {

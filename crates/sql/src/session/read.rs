@@ -82,7 +82,7 @@ impl Session {
         use futures::TryStreamExt;
         let answers: Vec<Answer> = self.read(template, values).await?.try_collect().await?;
         let parts = answers.into_iter().flat_map(|answer| answer.parts).collect();
-        Ok(Answer { output: template.output.clone(), parts })
+        Ok(Answer::new(template.output.clone(), parts))
     }
 
     /// The tables among these that the transaction has changed itself.

@@ -361,7 +361,7 @@ pub(crate) fn answer_of(
     let height = columns.first().map_or(0, Vec::len);
     let row = |i: usize| columns.iter().map(|column| column[i].clone()).collect();
     let rows = (0..height).map(row).collect();
-    Answer { output, parts: vec![AnswerPart::Own(rows)] }
+    Answer::new(output, vec![AnswerPart::Own(rows)])
 }
 
 fn finish(outcome: WriteOutcome, tag: &'static str, columns: Columns<'_>) -> Outcome {

@@ -7,6 +7,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use super::run::Flags;
+use crate::heartbeat::encodings::Room;
 use crate::heartbeat::{Activation, Template};
 use crate::storage::{Snapshot, Store};
 use crate::types::{Error, SqlState, TemplateId, Value, ValueRef, Version};
@@ -58,7 +59,12 @@ impl Request {
     }
 
     /// Gives the answer to everybody who waits: 57014 to those who were cancelled meanwhile.
-    pub fn answer(self, answer: crate::types::Result<crate::heartbeat::Answer>) {
+    pub fn answer(self, mut answer: crate::types::Result<crate::heartbeat::Answer>, room: &Room) {
+        if let Ok(answer) = &mut answer
+            && self.waiting.len() > 1
+        {
+            answer.encodings = room.encodings(answer.rows() * answer.output.len());
+        }
         let mut waiting = self.waiting.into_iter();
         let last = waiting.next_back();
         for one in waiting {

@@ -179,7 +179,7 @@ impl Reads {
             tuples.columns = point.columns.clone();
             let rows = (0..tuples.rows as u32).collect();
             let part = AnswerPart::Shared { tuples: Arc::new(tuples), rows };
-            Ok(Answer { output: template.plan.output.clone(), parts: vec![part] })
+            Ok(Answer::new(template.plan.output.clone(), vec![part]))
         });
         let answer = catch_unwind(run).unwrap_or_else(|_| Err(panicked(lane)));
         receiver.receive(answer);
@@ -235,7 +235,9 @@ impl Reads {
                 }
             }
             Err(_) => {
-                requests.into_iter().for_each(|request| request.answer(Err(panicked(lane))));
+                requests
+                    .into_iter()
+                    .for_each(|request| request.answer(Err(panicked(lane)), &self.encodings));
             }
         }
     }
@@ -256,7 +258,7 @@ impl Reads {
                 Err(error) if error.state == SqlState::OutOfMemory && !is_alone => {
                     half.push(request);
                 }
-                answer => request.answer(answer),
+                answer => request.answer(answer, &self.encodings),
             }
         }
         let other = half.split_off(half.len() / 2);
@@ -402,7 +404,7 @@ impl Reads {
         }
         let answer = |(parts, request): (Result<Vec<AnswerPart>>, &&Request)| {
             let output = request.template.plan.output.clone();
-            parts.map(|parts| Answer { output, parts })
+            parts.map(|parts| Answer::new(output, parts))
         };
         outcome.answers.into_iter().zip(requests).map(answer).collect()
     }

@@ -39,6 +39,7 @@ pub(crate) use program::Program;
 use self::figures::History;
 use self::pool::{Crew, Pool};
 use self::prepared::PreparedLane;
+use super::encodings::Room;
 use super::{Activation, EngineOptions, Sharing, Template};
 use crate::env::Environment;
 use crate::plan::{Catalog, GlobalPlan, Merged, TemplatePlan, Weight};
@@ -66,6 +67,8 @@ pub struct Reads {
     heartbeats: AtomicU64,
     /// The query sets of every batch of one.
     one: SetTable,
+    /// Bytes that receivers of the same rows share.
+    encodings: Room,
 }
 
 #[derive(Default)]
@@ -125,6 +128,7 @@ impl Reads {
                 history: History::default(),
                 heartbeats: AtomicU64::new(0),
                 one: SetTable::new(1),
+                encodings: Room::default(),
             }
         });
         match failed {

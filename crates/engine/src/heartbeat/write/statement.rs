@@ -157,5 +157,5 @@ fn returning(
     };
     let rows = touched.iter().map(values).collect::<Result<_>>()?;
     let (output, parts) = (plan.output.clone(), vec![AnswerPart::Own(rows)]);
-    Ok(Some(Answer { output, parts }))
+    Ok(Some(Answer::new(output, parts)))
 }
