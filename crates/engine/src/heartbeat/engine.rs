@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use super::read::{Figures, Reads};
+use super::read::{Figures, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
 use super::{Answer, BulkLoad, DefinitionChanges, Exposure, LoadPlan, Receiver, Template};
 use crate::env::Environment;
@@ -116,6 +116,17 @@ impl Engine {
     /// ran an activation of it, for EXPLAIN ANALYZE.
     pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> String {
         self.reads.explain(template, figures)
+    }
+
+    /// Permission to run an activation query at a time, where its lane is idle and that is predicted to be clearly
+    /// cheaper than the global plan. `None`: submit it.
+    pub fn lone_run(&self, template: &Arc<Template>) -> Option<LoneRun> {
+        self.reads.lone_run(template)
+    }
+
+    /// What an activation by itself takes on both paths; `None` where the path is not chosen by that.
+    pub fn path_costs(&self, template: &Template) -> Option<PathCosts> {
+        self.reads.chooses_path(template).then(|| template.path_costs())
     }
 
     /// Takes a template out of the global plan (after DDL, or evicted from the cache).

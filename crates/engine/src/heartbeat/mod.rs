@@ -17,6 +17,6 @@ pub use answer::{Answer, AnswerPart, Receiver};
 pub use encodings::{Encodings, Pages};
 pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};
 pub(crate) use read::Lane;
-pub use read::{Boarding, Figures, OperatorFigures};
+pub use read::{Boarding, Figures, LoneRun, OperatorFigures, PathCost, PathCosts};
 pub use template::Template;
 pub use write::{BulkLoad, DefinitionChanges, Exposure, LoadPlan, TableRewrite};

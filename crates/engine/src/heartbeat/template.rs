@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use super::read::{Lane, Program};
-use crate::plan::TemplatePlan;
+use super::read::{Lane, Paths, Program};
+use crate::plan::{TemplatePlan, Weight};
 use crate::types::{LaneId, TemplateId};
 
 /// A query in the global plan. Its lane and its physical plan may change when templates or tables change.
@@ -15,6 +15,8 @@ pub struct Template {
     pub id: TemplateId,
     /// As it came in.
     pub plan: Arc<TemplatePlan>,
+    /// What its activations took by themselves.
+    pub(super) paths: Paths,
     current: ArcSwap<Current>,
 }
 
@@ -31,12 +33,18 @@ impl Template {
         program: Arc<Program>,
         lane: Arc<Lane>,
     ) -> Template {
-        Template { id, plan, current: ArcSwap::from_pointee(Current { program, lane }) }
+        let current = ArcSwap::from_pointee(Current { program, lane });
+        Template { id, plan, paths: Paths::default(), current }
     }
 
     /// Its lane: what [`super::Engine::lead`] wants after a submit.
     pub fn lane(&self) -> LaneId {
         self.current.load().lane.id
+    }
+
+    /// The weight of its lane.
+    pub fn weight(&self) -> Weight {
+        self.current.load().lane.weight
     }
 
     pub(crate) fn lane_handle(&self) -> Arc<Lane> {

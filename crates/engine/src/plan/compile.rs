@@ -14,7 +14,7 @@ use super::lift::Lift;
 use super::push_filters::push_filters;
 use super::selectivity::{self, ASSUMED_BATCH};
 use super::semi_joins::turn_semi_joins;
-use super::{Aggregate, AggregateFunction, PlanNode, SortKey, TemplatePlan, cost};
+use super::{Aggregate, AggregateFunction, PlanNode, SortKey, TemplatePlan, cost, query_at_a_time};
 use crate::types::{
     DataType, Error, IndexKind, NodeId, Predicate, Result, Scalar, SqlState, TableId, Value,
 };
@@ -67,7 +67,15 @@ pub fn compile(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplat
         subqueries,
         weight: if heavy { Weight::Heavy } else { Weight::Light },
         parameters: plan.parameters.len(),
+        query_at_a_time: query_at_a_time(plan, catalog)?,
     })
+}
+
+/// Nanoseconds of one activation on the query-at-a-time path.
+fn query_at_a_time(plan: &TemplatePlan, catalog: &Catalog) -> Result<f64> {
+    let subqueries = plan.scalar_subqueries.iter().map(|subquery| &subquery.root);
+    let trees = subqueries.chain([&plan.root]);
+    trees.map(|root| query_at_a_time::nanoseconds(root, catalog)).sum()
 }
 
 fn tree(node: &PlanNode, catalog: &Catalog) -> Result<(Operator, Weight)> {
@@ -420,7 +428,7 @@ fn rows_wanted(skip: Option<&Scalar>, fetch: Option<&Scalar>) -> Option<usize> {
     fetch.checked_add(skip)
 }
 
-fn literal_count(scalar: &Scalar) -> Option<usize> {
+pub(super) fn literal_count(scalar: &Scalar) -> Option<usize> {
     match scalar {
         Scalar::Literal(Value::Integer(n)) => usize::try_from(*n).ok(),
         Scalar::Literal(Value::BigInt(n)) => usize::try_from(*n).ok(),

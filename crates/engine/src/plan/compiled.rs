@@ -21,6 +21,16 @@ pub struct CompiledTemplate {
     pub parameters: usize,
     /// Types of all parameters, derived ones at the end.
     pub parameter_types: Vec<DataType>,
+    /// Nanoseconds of one activation on the query-at-a-time path.
+    pub query_at_a_time: f64,
+}
+
+impl CompiledTemplate {
+    /// Nanoseconds of one activation by itself: its operators, subqueries included, and handing its rows over.
+    pub fn one(&self) -> f64 {
+        let subqueries: f64 = self.subqueries.iter().map(|own| own.root.total_cost()).sum();
+        subqueries + self.root.total_cost() + self.root.estimate.rows * super::cost::ROUTE_ROW
+    }
 }
 
 /// A scalar subquery after planning.

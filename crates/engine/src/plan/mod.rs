@@ -21,6 +21,7 @@ mod join_order;
 mod lane_plan;
 mod lift;
 mod push_filters;
+mod query_at_a_time;
 mod selectivity;
 mod semi_joins;
 mod signature;

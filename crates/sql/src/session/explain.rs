@@ -23,9 +23,7 @@ impl Session {
             return Err(Error::new(SqlState::UndefinedParameter, message));
         }
         let lines = match &statement.prepared.plan {
-            Plan::Query(query) => {
-                crate::explain::lines(&query.template, None, self.settings.all_alone())
-            }
+            Plan::Query(query) => crate::explain::lines(&query.template, self.settings.path()),
             Plan::SessionQuery(_) => vec!["Alone: it asks the session".to_owned()],
             Plan::Write(write) => {
                 vec![format!("{} in the write heartbeat", write.tag.trim_end_matches(" 0"))]
@@ -35,9 +33,7 @@ impl Session {
             }
             Plan::Complex(_) => vec!["Alone: its rows are found by a query".to_owned()],
             Plan::Declare(declare) => match &declare.statement.prepared.plan {
-                Plan::Query(query) => {
-                    crate::explain::lines(&query.template, None, self.settings.all_alone())
-                }
+                Plan::Query(query) => crate::explain::lines(&query.template, self.settings.path()),
                 _ => vec!["Alone: it asks the session".to_owned()],
             },
             Plan::Empty
@@ -59,10 +55,8 @@ impl Session {
             (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
-                let all_alone = self.settings.all_alone();
-                let mut lines = crate::explain::lines(&query.template, figures.get(), all_alone);
-                lines.extend(report.lines());
-                return Ok(lines);
+                let (figures, path) = (figures.get(), self.settings.path());
+                return Ok(crate::explain::analyzed(&query.template, figures, &report, path));
             }
         }
         Ok(lines)

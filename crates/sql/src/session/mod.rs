@@ -12,6 +12,7 @@ mod execute;
 mod explain;
 mod functions;
 mod limited;
+mod lone;
 mod own_reads;
 pub(crate) mod prepared;
 mod read;
@@ -34,7 +35,7 @@ use prepared::Prepared;
 pub(crate) use prepared::has_function;
 pub(crate) use script::skip;
 pub(crate) use settings::is_utc;
-pub use settings::{SERVER_VERSION, Settings};
+pub use settings::{PathSetting, SERVER_VERSION, Settings};
 pub(crate) use write::answer_of;
 
 /// A parsed and planned statement, ready to run with parameters; cheap to clone and to keep.

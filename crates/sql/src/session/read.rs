@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::heartbeat::{Activation, Answer, Exposure, Template};
+use engine::heartbeat::{Activation, Answer, Exposure, LoneRun, Template};
 use engine::storage::Snapshot;
 use engine::transaction::Isolation;
 use engine::types::{Error, Result, RowId, SqlState, TableId, Value};
@@ -13,7 +13,8 @@ use super::functions::Functions;
 use super::limited::Limits;
 use super::own_reads;
 use super::prepared::Query;
-use super::{Outcome, Rows, Session};
+use super::settings::PathSetting;
+use super::{Outcome, Rows, Session, lone};
 use crate::alone::{self, Overlay, Pipelining, Reading};
 use crate::statement::locking::Locking;
 use crate::template::{Path, QueryTemplate};
@@ -60,16 +61,44 @@ impl Session {
             return self.read_own(template, values, &touched).await;
         }
         let snapshot = self.transaction_snapshot();
-        match &template.path {
-            Path::Shared(shared) if !self.settings.all_alone() => {
-                let answer = self.submit(shared, values, snapshot).await?;
-                Ok(Box::pin(futures::stream::once(std::future::ready(Ok(answer)))))
+        if let Path::Shared(shared) = &template.path
+            && self.settings.path() != PathSetting::Alone
+        {
+            if let Some(run) = self.lone_run(shared) {
+                return self.read_lone(template, shared, run, values, snapshot).await;
             }
-            Path::Shared(_) | Path::Alone(_) => {
-                let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
-                let reading = self.reading(snapshot, None);
-                self.run_alone(template, &values, &reading).await
+            return Ok(whole(self.submit(shared, values, snapshot).await?));
+        }
+        let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
+        let reading = self.reading(snapshot, None);
+        self.run_alone(template, &values, &reading).await
+    }
+
+    /// Permission to run a query of the global plan query at a time.
+    fn lone_run(&self, shared: &Arc<Template>) -> Option<LoneRun> {
+        let is_automatic = self.settings.path() == PathSetting::Automatic;
+        is_automatic.then(|| self.database.engine.lone_run(shared)).flatten()
+    }
+
+    /// Runs a query of the global plan query at a time, since it is by itself and that is cheaper. Where the memory of that
+    /// path does not do, the global plan has to.
+    async fn read_lone(
+        &self,
+        template: &QueryTemplate,
+        shared: &Arc<Template>,
+        run: LoneRun,
+        values: Vec<Value>,
+        snapshot: Option<Snapshot>,
+    ) -> Result<alone::Answers> {
+        let own = snapshot.clone();
+        let own = own.unwrap_or_else(|| self.database.engine.store().snapshot());
+        let reading = self.reading(own, None);
+        let answers = self.run_alone(template, &values, &reading);
+        match lone::begin(answers, run, self.report.clone()).await {
+            Err(error) if error.state == SqlState::OutOfMemory => {
+                Ok(whole(self.submit(shared, values, snapshot).await?))
             }
+            answers => answers,
         }
     }
 
@@ -165,7 +194,7 @@ impl Session {
             && let Some(answer) =
                 own_reads::answer(&shared.plan, &values, &store, &snapshot, &transaction.set)?
         {
-            return Ok(Box::pin(futures::stream::once(std::future::ready(Ok(answer)))));
+            return Ok(whole(answer));
         }
         let overlay = Arc::new(Overlay::new(&transaction.set, touched));
         let reading = self.reading(snapshot, Some(overlay));
@@ -242,6 +271,11 @@ impl Session {
         engine.lead(template.lane());
         receive.await.unwrap_or_else(|_| Err(shut_down()))
     }
+}
+
+/// An answer that is there at once.
+fn whole(answer: Answer) -> alone::Answers {
+    Box::pin(futures::stream::once(std::future::ready(Ok(answer))))
 }
 
 /// The one value of a scalar subquery's answer: NULL for no row, 21000 for several.

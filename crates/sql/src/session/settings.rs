@@ -83,7 +83,7 @@ const DEFINITIONS: &[Definition] = &[
     setting("max_identifier_length", Kind::Fixed, "63"),
     setting("max_index_keys", Kind::Fixed, "32"),
     setting("row_security", Kind::Boolean, "on"),
-    setting("shareddb.path", Kind::OneOf(&["global", "alone"]), "global"),
+    setting("shareddb.path", Kind::OneOf(&["automatic", "global", "alone"]), "automatic"),
     setting("shareddb.pipelining", Kind::Boolean, "on"),
     setting("search_path", Kind::Text, "\"$user\", public"),
     setting("server_version_num", Kind::Fixed, "150000"),
@@ -109,6 +109,17 @@ pub struct Settings {
     unreported: BTreeSet<&'static str>,
     /// `statement_timeout` in milliseconds, kept beside its text since every statement asks.
     statement_timeout: u64,
+}
+
+/// `shareddb.path`: where queries run that the global plan has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathSetting {
+    /// A query by itself where it is predicted to be cheaper, others in the global plan.
+    Automatic,
+    /// In the global plan.
+    Global,
+    /// Query at a time, for comparisons.
+    Alone,
 }
 
 /// What a setting was before a change; `None` for its default.
@@ -202,9 +213,13 @@ impl Settings {
         self.changed.get(name).is_some_and(|own| own == value)
     }
 
-    /// Whether queries that could go through the global plan run alone, for comparisons.
-    pub fn all_alone(&self) -> bool {
-        self.is_changed_to("shareddb.path", "alone")
+    /// Where queries run that the global plan has.
+    pub fn path(&self) -> PathSetting {
+        match self.changed.get("shareddb.path").map(String::as_str) {
+            Some("global") => PathSetting::Global,
+            Some("alone") => PathSetting::Alone,
+            _ => PathSetting::Automatic,
+        }
     }
 
     /// How long a statement may run.

@@ -85,6 +85,28 @@ impl Waiting {
     }
 }
 
+/// The only activation of a batch.
+pub struct Lone {
+    template: Arc<Template>,
+    cancelled: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Lone {
+    /// The only activation of these requests.
+    pub fn of(requests: &[Request]) -> Option<Lone> {
+        let [Request { template, waiting, .. }] = requests else { return None };
+        let [Waiting { cancelled, .. }] = &waiting[..] else { return None };
+        Some(Lone { template: template.clone(), cancelled: cancelled.clone() })
+    }
+
+    /// Notes what it took, unless it was not run to its end.
+    pub fn note(&self, took: std::time::Duration) {
+        if !self.cancelled.load(std::sync::atomic::Ordering::Relaxed) {
+            self.template.note_global(took);
+        }
+    }
+}
+
 /// The templates of all who wait.
 pub fn templates(requests: &[Request]) -> Vec<TemplateId> {
     let waiting = |request: &Request| vec![request.template.id; request.waiting.len()];

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Reads;
-use super::batch::{self, Batch, Request};
+use super::batch::{self, Batch, Lone, Request};
 use super::figures::Boarding;
 use super::lane::{Comeback, Lane};
 use super::lead::{Account, Beat, GATHERED, Placed};
@@ -292,10 +292,12 @@ impl Owner<'_> {
             }
             None => reads.answers(lane, &generation.snapshot, &generation.requests),
         };
-        let Generation { snapshot, requests, activations, began, predicted, .. } =
+        let Generation { snapshot, requests, activations, began, predicted, boarding, .. } =
             self.aboard.remove(number);
+        let lone = Lone::of(&requests).filter(|_| boarding.is_none());
         reads.settle(lane, &snapshot, requests, answers);
         let took = reads.environment.clock.now().saturating_sub(began);
+        lone.iter().for_each(|lone| lone.note(took));
         lane.count(activations, took, predicted);
         reads.maintain(lane);
         self.last = Beat { answered: activations, took };

@@ -40,6 +40,8 @@ struct Queue {
     led: bool,
     /// The leader sleeps until so many wait; 0: it does not.
     gathering: usize,
+    /// Queries of this lane's templates that compute query at a time.
+    alone: usize,
     /// Since when parts of a long batch wait.
     since: Since,
 }
@@ -150,6 +152,31 @@ impl Lane {
         let is_free = !queue.led && !queue.waiting.is_empty();
         queue.led |= is_free;
         is_free
+    }
+
+    /// Notes that a query of this lane computes query at a time, where nobody waits, leads or does the same.
+    pub fn enter_alone_if_idle(&self) -> bool {
+        let mut queue = self.queue.lock();
+        let is_idle = !queue.led && queue.waiting.is_empty() && queue.alone == 0;
+        queue.alone += usize::from(is_idle);
+        is_idle
+    }
+
+    /// Notes that a query computes query at a time again.
+    pub fn enter_alone(&self) {
+        self.queue.lock().alone += 1;
+    }
+
+    /// Notes that a query does not compute query at a time any more.
+    pub fn leave_alone(&self) {
+        self.queue.lock().alone -= 1;
+    }
+
+    /// Gives the lead back where nothing waits.
+    pub fn rest(&self) -> bool {
+        let mut queue = self.queue.lock();
+        queue.led = !queue.waiting.is_empty();
+        !queue.led
     }
 
     /// The templates of what waits.

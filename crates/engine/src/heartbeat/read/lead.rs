@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::batch::{self, Batch, Request, Waiting, cancelled};
+use super::batch::{self, Batch, Lone, Request, Waiting, cancelled};
 use super::figures::{Boarding, Figures, OperatorFigures};
 use super::lane::Lane;
 use super::pool::Pool;
@@ -135,7 +135,9 @@ impl Reads {
         if beat.is_awaited() && !others {
             lane.gather(beat.answered, beat.took, &|| !crew.is_free());
         }
-        crew.enqueue(lane.clone());
+        if !lane.rest() {
+            crew.enqueue(lane.clone());
+        }
     }
 
     /// One heartbeat: everything that waited.
@@ -203,8 +205,10 @@ impl Reads {
         let began = self.environment.clock.now();
         let templates = batch::templates(&batch.requests);
         let predicted = lane.plan.load().plan.predict(&templates);
+        let lone = Lone::of(&batch.requests);
         self.batch(lane, batch);
         let took = self.environment.clock.now().saturating_sub(began);
+        lone.iter().for_each(|lone| lone.note(took));
         lane.count(templates.len(), took, predicted);
         Beat { answered: templates.len(), took }
     }

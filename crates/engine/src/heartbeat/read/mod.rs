@@ -16,6 +16,7 @@ mod generation;
 mod lane;
 mod lead;
 mod parts;
+mod paths;
 mod pipeline;
 mod pool;
 mod prepared;
@@ -34,6 +35,8 @@ use parking_lot::Mutex;
 
 pub use figures::{Boarding, Figures, OperatorFigures};
 pub(crate) use lane::Lane;
+pub(crate) use paths::Paths;
+pub use paths::{LoneRun, PathCost, PathCosts};
 pub(crate) use program::Program;
 
 use self::figures::History;
@@ -260,6 +263,11 @@ impl Reads {
                 }
             }
         }
+    }
+
+    /// All templates.
+    pub fn templates(&self) -> HashMap<TemplateId, Arc<Template>> {
+        self.registry.lock().templates.clone()
     }
 
     /// Looks at the global plan; nothing is registered meanwhile.

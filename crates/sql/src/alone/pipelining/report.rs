@@ -1,5 +1,6 @@
 //! What EXPLAIN ANALYZE says of the sub-plans of one query.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -9,22 +10,37 @@ use super::pages::Progress;
 
 /// Filled when the query's streams end.
 #[derive(Debug, Default)]
-pub struct Report(Mutex<Vec<(String, Took)>>);
+pub struct Report {
+    parts: Mutex<Vec<(String, Took)>>,
+    /// Set where the query ran query at a time though the global plan has it.
+    lone: OnceLock<Duration>,
+}
 
 impl Report {
     /// One sub-plan is done with.
     pub fn add(&self, name: &str, took: Took) {
-        self.0.lock().push((name.to_owned(), took));
+        self.parts.lock().push((name.to_owned(), took));
     }
 
     /// What each sub-plan has shared.
     pub fn all(&self) -> Vec<(String, Took)> {
-        self.0.lock().clone()
+        self.parts.lock().clone()
+    }
+
+    /// The query was by itself and ran alone because that was predicted to be cheaper; it took so long.
+    pub fn set_lone(&self, took: Duration) {
+        // Set once: a statement has one query.
+        let _ = self.lone.set(took);
+    }
+
+    /// What it took then.
+    pub fn lone(&self) -> Option<Duration> {
+        self.lone.get().copied()
     }
 
     /// A line for each.
     pub fn lines(&self) -> Vec<String> {
-        self.0.lock().iter().map(|(name, took)| line(name, took)).collect()
+        self.parts.lock().iter().map(|(name, took)| line(name, took)).collect()
     }
 }
 

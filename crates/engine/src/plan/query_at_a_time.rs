@@ -1,0 +1,311 @@
+//! What a query costs on the query-at-a-time path, in nanoseconds on one core.
+//!
+//! That path knows no statistics: it joins in the order of the statement, each time with a hash table over the left side,
+//! and reads a table whole unless its predicates fix an index's key. So the tree of the [`TemplatePlan`](super::TemplatePlan)
+//! is priced as it came, not the operators that this room makes of it. Called when a template is planned; whether a query
+//! goes that way is decided in `heartbeat`, after both predictions were corrected by what was measured.
+//!
+//! The constants are rounded from measurements of statements that are little else than one operator, over TPC-H's tables at
+//! scale factor 1.
+
+use super::catalog::{Catalog, PlannedTable};
+use super::columns::{predicate_columns, scalar_columns};
+use super::push_filters::width;
+use super::{Aggregate, JoinKind, PlanNode, selectivity};
+use crate::types::{DataType, Predicate, Result, Scalar, TableId};
+
+/// Making a physical plan of the logical one, and starting it.
+const PLAN: f64 = 100_000.0;
+/// The same for each operator.
+const PLAN_OPERATOR: f64 = 40_000.0;
+/// Finding out that a row is visible.
+const LOCATE: f64 = 0.4;
+/// Copying a value of fixed width out of a chunk.
+const CELL: f64 = 2.2;
+/// Copying a string.
+const TEXT_CELL: f64 = 6.0;
+/// Comparing a value with a constant, and copying what is left.
+const COMPARE: f64 = 1.5;
+/// Matching a pattern.
+const LIKE: f64 = 40.0;
+/// Evaluating an expression.
+const EVALUATE: f64 = 5.0;
+/// Fetching a row that an index names.
+const FETCH: f64 = 50.0;
+/// Finding a key in an index.
+const PROBE: f64 = 1_000.0;
+/// Putting a row into a join's hash table.
+const BUILD: f64 = 45.0;
+/// Looking a row up there.
+const LOOK_UP: f64 = 20.0;
+/// Following one chain of a hash table to a partner.
+const PARTNER: f64 = 20.0;
+/// The same in a hash table that no cache holds.
+const FAR_PARTNER: f64 = 250.0;
+/// Rows of a hash table up to which a cache holds it.
+const NEAR: f64 = 250_000.0;
+/// Putting a row into its group.
+const GROUP: f64 = 13.0;
+/// The same where no cache holds the groups.
+const FAR_GROUP: f64 = 75.0;
+/// Each string among a grouping's keys.
+const TEXT_KEY: f64 = 8.0;
+/// Updating an aggregate.
+const AGGREGATE: f64 = 1.0;
+/// Comparing two rows of a sort.
+const SORT_COMPARISON: f64 = 20.0;
+/// Looking whether a row is among the first ones.
+const TOP: f64 = 5.0;
+/// Copying a value of a row from one operator to the next.
+const CARRY: f64 = 3.0;
+
+/// Nanoseconds of a tree, and of handing over its rows.
+pub fn nanoseconds(root: &PlanNode, catalog: &Catalog) -> Result<f64> {
+    let mut pricing = Pricing { catalog, cost: PLAN };
+    let columns = width(root, catalog)?;
+    let rows = pricing.node(root, &vec![true; columns])?;
+    Ok(pricing.cost + rows * columns as f64 * CARRY)
+}
+
+struct Pricing<'a> {
+    catalog: &'a Catalog,
+    cost: f64,
+}
+
+impl Pricing<'_> {
+    /// Adds what a tree costs whose consumer wants these of its columns; the rows that it puts out.
+    fn node(&mut self, node: &PlanNode, wanted: &[bool]) -> Result<f64> {
+        self.cost += PLAN_OPERATOR;
+        match node {
+            PlanNode::Scan { table, predicates } => self.scan(*table, predicates, wanted),
+            PlanNode::Values { rows, .. } => Ok(rows.len() as f64),
+            PlanNode::Filter { input, predicates } => {
+                let rows = self.node(input, &reading(wanted, predicates))?;
+                self.cost += rows * tests(predicates);
+                Ok(rows * (1.0f64 / 3.0).powi(predicates.len() as i32))
+            }
+            PlanNode::Project { input, expressions, .. } => {
+                self.project(input, expressions, wanted)
+            }
+            PlanNode::Join { kind, left, right, keys, residual } => {
+                self.join(*kind, [left, right], keys, residual, wanted)
+            }
+            PlanNode::Aggregate { input, keys, aggregates } => {
+                self.aggregate(input, keys, aggregates)
+            }
+            PlanNode::Sort { input, keys, fetch, .. } => {
+                let mut below = wanted.to_vec();
+                keys.iter().for_each(|key| below[key.column] = true);
+                let rows = self.node(input, &below)?;
+                self.cost += match fetch {
+                    Some(_) => rows * TOP,
+                    None => rows * rows.max(2.0).log2() * SORT_COMPARISON,
+                };
+                Ok(rows.min(most(fetch.as_ref())))
+            }
+            PlanNode::Limit { input, fetch, .. } => {
+                Ok(self.node(input, wanted)?.min(most(fetch.as_ref())))
+            }
+            PlanNode::Distinct { input } => {
+                let columns = width(input, self.catalog)?;
+                let rows = self.node(input, &vec![true; columns])?;
+                let all: Vec<usize> = (0..columns).collect();
+                self.group(input, &all, rows)
+            }
+            PlanNode::Union { inputs } => {
+                inputs.iter().map(|input| self.node(input, wanted)).sum::<Result<f64>>()
+            }
+        }
+    }
+
+    fn scan(&mut self, table: TableId, predicates: &[Predicate], wanted: &[bool]) -> Result<f64> {
+        let planned = self.catalog.table(table)?;
+        let rows = planned.rows() * selectivity::alone(planned, predicates);
+        let read = reading(wanted, predicates);
+        let cells: f64 = planned
+            .schema
+            .columns
+            .iter()
+            .zip(&read)
+            .filter(|(_, read)| **read)
+            .map(|(column, _)| if column.data_type == DataType::Text { TEXT_CELL } else { CELL })
+            .sum();
+        let looked_at = match probed(planned, predicates) {
+            Some(rows) => {
+                self.cost += PROBE + rows * FETCH;
+                rows
+            }
+            None => planned.rows(),
+        };
+        self.cost += looked_at * (LOCATE + cells + tests(predicates));
+        Ok(rows.min(looked_at))
+    }
+
+    fn project(
+        &mut self,
+        input: &PlanNode,
+        expressions: &[Scalar],
+        wanted: &[bool],
+    ) -> Result<f64> {
+        let mut below = vec![false; width(input, self.catalog)?];
+        let kept = || expressions.iter().zip(wanted).filter(|(_, wanted)| **wanted);
+        kept().for_each(|(scalar, _)| scalar_columns(scalar, &mut |c| below[c] = true));
+        let computed = kept().filter(|(scalar, _)| !matches!(scalar, Scalar::Column(_))).count();
+        let rows = self.node(input, &below)?;
+        self.cost += rows * computed as f64 * EVALUATE;
+        Ok(rows)
+    }
+
+    fn join(
+        &mut self,
+        kind: JoinKind,
+        [left, right]: [&PlanNode; 2],
+        keys: &[(usize, usize)],
+        residual: &[Predicate],
+        wanted: &[bool],
+    ) -> Result<f64> {
+        let split = width(left, self.catalog)?;
+        let mut below = wanted.to_vec();
+        below.resize(split + width(right, self.catalog)?, false);
+        let mut below = reading(&below, residual);
+        let carried = below.iter().filter(|read| **read).count() as f64;
+        keys.iter().for_each(|(l, r)| (below[*l], below[split + r]) = (true, true));
+        let (a, b) = (self.node(left, &below[..split])?, self.node(right, &below[split..])?);
+        let share = self.share(left, right, keys);
+        let pairs = a * b * share;
+        let partner = if a > NEAR { FAR_PARTNER } else { PARTNER };
+        self.cost += match keys.is_empty() {
+            true => pairs * (CARRY * carried + tests(residual)),
+            false => {
+                a * BUILD + b * LOOK_UP + pairs * (partner + CARRY * carried + tests(residual))
+            }
+        };
+        let kept = pairs * (1.0f64 / 3.0).powi(residual.len() as i32);
+        Ok(match kind {
+            JoinKind::Inner => kept,
+            JoinKind::Left => kept.max(a),
+            JoinKind::Right => kept.max(b),
+            JoinKind::Full => kept.max(a + b),
+            JoinKind::Semi => kept.min(a),
+            JoinKind::Anti => (a - kept).max(a / 10.0),
+        })
+    }
+
+    /// The share of all pairs that have equal keys.
+    fn share(&self, left: &PlanNode, right: &PlanNode, keys: &[(usize, usize)]) -> f64 {
+        let (mut distinct, mut limit) = (1.0f64, 1.0f64);
+        for (l, r) in keys {
+            let sides = [self.origin(left, *l), self.origin(right, *r)];
+            let known = || sides.iter().flatten();
+            distinct *= known().map(|(table, column)| table.distinct(*column)).fold(1.0, f64::max);
+            limit = known().map(|(table, _)| table.rows()).fold(limit, f64::max);
+        }
+        1.0 / distinct.min(limit)
+    }
+
+    fn aggregate(
+        &mut self,
+        input: &PlanNode,
+        keys: &[usize],
+        aggregates: &[Aggregate],
+    ) -> Result<f64> {
+        let mut below = vec![false; width(input, self.catalog)?];
+        keys.iter().for_each(|key| below[*key] = true);
+        let mut work = 0.0;
+        for aggregate in aggregates {
+            let argument = aggregate.argument.iter();
+            argument.for_each(|scalar| scalar_columns(scalar, &mut |c| below[c] = true));
+            let filter = aggregate.filter.iter();
+            filter.for_each(|filter| filter.columns().iter().for_each(|c| below[*c] = true));
+            let is_computed = matches!(aggregate.argument, Some(Scalar::Expression(_)));
+            work += AGGREGATE + if is_computed { EVALUATE } else { 0.0 };
+            work += if aggregate.distinct { FAR_GROUP } else { 0.0 };
+        }
+        let rows = self.node(input, &below)?;
+        self.cost += rows * work;
+        match keys.is_empty() {
+            true => Ok(1.0),
+            false => self.group(input, keys, rows),
+        }
+    }
+
+    /// Puts rows into groups; how many there are.
+    fn group(&mut self, input: &PlanNode, keys: &[usize], rows: f64) -> Result<f64> {
+        let (mut groups, mut texts) = (1.0, 0.0);
+        for key in keys {
+            let origin = self.origin(input, *key);
+            groups *= origin.map_or(rows, |(table, column)| table.distinct(column));
+            let is_text = |(table, column): (&PlannedTable, usize)| {
+                table.schema.columns[column].data_type == DataType::Text
+            };
+            texts += f64::from(u8::from(origin.is_some_and(is_text)));
+        }
+        let groups = groups.min(rows);
+        let far = if groups > NEAR { FAR_GROUP } else { GROUP };
+        self.cost += rows * (far + texts * TEXT_KEY);
+        Ok(groups)
+    }
+
+    /// The table's column that a column of a tree comes from.
+    fn origin(&self, node: &PlanNode, column: usize) -> Option<(&PlannedTable, usize)> {
+        match node {
+            PlanNode::Scan { table, .. } => Some((self.catalog.table(*table).ok()?, column)),
+            PlanNode::Filter { input, .. }
+            | PlanNode::Sort { input, .. }
+            | PlanNode::Limit { input, .. }
+            | PlanNode::Distinct { input } => self.origin(input, column),
+            PlanNode::Project { input, expressions, .. } => match expressions.get(column)? {
+                Scalar::Column(c) => self.origin(input, *c),
+                _ => None,
+            },
+            PlanNode::Join { left, right, .. } => {
+                let split = width(left, self.catalog).ok()?;
+                match column.checked_sub(split) {
+                    None => self.origin(left, column),
+                    Some(column) => self.origin(right, column),
+                }
+            }
+            PlanNode::Aggregate { input, keys, .. } => self.origin(input, *keys.get(column)?),
+            PlanNode::Values { .. } | PlanNode::Union { .. } => None,
+        }
+    }
+}
+
+/// What must be read so that these columns are there and the predicates can be tested.
+fn reading(wanted: &[bool], predicates: &[Predicate]) -> Vec<bool> {
+    let mut read = wanted.to_vec();
+    for predicate in predicates {
+        predicate_columns(predicate, &mut |column| read[column] = true);
+    }
+    read
+}
+
+/// Nanoseconds to test a row.
+fn tests(predicates: &[Predicate]) -> f64 {
+    predicates.iter().map(test).sum()
+}
+
+fn test(predicate: &Predicate) -> f64 {
+    match predicate {
+        Predicate::Compare { value: Scalar::Expression(_), .. } => COMPARE + EVALUATE,
+        Predicate::Compare { .. } | Predicate::IsNull { .. } => COMPARE,
+        Predicate::In { values, .. } => COMPARE * values.len().min(4) as f64,
+        Predicate::Like { .. } => LIKE,
+        Predicate::Or(arms) => arms.iter().map(|arm| tests(arm)).sum(),
+        Predicate::Expression(_) => EVALUATE,
+    }
+}
+
+/// Rows that are fetched where the predicates fix the whole key of an index.
+fn probed(table: &PlannedTable, predicates: &[Predicate]) -> Option<f64> {
+    let index = super::access::best_index(table, predicates)?;
+    (index.whole && index.equal.len() == 1).then_some(index.rows)
+}
+
+/// Rows that LIMIT leaves; a parameter is taken for a page.
+fn most(fetch: Option<&Scalar>) -> f64 {
+    match fetch {
+        None => f64::INFINITY,
+        Some(fetch) => super::compile::literal_count(fetch).map_or(100.0, |count| count as f64),
+    }
+}
