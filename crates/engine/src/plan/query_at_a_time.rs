@@ -12,7 +12,7 @@ use super::catalog::{Catalog, PlannedTable};
 use super::columns::{predicate_columns, scalar_columns};
 use super::push_filters::width;
 use super::{Aggregate, JoinKind, PlanNode, selectivity};
-use crate::types::{DataType, Predicate, Result, Scalar, TableId};
+use crate::types::{Predicate, Result, Scalar, TableId};
 
 /// Making a physical plan of the logical one, and starting it.
 const PLAN: f64 = 100_000.0;
@@ -128,7 +128,7 @@ impl Pricing<'_> {
             .iter()
             .zip(&read)
             .filter(|(_, read)| **read)
-            .map(|(column, _)| if column.data_type == DataType::Text { TEXT_CELL } else { CELL })
+            .map(|(column, _)| if column.data_type.is_string() { TEXT_CELL } else { CELL })
             .sum();
         let looked_at = match probed(planned, predicates) {
             Some(rows) => {
@@ -236,7 +236,7 @@ impl Pricing<'_> {
             let origin = self.origin(input, *key);
             groups *= origin.map_or(rows, |(table, column)| table.distinct(column));
             let is_text = |(table, column): (&PlannedTable, usize)| {
-                table.schema.columns[column].data_type == DataType::Text
+                table.schema.columns[column].data_type.is_string()
             };
             texts += f64::from(u8::from(origin.is_some_and(is_text)));
         }

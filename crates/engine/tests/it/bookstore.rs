@@ -447,7 +447,7 @@ pub fn together(engine: &Engine, requests: &[(Arc<Template>, Vec<Value>)]) {
     });
 }
 
-fn submit(
+pub fn submit(
     engine: &Engine,
     template: &Arc<Template>,
     parameters: Vec<Value>,

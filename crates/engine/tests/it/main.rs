@@ -6,6 +6,7 @@ mod golden;
 mod heartbeat;
 mod imports;
 mod parts;
+mod paths;
 mod plans;
 mod reference;
 mod shared_equals_alone;

@@ -8,6 +8,7 @@ mod definitions;
 mod memory;
 mod oracle;
 mod own_reads;
+mod paths;
 mod pipelining;
 mod protocol;
 mod scripts;

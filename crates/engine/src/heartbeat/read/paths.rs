@@ -20,7 +20,7 @@ use crate::plan::Weight;
 /// The other path must be predicted to take less than this share of the global plan's time.
 const CLEARLY: f64 = 0.9;
 /// Bounds of a correction.
-const BOUNDS: (f64, f64) = (1.0 / 32.0, 32.0);
+const BOUNDS: (f64, f64) = (1.0 / 1024.0, 1024.0);
 /// How much the first measurement counts against the cost model, and a later one against those before.
 const WEIGHTS: (f64, f64) = (0.75, 0.25);
 /// So many queries of a template in a row run alone before one takes the global plan, to measure it again.
@@ -258,7 +258,7 @@ mod tests {
         learned.note(MILLISECOND, MILLISECOND);
         learned.note(MILLISECOND, 5 * MILLISECOND);
         assert!((learned.correction() - 2.0).abs() < 0.01, "{}", learned.correction());
-        (0..50).for_each(|_| learned.note(MILLISECOND, 1000 * MILLISECOND));
+        (0..50).for_each(|_| learned.note(MILLISECOND, 10_000 * MILLISECOND));
         assert!((learned.correction() - BOUNDS.1).abs() < 0.01);
         (0..50).for_each(|_| learned.note(MILLISECOND, Duration::from_nanos(1)));
         assert!(learned.correction() >= BOUNDS.0 - 0.001);
