@@ -18,7 +18,8 @@ use crate::bookstore::{
 /// The fact table.
 pub const LINEORDER: TableId = TableId(101);
 const DATE: TableId = TableId(102);
-const CUSTOMER: TableId = TableId(103);
+/// A large dimension.
+pub const CUSTOMER: TableId = TableId(103);
 /// A dimension.
 pub const SUPPLIER: TableId = TableId(104);
 const PART: TableId = TableId(105);
@@ -244,6 +245,21 @@ fn either(column: usize, parameter: usize) -> Vec<Predicate> {
 /// A dimension to join: its table, the fact table's column, and what is asked of its rows.
 type Joined = (TableId, usize, Vec<Predicate>);
 
+/// Joins, and groups by `keys`, which are (join, column).
+fn grouped(
+    fact: Vec<Predicate>,
+    joins: Vec<Joined>,
+    keys: &[(usize, usize)],
+    aggregates: Vec<Aggregate>,
+) -> PlanNode {
+    let mut root = scan(LINEORDER, fact);
+    for (table, outer, predicates) in joins {
+        root = join(root, scan(table, predicates), &[(outer, 0)]);
+    }
+    let keys = keys.iter().map(|(join, column)| FACT_COLUMNS + join * 4 + column).collect();
+    PlanNode::Aggregate { input: Box::new(root), keys, aggregates }
+}
+
 /// Groups by `keys`, which are (join, column), and sorts by the keys named, then maybe by the sum.
 fn star(
     name: &str,
@@ -254,13 +270,7 @@ fn star(
     sum_last: bool,
     parameters: &[DataType],
 ) -> TemplatePlan {
-    let mut root = scan(LINEORDER, fact);
-    for (table, outer, predicates) in joins {
-        root = join(root, scan(table, predicates), &[(outer, 0)]);
-    }
-    let grouped = keys.iter().map(|(join, column)| FACT_COLUMNS + join * 4 + column).collect();
-    root =
-        PlanNode::Aggregate { input: Box::new(root), keys: grouped, aggregates: vec![aggregate] };
+    let mut root = grouped(fact, joins, keys, vec![aggregate]);
     let key_type = |column: usize| if column == 1 { INTEGER } else { TEXT };
     let mut output: Vec<(&str, DataType)> = Vec::new();
     for (_, column) in keys {
@@ -302,6 +312,34 @@ pub fn revenue_of_quantities() -> Query {
     (plan, |n| {
         let least = n.below(40) + 1;
         [least, least + 10].map(Value::Integer).to_vec()
+    })
+}
+
+/// Sums of so many columns by customer or by supplier, the ten largest, of what was sold in quantities from `$1`, in the
+/// months `$2` to `$3`, made by `$4` or `$5`: 7 to 30 per cent of the fact rows.
+#[allow(dead_code, reason = "whoever needs large groups includes this file, too")]
+pub fn sums_by(dimension: TableId, sums: usize) -> Query {
+    let outer = if dimension == CUSTOMER { 1 } else { 3 };
+    let aggregates = (0..sums).map(|i| sum(Scalar::Column(5 + i % 5))).collect();
+    let fact = vec![compare(5, Comparison::GreaterOrEqual, 0)];
+    let joins =
+        vec![(dimension, outer, vec![]), (DATE, 4, between(2, 1)), (PART, 2, either(1, 3))];
+    let root = grouped(fact, joins, &[(0, 0)], aggregates);
+    let root = sort(root, vec![descending(1), ascending(0)], Some(10));
+    let sums = std::iter::repeat_n(("sum", DataType::BigInt), sums);
+    let output: Vec<_> = std::iter::once(("key", INTEGER)).chain(sums).collect();
+    let name = format!("{} sums by {dimension}", output.len() - 1);
+    (template(root, &output, &[INTEGER, INTEGER, INTEGER, TEXT, TEXT], &name), |n| {
+        let (first, maker) = (n.below(3), n.below(5));
+        let month = |n: &mut Numbers, year: i32| Value::Integer((1992 + year) * 100 + 1 + n.below(12));
+        let made = |number: i32| text(format!("MFGR#{}", number % 5 + 1));
+        vec![
+            Value::Integer(n.below(20)),
+            month(n, first),
+            month(n, first + 3 + n.clone().below(2)),
+            made(maker),
+            made(maker + 1 + n.below(4)),
+        ]
     })
 }
 
