@@ -74,6 +74,7 @@ fn open_loop(_: &mut Criterion) {
             workers: 2,
             data: None,
             sharing: Sharing::Automatic,
+            packing: engine::heartbeat::Packing::Automatic,
             boarding,
             queue_limit: 100_000,
             memory_limit: 1 << 30,

@@ -112,6 +112,7 @@ fn open(data: Option<&std::path::Path>) -> Arc<Engine> {
         workers: 2,
         data: data.map(Into::into),
         sharing: Sharing::Automatic,
+        packing: engine::heartbeat::Packing::Automatic,
         boarding: true,
         queue_limit: 100_000,
         memory_limit: 1 << 30,

@@ -113,6 +113,7 @@ fn database_options(options: &ServeOptions, cores: usize) -> DatabaseOptions {
             workers: options.workers.unwrap_or(cores).max(1),
             data: options.data.clone(),
             sharing: sharing(options),
+            packing: packing(options),
             boarding: true,
             queue_limit: QUEUE_LIMIT,
             memory_limit: options.batch_memory << 20,

@@ -56,6 +56,7 @@ fn lines() -> Lines {
         workers: 1,
         data: None,
         sharing: Sharing::Automatic,
+        packing: engine::heartbeat::Packing::Automatic,
         boarding: true,
         queue_limit: 100,
         memory_limit: 1 << 30,

@@ -7,6 +7,7 @@ use super::read::{Figures, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
 use super::{Answer, BulkLoad, DefinitionChanges, Exposure, LoadPlan, Receiver, Template};
 use crate::env::Environment;
+use crate::operators::Packing;
 use crate::plan::{TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
@@ -23,6 +24,8 @@ pub struct EngineOptions {
     pub data: Option<std::path::PathBuf>,
     /// Shared or query at a time.
     pub sharing: Sharing,
+    /// Whether star queries are aggregated in packs whose tables fit a core's cache.
+    pub packing: Packing,
     /// Star queries that arrive while a pass over their fact table runs join it, instead of waiting for the next one.
     pub boarding: bool,
     /// Activations that may wait in one lane; one more is refused with 53400.

@@ -13,6 +13,7 @@ mod read;
 mod template;
 mod write;
 
+pub use crate::operators::{CacheClass, Packed, Packing};
 pub use answer::{Answer, AnswerPart, Receiver};
 pub use encodings::{Encodings, Pages};
 pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};

@@ -40,7 +40,8 @@ pub use restrict::restrict;
 pub use route::route;
 pub use sort::{SortBuild, SortNode, sort};
 pub use star::{
-    Child, Dimension, DimensionRows, FREE_SPAN, FactRows, GroupingKey, MergedScratch, MergedStars,
-    Star, StarBuild, StarDimension, StarGrouping, StarGroups, StarKey, StarNode, Survivors,
+    CacheClass, Child, Dimension, DimensionRows, FREE_SPAN, FactRows, GroupingKey, MergedScratch,
+    MergedStars, Packed, Packing, Star, StarBuild, StarDimension, StarGrouping, StarGroups,
+    StarKey, StarNode, Survivors,
 };
 pub use values::{ValuesNode, values};

@@ -188,6 +188,7 @@ impl Shop {
             workers: 1,
             data: None,
             sharing,
+            packing: engine::heartbeat::Packing::Automatic,
             boarding,
             queue_limit: 4096,
             memory_limit,

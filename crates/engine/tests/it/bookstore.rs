@@ -52,6 +52,7 @@ pub fn engine(sharing: Sharing, workers: usize) -> Arc<Engine> {
         workers,
         data: None,
         sharing,
+        packing: engine::heartbeat::Packing::Automatic,
         boarding: true,
         queue_limit: 4096,
         memory_limit: 1 << 30,

@@ -322,8 +322,7 @@ pub fn sums_by(dimension: TableId, sums: usize) -> Query {
     let outer = if dimension == CUSTOMER { 1 } else { 3 };
     let aggregates = (0..sums).map(|i| sum(Scalar::Column(5 + i % 5))).collect();
     let fact = vec![compare(5, Comparison::GreaterOrEqual, 0)];
-    let joins =
-        vec![(dimension, outer, vec![]), (DATE, 4, between(2, 1)), (PART, 2, either(1, 3))];
+    let joins = vec![(dimension, outer, vec![]), (DATE, 4, between(2, 1)), (PART, 2, either(1, 3))];
     let root = grouped(fact, joins, &[(0, 0)], aggregates);
     let root = sort(root, vec![descending(1), ascending(0)], Some(10));
     let sums = std::iter::repeat_n(("sum", DataType::BigInt), sums);
@@ -331,7 +330,8 @@ pub fn sums_by(dimension: TableId, sums: usize) -> Query {
     let name = format!("{} sums by {dimension}", output.len() - 1);
     (template(root, &output, &[INTEGER, INTEGER, INTEGER, TEXT, TEXT], &name), |n| {
         let (first, maker) = (n.below(3), n.below(5));
-        let month = |n: &mut Numbers, year: i32| Value::Integer((1992 + year) * 100 + 1 + n.below(12));
+        let month =
+            |n: &mut Numbers, year: i32| Value::Integer((1992 + year) * 100 + 1 + n.below(12));
         let made = |number: i32| text(format!("MFGR#{}", number % 5 + 1));
         vec![
             Value::Integer(n.below(20)),

@@ -94,6 +94,7 @@ pub fn database() -> Arc<Database> {
         workers: 2,
         data: None,
         sharing: Sharing::Automatic,
+        packing: packing(options),
         boarding: true,
         queue_limit: 10_000,
         memory_limit: 256 << 20,

@@ -35,6 +35,7 @@ pub(super) fn shop_of(items: i32, memory_limit: usize) -> Planner {
         workers: 1,
         data: None,
         sharing: Sharing::Automatic,
+        packing: engine::heartbeat::Packing::Automatic,
         boarding: true,
         queue_limit: 100,
         memory_limit,

@@ -19,6 +19,7 @@ pub fn database_within(memory_limit: usize) -> Arc<Database> {
         workers: 2,
         data: None,
         sharing: Sharing::Automatic,
+        packing: engine::heartbeat::Packing::Automatic,
         boarding: true,
         queue_limit: 10_000,
         memory_limit,

@@ -70,6 +70,7 @@ fn open(data: &Path) -> std::sync::Arc<Database> {
         workers: 2,
         data: Some(data.to_owned()),
         sharing: Sharing::Automatic,
+        packing: engine::heartbeat::Packing::Automatic,
         boarding: true,
         queue_limit: 1_000,
         memory_limit: 64 << 20,

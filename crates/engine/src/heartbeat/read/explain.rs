@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{Figures, Reads};
 use crate::heartbeat::Template;
+use crate::operators::{CacheClass, Packed};
 use crate::plan::cost::Choice;
 use crate::plan::{Catalog, Explained, LaneNode};
 
@@ -29,6 +30,7 @@ impl Reads {
         let mut text = explained.text(&notes);
         if let Some(figures) = figures {
             text.push_str(&summary(figures));
+            text.extend(figures.packed.map(packed));
         }
         text
     }
@@ -54,6 +56,20 @@ fn operator_line(figures: &Figures, node: &LaneNode) -> Option<String> {
         let _ = write!(line, "; {access}");
     }
     Some(line)
+}
+
+/// How its aggregation shared the cache.
+fn packed(packed: Packed) -> String {
+    let class = match packed.class {
+        CacheClass::AlwaysShare => "always shares the cache",
+        CacheClass::CouldShare(_) => "could share the cache",
+        CacheClass::NeverShare(_) => "never shares the cache",
+    };
+    let Packed { packs, queries, bytes, .. } = packed;
+    let size = bytes >> 10;
+    format!(
+        "Packing: {class}, working set of {size} KiB, one of {queries} in its pack of {packs} packs\n"
+    )
 }
 
 fn summary(figures: &Figures) -> String {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::operators::Packed;
 use crate::plan::cost::Choice;
 use crate::types::{LaneId, NodeId};
 
@@ -35,6 +36,8 @@ pub struct Figures {
     pub sets: usize,
     /// Where it got on a pass that was under way; `None` for a batch that began its own.
     pub boarding: Option<Boarding>,
+    /// How the query that the figures are for was aggregated with others; `None` where it was in no pack.
+    pub packed: Option<Packed>,
     /// Each operator; empty where the whole batch was index probes.
     pub operators: Arc<[OperatorFigures]>,
 }

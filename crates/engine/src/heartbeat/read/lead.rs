@@ -358,7 +358,9 @@ impl Reads {
 
     /// What a batch may take and do.
     pub(super) fn limits(&self, budget: Budget) -> run::Limits {
-        run::Limits { budget, narrow_all: self.sharing == Sharing::Always }
+        let narrow_all = self.sharing == Sharing::Always;
+        let seed = self.environment.randomness.next();
+        run::Limits { budget, narrow_all, packing: self.packing, seed }
     }
 
     /// Runs slots through a plan and notes the figures.
@@ -395,15 +397,17 @@ impl Reads {
         let wanted = requests.iter().any(|r| r.waiting.iter().any(|w| w.figures.is_some()));
         if wanted || lane.weight == Weight::Heavy {
             let figures = self.figures_of(lane, account, requests, &outcome);
-            let answers = outcome.answers.iter().zip(requests);
+            let answers = (0..).zip(&outcome.answers).zip(requests);
             // Whoever fails beside others may run again with fewer.
-            let noted = answers.filter(|(answer, _)| answer.is_ok() || requests.len() == 1);
-            noted.flat_map(|(_, request)| &request.waiting).for_each(|w: &Waiting| {
-                if let Some(place) = &w.figures {
+            let noted = answers.filter(|((_, answer), _)| answer.is_ok() || requests.len() == 1);
+            for ((slot, _), request) in noted {
+                let awaited = request.waiting.iter().filter_map(|w: &Waiting| w.figures.as_ref());
+                awaited.for_each(|place| {
+                    let packed = outcome.packed.iter().find_map(|star| star.packed(Slot(slot)));
                     // Set once: a second run of the same activation (after a panic) keeps the first figures.
-                    let _ = place.set(figures.clone());
-                }
-            });
+                    let _ = place.set(Figures { packed, ..figures.clone() });
+                });
+            }
             self.history.add(figures);
         }
         let answer = |(parts, request): (Result<Vec<AnswerPart>>, &&Request)| {
@@ -432,6 +436,7 @@ impl Reads {
             predicted: operators.iter().map(|o| o.predicted).sum(),
             sets: outcome.sets,
             boarding: account.boarding,
+            packed: None,
             operators: operators.into(),
         }
     }

@@ -45,6 +45,7 @@ use self::prepared::PreparedLane;
 use super::encodings::Room;
 use super::{Activation, EngineOptions, Sharing, Template};
 use crate::env::Environment;
+use crate::operators::Packing;
 use crate::plan::{Catalog, GlobalPlan, Merged, TemplatePlan, Weight};
 use crate::query_set::SetTable;
 use crate::storage::Store;
@@ -55,6 +56,7 @@ pub struct Reads {
     store: Arc<Store>,
     environment: Environment,
     sharing: Sharing,
+    packing: Packing,
     /// Star queries get on a pass that is under way.
     boarding: bool,
     queue_limit: usize,
@@ -121,6 +123,7 @@ impl Reads {
                 store,
                 environment: environment.clone(),
                 sharing: options.sharing,
+                packing: options.packing,
                 boarding: options.boarding,
                 queue_limit: options.queue_limit,
                 memory_limit: options.memory_limit,

@@ -20,7 +20,7 @@ use super::probe_chain::Views;
 use crate::heartbeat::AnswerPart;
 use crate::operators::{
     self, Batch, Budget, Cut, Faults, GroupBuild, Groups, IndexJoinState, JoinProbe, JoinTable,
-    LimitState, Users,
+    LimitState, Packing, Star, Users,
 };
 use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
@@ -128,6 +128,8 @@ pub struct Outcome {
     pub spent: Vec<Spent>,
     /// Distinct query sets.
     pub sets: usize,
+    /// Stars whose queries were aggregated in packs.
+    pub packed: Vec<Arc<Star>>,
 }
 
 /// The tables of a batch at its snapshot.
@@ -163,6 +165,10 @@ pub struct Limits {
     pub budget: Budget,
     /// Whether keys narrow the other side of a join however few rows it has; else only where that pays.
     pub narrow_all: bool,
+    /// Whether stars' queries are aggregated in packs.
+    pub packing: Packing,
+    /// Of what is drawn at random.
+    pub seed: u64,
 }
 
 /// Runs a batch. `slots` are ordered by member.
@@ -188,6 +194,10 @@ pub struct Run<'a> {
     /// By star of the lane.
     stars: Vec<StarRun>,
     narrow_all: bool,
+    packing: Packing,
+    seed: u64,
+    /// Stars whose queries are aggregated in packs.
+    packed: Vec<Arc<Star>>,
     /// Keys that joins have handed down to nodes that are not opened yet.
     waiting: Vec<Waiting>,
     /// By node, slots whose rows were read apart from the others'.
@@ -205,7 +215,7 @@ impl<'a> Run<'a> {
         limits: Limits,
         flags: Flags,
     ) -> Run<'a> {
-        let Limits { budget, narrow_all } = limits;
+        let Limits { budget, narrow_all, packing, seed } = limits;
         let shared = Arc::new(Shared::new(lane, slots, budget, flags));
         let nodes = shared.lane.nodes.len();
         Run {
@@ -215,6 +225,9 @@ impl<'a> Run<'a> {
             kept: vec![None; nodes],
             stars: shared.lane.stars.stars.iter().map(|_| StarRun::Untried).collect(),
             narrow_all,
+            packing,
+            seed,
+            packed: Vec::new(),
             waiting: Vec::new(),
             served: vec![SetId::EMPTY; nodes],
             spent: vec![Spent::default(); nodes],
@@ -226,7 +239,7 @@ impl<'a> Run<'a> {
     pub fn outcome(mut self) -> Outcome {
         let answers = self.answers();
         let sets = self.shared.sets.interned();
-        Outcome { answers, spent: self.spent, sets }
+        Outcome { answers, spent: self.spent, sets, packed: self.packed }
     }
 
     fn answers(&mut self) -> Vec<Result<Vec<AnswerPart>>> {

@@ -61,6 +61,7 @@ pub(super) struct BinRoot {
 
 /// By root, the share of the fact table's rows that it leaves to each slot, all of its rows or values taken as equally
 /// frequent.
+#[derive(Debug)]
 pub(super) struct Shares(Vec<Vec<f64>>);
 
 impl Shares {
@@ -72,8 +73,12 @@ impl Shares {
 
     /// Expected pairs of a grouping's slots with rows.
     fn pairs(&self, grouping: &ActiveGrouping, rows: f64) -> f64 {
-        let share = |slot: &Slot| self.0.iter().map(|shares| shares[slot.index()]).product::<f64>();
-        rows * grouping.slots.iter().map(share).sum::<f64>()
+        rows * grouping.slots.iter().map(|slot| self.of(*slot)).sum::<f64>()
+    }
+
+    /// The share of the rows that all roots leave to a slot.
+    pub fn of(&self, slot: Slot) -> f64 {
+        self.0.iter().map(|shares| shares[slot.index()]).product()
     }
 }
 

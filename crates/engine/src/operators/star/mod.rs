@@ -11,6 +11,9 @@
 //! tell apart fall into one bin (`BinSpace`) and are aggregated once for all of them (`bins`); at the end each bin goes
 //! to the slots that want it (`bin_shares`).
 //!
+//! Where the tables of all queries outgrow the cache, blocks of rows are held back ([`Packing`], `window`) and aggregated
+//! for packs of queries whose tables fit (`packs`), as a sample of the rows shows (`sample`, `coverage`, `first_fit`).
+//!
 //! Cost: dimension rows + fact rows × dimensions × words of a set, plus the (row, slot) pairs that are left; of groupings
 //! in bins fact rows × dimensions, plus (bin, slot) pairs.
 //! Called by `heartbeat`, which finds the stars of a lane and reads the tables. The twin is the same plan as index
@@ -19,29 +22,39 @@
 mod bin_shares;
 mod bin_space;
 mod bins;
+mod block;
 mod build;
 mod coded_column;
+mod coverage;
 mod dimension;
+mod draw;
 mod finish;
+mod first_fit;
 mod group_numbers;
 mod key_places;
 mod merge;
 mod narrow;
+mod packs;
 mod pairs;
+mod sample;
 mod set_words;
 mod slot_groups;
+mod window;
 
 use std::sync::Arc;
 
 pub use build::{FactRows, StarBuild};
+pub use coverage::CacheClass;
 pub use dimension::{Child, Dimension, DimensionRows, FREE_SPAN};
 pub use finish::StarGroups;
 pub use merge::{MergedScratch, MergedStars};
 pub use narrow::Survivors;
+pub use packs::{Packed, Packing};
 
 use self::bin_space::{BinSpace, Shares};
 use self::coded_column::CodedColumn;
 use self::narrow::Filters;
+use self::packs::Packs;
 use self::set_words::SetWords;
 use super::Batch;
 use crate::plan::{Aggregate, AggregateFunction};
@@ -123,6 +136,10 @@ pub struct Star {
     words: SetWords,
     /// Those of slots that have no bins.
     unbinned: SetWords,
+    /// What share of the rows each slot is expected to want; `None` where there is one slot.
+    shares: Option<Shares>,
+    /// Where queries are aggregated in packs.
+    packs: Option<Packs>,
 }
 
 /// A grouping that some slot of the batch uses.
@@ -182,6 +199,8 @@ impl Star {
             binned: SetId::EMPTY,
             words: SetWords::all(batch.sets.slots()),
             unbinned: SetWords::all(batch.sets.slots()),
+            shares: None,
+            packs: None,
         };
         for filter in filters {
             star.roots.push((filter.column, star.dimensions.len()));
@@ -206,6 +225,11 @@ impl Star {
     /// Groupings whose rows are aggregated once for all their slots.
     pub fn groupings_in_bins(&self) -> usize {
         self.bins.iter().flatten().count()
+    }
+
+    /// Whether some grouping has a key that the fact table's reference to this dimension leads to.
+    fn is_grouped_by(&self, dimension: usize) -> bool {
+        self.columns.iter().any(|column| column.root == dimension)
     }
 
     /// What its fact rows meet.
@@ -262,6 +286,7 @@ impl Star {
             BinSpace::new(self, grouping, aggregates, &shares)
         });
         self.bins = bins.collect();
+        self.shares = Some(shares);
         let binned = self.groupings.iter().zip(&self.bins).filter(|(_, bins)| bins.is_some());
         self.binned =
             binned.fold(SetId::EMPTY, |all, (grouping, _)| batch.sets.union(all, grouping.set));

@@ -25,6 +25,11 @@ impl Buckets {
         &self.rows[self.offsets[slot] as usize..self.offsets[slot + 1] as usize]
     }
 
+    /// How many there are.
+    pub fn pairs(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Buckets the pairs of a block, which come with rows ascending.
     pub fn fill(&mut self, slots: usize, pairs: &[Pair]) {
         self.offsets.clear();

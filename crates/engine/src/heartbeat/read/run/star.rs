@@ -71,9 +71,15 @@ impl Run<'_> {
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let made = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted);
-        let Some(made) = made.map(Arc::new) else { return Ok(None) };
+        let Some(mut made) = made else { return Ok(None) };
+        made.pack(&star.node, &batch, &fact, self.packing, self.seed);
+        let made = Arc::new(made);
         let in_bins = made.groupings_in_bins();
-        let access = format!("{decision}; {}, {in_bins} in bins", star.describe(&wanted));
+        let mut access = format!("{decision}; {}, {in_bins} in bins", star.describe(&wanted));
+        if let Some(packing) = made.packing() {
+            access = format!("{access}; {packing}");
+            self.packed.push(made.clone());
+        }
         self.note_star(star, &wanted, access);
         Ok(Some(StarPass { shared: shared.clone(), number, star: made, fact }))
     }

@@ -1,0 +1,317 @@
+//! Packs: queries of a star whose aggregation tables fit the core's second cache together ("Cache-aware batch sharing",
+//! section 4.4).
+//!
+//! That paper scans the table once for each pack. Here a row meets the dimensions once for all queries, whatever their packs;
+//! what has turns is aggregation. Each worker holds blocks of rows back ([`super::window`]), and then pack after pack
+//! takes all of them in: the pack's tables stay in the cache over many blocks, instead of being fetched for each.
+//! Holding back and reading the blocks once for each pack costs something, too: packs are made where all tables together
+//! outgrow the cache, a sample says how large each is ([`Sample`]), and what is spared is more.
+
+use super::build::{PAIRS, ROWS};
+use super::coverage::CacheClass;
+use super::draw::Draw;
+use super::first_fit::{Item, pack};
+use super::sample::Sample;
+use super::slot_groups::SlotGroups;
+use super::window::HELD;
+use super::{ActiveGrouping, Star, StarNode};
+use crate::operators::Batch;
+use crate::scan::TableBatch;
+use crate::types::Slot;
+
+/// Whether a star's queries are aggregated in packs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Where that is predicted to cost less.
+    Automatic,
+    /// Wherever there are several queries with tables of their own.
+    Always,
+    /// All queries of a batch together.
+    Never,
+}
+
+/// Bytes of a core's second cache (the paper's C); today's servers have one or two MiB.
+const CACHE: usize = 1 << 20;
+/// So many times as long as another of its pack a query may take (the paper's d): all of a batch are answered together,
+/// but in its turn a pack should not work for one of them only. The paper takes 1.25 where packs are answered one by one;
+/// less than 2 makes more packs, each of which reads all blocks.
+const RATIO: f64 = 2.0;
+
+/// Fetching a line of a table from memory, in nanoseconds, many of them at the same time.
+const FAR: f64 = 4.0;
+/// The same from the third cache.
+const NEAR: f64 = 1.2;
+/// Bytes of tables beyond which they outgrow a worker's part of the third cache.
+const NEAR_BYTES: f64 = 16e6;
+/// Reading one byte of a block that has left the second cache.
+const STREAM: f64 = 0.03;
+/// What a pair costs whatever the cache does, and what each of its aggregates adds.
+const PAIR: f64 = 4.0;
+const ADD: f64 = 1.2;
+/// Drawing a row and classifying a pair of the sample.
+const DRAWN: f64 = 20.0;
+const CLASSIFIED: f64 = 15.0;
+/// Rows of the sample.
+const SAMPLED: f64 = 65_536.0;
+/// What is spared must be so much of the whole: predictions are not that exact.
+const WORTH: f64 = 0.15;
+
+/// A star's queries in packs.
+#[derive(Debug)]
+pub(super) struct Packs {
+    /// By pack, active groupings with slots of each.
+    pub packs: Vec<Vec<(usize, Vec<Slot>)>>,
+    /// By ticket, the pack that draws it: one for each query.
+    tickets: Vec<u32>,
+    /// Of the lottery.
+    pub seed: u64,
+    queries: Vec<Query>,
+}
+
+/// What is known of a query whose rows go into pairs.
+#[derive(Clone, Copy, Debug)]
+struct Query {
+    slot: Slot,
+    /// Position among the active groupings.
+    grouping: usize,
+    class: CacheClass,
+    /// Groups of its working set.
+    groups: f64,
+    /// Share of the rows that it wants.
+    share: f64,
+    aggregates: usize,
+}
+
+/// What EXPLAIN ANALYZE tells of one query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// How many packs there were.
+    pub packs: usize,
+    /// Queries in its own.
+    pub queries: usize,
+    /// Its class.
+    pub class: CacheClass,
+    /// Bytes of its working set, as far as the sample can tell.
+    pub bytes: usize,
+}
+
+impl Star {
+    /// Puts its queries into packs where that pays.
+    pub fn pack(
+        &mut self,
+        node: &StarNode,
+        batch: &Batch<'_>,
+        fact: &TableBatch,
+        packing: Packing,
+        seed: u64,
+    ) {
+        let expected = self.expected(node);
+        let rows = fact.chunks().len() as f64 * crate::storage::CHUNK_ROWS as f64;
+        let wanted = match packing {
+            Packing::Never => false,
+            Packing::Always => expected.len() > 1,
+            Packing::Automatic => may_pay(&expected, rows),
+        };
+        if !wanted {
+            return;
+        }
+        let mut draw = Draw::new(seed);
+        let sample = Sample::new(self, batch, fact, &mut draw);
+        let block = block_bytes(self, node);
+        let queries = self.sampled(&sample, &expected, CACHE - block);
+        let packs = packs(&queries, CACHE - block);
+        if packing == Packing::Always || pays(self, node, &queries, &packs) {
+            self.packs = Some(Packs::new(self, queries, &packs, draw.bits()));
+        }
+    }
+
+    /// Its queries without bins, as dimensions and group numbers let expect them.
+    fn expected(&self, node: &StarNode) -> Vec<Query> {
+        let Some(shares) = &self.shares else { return Vec::new() };
+        let queries = self.unbinned().flat_map(|(position, grouping)| {
+            let aggregates = node.groupings[grouping.number].aggregates.len();
+            let groups: f64 = grouping
+                .keys
+                .iter()
+                .map(|(column, _)| self.columns[*column].representatives.len() as f64)
+                .product();
+            let query = move |&slot: &Slot| {
+                let (class, share) = (CacheClass::NeverShare(0), shares.of(slot));
+                Query { slot, grouping: position, class, groups, share, aggregates }
+            };
+            grouping.slots.iter().map(query)
+        });
+        queries.collect()
+    }
+
+    /// The active groupings whose rows go into pairs.
+    fn unbinned(&self) -> impl Iterator<Item = (usize, &ActiveGrouping)> {
+        let all = self.groupings.iter().enumerate().zip(&self.bins);
+        all.filter(|(_, bins)| bins.is_none()).map(|(grouping, _)| grouping)
+    }
+
+    /// The same queries as the sample shows them.
+    fn sampled(&self, sample: &Sample, expected: &[Query], capacity: usize) -> Vec<Query> {
+        let mut queries = Vec::with_capacity(expected.len());
+        for own in expected.chunk_by(|a, b| a.grouping == b.grouping) {
+            let most = capacity / SlotGroups::visited(own[0].aggregates);
+            let classes = sample.classes(self, &self.groupings[own[0].grouping], most);
+            queries.extend(own.iter().zip(classes).map(|(query, class)| {
+                let groups = match class {
+                    CacheClass::AlwaysShare => 0,
+                    CacheClass::CouldShare(groups) | CacheClass::NeverShare(groups) => groups,
+                };
+                Query { class, groups: groups as f64, share: sample.share(query.slot), ..*query }
+            }));
+        }
+        queries
+    }
+
+    /// What is to be told of a slot.
+    pub fn packed(&self, slot: Slot) -> Option<Packed> {
+        let packs = self.packs.as_ref()?;
+        let query = packs.queries.iter().find(|query| query.slot == slot)?;
+        let slots = |pack: &Vec<(usize, Vec<Slot>)>| pack.iter().map(|own| own.1.len()).sum();
+        let has = |pack: &&Vec<(usize, Vec<Slot>)>| pack.iter().any(|own| own.1.contains(&slot));
+        Some(Packed {
+            packs: packs.packs.len(),
+            queries: packs.packs.iter().find(has).map_or(0, slots),
+            class: query.class,
+            bytes: query.bytes(),
+        })
+    }
+
+    /// How its queries are packed, for EXPLAIN ANALYZE.
+    pub fn packing(&self) -> Option<String> {
+        let packs = self.packs.as_ref()?;
+        let count =
+            |is: fn(&CacheClass) -> bool| packs.queries.iter().filter(|q| is(&q.class)).count();
+        Some(format!(
+            "{} packs of {} queries ({} always share, {} could share, {} never share; working sets of {} KiB)",
+            packs.packs.len(),
+            packs.queries.len(),
+            count(|class| *class == CacheClass::AlwaysShare),
+            count(|class| matches!(class, CacheClass::CouldShare(_))),
+            count(|class| matches!(class, CacheClass::NeverShare(_))),
+            packs.queries.iter().map(Query::bytes).sum::<usize>() >> 10,
+        ))
+    }
+}
+
+impl Query {
+    fn bytes(&self) -> usize {
+        self.groups as usize * SlotGroups::visited(self.aggregates)
+    }
+
+    /// Cache lines that a visit of a group touches.
+    fn lines(&self) -> f64 {
+        1.0 + 2.0 * self.aggregates as f64
+    }
+
+    /// What a pair takes where all is in the cache.
+    fn pair(&self) -> f64 {
+        PAIR + ADD * self.aggregates as f64
+    }
+
+    /// Different groups that so many rows visit.
+    fn visited(&self, rows: f64) -> f64 {
+        let groups = self.groups.max(1.0);
+        groups * (1.0 - (-rows * self.share / groups).exp())
+    }
+}
+
+impl Packs {
+    fn new(star: &Star, queries: Vec<Query>, packs: &[Vec<usize>], seed: u64) -> Packs {
+        let by_grouping = |pack: &Vec<usize>| {
+            let mut pack: Vec<&Query> = pack.iter().map(|number| &queries[*number]).collect();
+            pack.sort_by_key(|query| (query.grouping, query.slot));
+            let runs = pack.chunk_by(|a, b| a.grouping == b.grouping);
+            runs.map(|own| (own[0].grouping, own.iter().map(|q| q.slot).collect())).collect()
+        };
+        let mut made: Vec<Vec<(usize, Vec<Slot>)>> = packs.iter().map(by_grouping).collect();
+        // Rows of slots with bins come here only where these cannot take them.
+        let binned = star.groupings.iter().enumerate().zip(&star.bins);
+        let binned = binned.filter(|(_, bins)| bins.is_some());
+        let binned: Vec<_> = binned.map(|((n, own), _)| (n, own.slots.clone())).collect();
+        made.extend((!binned.is_empty()).then_some(binned));
+        let tickets = |(number, pack): (u32, &Vec<(usize, Vec<Slot>)>)| {
+            let queries: usize = pack.iter().map(|(_, slots)| slots.len()).sum();
+            std::iter::repeat_n(number, queries)
+        };
+        let tickets = (0..).zip(&made).flat_map(tickets).collect();
+        Packs { packs: made, tickets, seed, queries }
+    }
+
+    /// The order of the packs' turns, by lottery: the next one is drawn with tickets in proportion to queries (section
+    /// 4.5.1) of those that have had no turn yet, so that nobody waits for longer than the others take once.
+    pub fn turns(&self, draw: &mut Draw) -> Vec<usize> {
+        let mut has_turn = vec![false; self.packs.len()];
+        let drawn = draw.permutation(self.tickets.len()).into_iter();
+        let packs = drawn.map(|ticket| self.tickets[ticket as usize] as usize);
+        packs.filter(|pack| !std::mem::replace(&mut has_turn[*pack], true)).collect()
+    }
+}
+
+/// Whether a sample is worth its price: tables would outgrow the cache, and what packs can spare at most is much more.
+fn may_pay(expected: &[Query], rows: f64) -> bool {
+    let pairs: f64 = expected.iter().map(|query| query.share).sum();
+    let bytes = |query: &Query| {
+        query.groups.min(query.share * rows) * SlotGroups::visited(query.aggregates) as f64
+    };
+    let bytes: f64 = expected.iter().map(bytes).sum();
+    let line = if bytes > NEAR_BYTES { FAR } else { NEAR };
+    let spared: f64 = expected.iter().map(|query| rows * query.share * query.lines() * line).sum();
+    let price = SAMPLED.min(rows / 2.0) * (DRAWN + CLASSIFIED * pairs);
+    expected.len() > 1 && bytes > CACHE as f64 && spared * WORTH > price
+}
+
+/// Bytes of a block that aggregation reads (the paper's B), at most half of the cache.
+fn block_bytes(star: &Star, node: &StarNode) -> usize {
+    let widest = star.unbinned().map(|(_, grouping)| row_bytes(node, grouping)).max();
+    (widest.unwrap_or_default() * ROWS).min(CACHE / 2)
+}
+
+/// Bytes of a row that a grouping reads.
+fn row_bytes(node: &StarNode, grouping: &ActiveGrouping) -> usize {
+    4 * grouping.keys.len() + 8 * node.groupings[grouping.number].aggregates.len()
+}
+
+/// Positions of the queries of each pack.
+fn packs(queries: &[Query], capacity: usize) -> Vec<Vec<usize>> {
+    let item = |query: &Query| Item {
+        class: query.class,
+        bytes: query.bytes(),
+        time: query.share * query.pair(),
+    };
+    let items: Vec<Item> = queries.iter().map(item).collect();
+    pack(&items, capacity, RATIO)
+}
+
+/// Whether aggregating in packs is predicted to cost less than all together, by row of the fact table.
+fn pays(star: &Star, node: &StarNode, queries: &[Query], packs: &[Vec<usize>]) -> bool {
+    let all: usize = queries.iter().map(Query::bytes).sum();
+    if all <= CACHE {
+        return false;
+    }
+    let line = if all as f64 > NEAR_BYTES { FAR } else { NEAR };
+    let pairs: f64 = queries.iter().map(|query| query.share).sum();
+    let rows = (PAIRS as f64 / pairs.max(1e-9)).clamp(ROWS as f64 / 2.0, ROWS as f64);
+    let fetched = |rows: f64| -> f64 {
+        let lines = |query: &Query| query.visited(rows) * query.lines();
+        queries.iter().map(lines).sum::<f64>() * line / rows
+    };
+    let together = fetched(rows);
+    let outgrown = |query: &Query| match query.bytes() > CACHE {
+        true => query.share * query.lines() * NEAR,
+        false => 0.0,
+    };
+    let read = |pack: &Vec<usize>| {
+        let of = |number: &usize| row_bytes(node, &star.groupings[queries[*number].grouping]);
+        pack.iter().map(of).max().unwrap_or_default() as f64 * STREAM
+    };
+    let in_packs = fetched(rows * HELD as f64)
+        + queries.iter().map(outgrown).sum::<f64>()
+        + packs.iter().map(read).sum::<f64>();
+    let whole = together + queries.iter().map(|query| query.share * query.pair()).sum::<f64>();
+    together - in_packs > whole * WORTH
+}

@@ -1,0 +1,134 @@
+//! A bounded sample of the fact table's rows in random order, each with who wants it and which groups it falls into.
+
+use super::coverage::{CacheClass, classify};
+use super::draw::Draw;
+use super::group_numbers::{group_numbers, key_columns};
+use super::key_places::{ChunkPart, PartPlaces, append_places};
+use super::narrow::{Narrowing, Order, narrow};
+use super::pairs::{Buckets, MOST_ROWS, flatten};
+use super::{ActiveGrouping, Star};
+use crate::operators::Batch;
+use crate::scan::{ChunkRows, TableBatch};
+use crate::storage::CHUNK_ROWS;
+use crate::types::{ChunkId, Slot};
+
+/// Of so many rows side by side one is drawn.
+const STEP: usize = 8;
+/// Chunks that rows are drawn from: 65,536 rows, about what the paper takes (section 5).
+const MOST_CHUNKS: usize = MOST_ROWS / (CHUNK_ROWS / STEP);
+
+/// Rows of the fact table in random order.
+#[derive(Debug)]
+pub(super) struct Sample {
+    /// How many, those that nobody wants among them.
+    rows: usize,
+    /// By slot, the rows that it wants.
+    buckets: Buckets,
+    /// By root, the places that rows refer to; none of roots by which nobody groups.
+    places: Vec<Vec<u32>>,
+}
+
+/// Sampled rows under construction; a row is known by its place in the random order.
+struct Drawing<'a> {
+    star: &'a Star,
+    batch: &'a Batch<'a>,
+    order: Order,
+    part_places: PartPlaces,
+    /// By row as it is drawn, its place in the random order.
+    shuffled: Vec<u32>,
+    /// By place, who wants the row.
+    words: Vec<u64>,
+    places: Vec<Vec<u32>>,
+}
+
+impl Sample {
+    /// Draws from at most half of the chunks that are to be scanned.
+    pub fn new(star: &Star, batch: &Batch<'_>, fact: &TableBatch, draw: &mut Draw) -> Sample {
+        let all = fact.chunks();
+        let count = (all.len() / 2).clamp(all.len().min(1), MOST_CHUNKS);
+        let chunks: Vec<ChunkId> =
+            draw.permutation(all.len())[..count].iter().map(|n| all[*n as usize]).collect();
+        let drawn = |chunk: &ChunkId| star.fact.chunk(*chunk).rows().div_ceil(STEP);
+        let rows: usize = chunks.iter().map(drawn).sum();
+        let mut drawing = Drawing::new(star, batch, draw.permutation(rows));
+        let mut first = 0;
+        for chunk in chunks {
+            drawing.add(first, chunk, fact.scan_rows(chunk), draw);
+            first += drawn(&chunk);
+        }
+        let (mut pairs, mut buckets) = (Vec::new(), Buckets::default());
+        flatten(&drawing.words, &star.words.numbers, 0, &mut pairs);
+        buckets.fill(batch.sets.slots(), &pairs);
+        Sample { rows, buckets, places: drawing.places }
+    }
+
+    /// The share of the rows that a slot wants.
+    pub fn share(&self, slot: Slot) -> f64 {
+        self.buckets.of(slot.index()).len() as f64 / self.rows.max(1) as f64
+    }
+
+    /// Classifies the slots of a grouping, of which `most` groups fit the cache.
+    pub fn classes(&self, star: &Star, grouping: &ActiveGrouping, most: usize) -> Vec<CacheClass> {
+        let keys = key_columns(star, grouping, &self.places);
+        let mut groups = Vec::new();
+        let class = |slot: &Slot| {
+            let rows = self.buckets.of(slot.index());
+            group_numbers(&keys, rows, &mut groups);
+            classify(self.rows, rows, &groups, most)
+        };
+        grouping.slots.iter().map(class).collect()
+    }
+}
+
+impl<'a> Drawing<'a> {
+    fn new(star: &'a Star, batch: &'a Batch<'a>, shuffled: Vec<u32>) -> Drawing<'a> {
+        let rows = shuffled.len();
+        let places = |root: &(_, usize)| match star.is_grouped_by(root.1) {
+            true => vec![0; rows],
+            false => Vec::new(),
+        };
+        Drawing {
+            star,
+            batch,
+            order: Order::new(star.filters()),
+            part_places: PartPlaces::default(),
+            words: vec![0; rows * star.words.width()],
+            places: star.roots.iter().map(places).collect(),
+            shuffled,
+        }
+    }
+
+    /// Draws rows of a chunk; `first` were drawn before. One of each [`STEP`] is looked at, whether the scan left it or not.
+    fn add(&mut self, first: usize, chunk: ChunkId, found: ChunkRows, draw: &mut Draw) {
+        let star = self.star;
+        let offsets =
+            (0..star.fact.chunk(chunk).rows()).step_by(STEP).map(|from| from + draw.below(STEP));
+        let positions: Vec<u32> = offsets
+            .filter_map(|offset| found.rows.binary_search(&(offset as u32)).ok())
+            .map(|position| position as u32)
+            .collect();
+        let rows: Vec<u32> =
+            positions.iter().map(|position| found.rows[*position as usize]).collect();
+        let sets = &found.sets.take(&positions);
+        let part = ChunkPart { id: chunk, chunk: star.fact.chunk(chunk), rows: &rows };
+        let (filters, table, words) = (star.filters(), self.batch.sets, &star.words);
+        self.part_places.start(star.roots.len());
+        let narrowing = Narrowing { filters, table, words, part, sets };
+        let left = narrow(&narrowing, &mut self.order, &mut self.part_places);
+        let place = |row: &u32| self.shuffled[first + *row as usize / STEP] as usize;
+        let width = words.width();
+        for (row, words) in left.rows.iter().zip(left.words.chunks_exact(width)) {
+            self.words[place(row) * width..][..width].copy_from_slice(words);
+        }
+        let mut at = Vec::new();
+        for (own, (outer, dimension)) in self.places.iter_mut().zip(&star.roots) {
+            if own.is_empty() {
+                continue;
+            }
+            at.clear();
+            let range = star.dimensions[*dimension].range;
+            append_places(&part.chunk.column(*outer), &left.rows, range, &mut at);
+            left.rows.iter().zip(&at).for_each(|(row, &at)| own[place(row)] = at);
+        }
+    }
+}
