@@ -70,15 +70,8 @@ struct Latencies {
 
 fn open_loop(_: &mut Criterion) {
     for boarding in [false, true] {
-        let options = EngineOptions {
-            workers: 2,
-            data: None,
-            sharing: Sharing::Automatic,
-            packing: engine::heartbeat::Packing::Automatic,
-            boarding,
-            queue_limit: 100_000,
-            memory_limit: 1 << 30,
-        };
+        let options = bookstore::options(Sharing::Automatic, 2);
+        let options = EngineOptions { boarding, queue_limit: 100_000, ..options };
         let engine = Engine::open(options).expect("an engine without a directory opens");
         star_schema::fill(engine.store(), fact_rows());
         let queries: Vec<Query> = star_schema::queries();

@@ -29,15 +29,8 @@ fn fact_rows() -> i32 {
 type Request = (Arc<Template>, Vec<Value>);
 
 fn engine(packing: Packing) -> Arc<Engine> {
-    let options = EngineOptions {
-        workers: 2,
-        data: None,
-        sharing: Sharing::Always,
-        packing,
-        boarding: true,
-        queue_limit: 4096,
-        memory_limit: 4 << 30,
-    };
+    let options = bookstore::options(Sharing::Always, 2);
+    let options = EngineOptions { packing, memory_limit: 4 << 30, ..options };
     let engine = Engine::open(options).expect("an engine without a directory opens");
     star_schema::fill(engine.store(), fact_rows());
     engine.store().tables().iter().for_each(|table| {

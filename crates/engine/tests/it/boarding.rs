@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::bookstore::{engine, rows};
+use crate::bookstore::{engine, options, rows};
 use crate::star_schema::{
     LINEORDER, Numbers, Query, SUPPLIER, fill, queries, revenue_of_quantities, yearly,
 };
@@ -183,17 +183,8 @@ impl Shop {
 
     /// With one worker; whether newcomers get on, and what a batch may take.
     fn limited(boarding: bool, memory_limit: usize) -> Arc<Shop> {
-        let sharing = Sharing::Always;
-        let options = EngineOptions {
-            workers: 1,
-            data: None,
-            sharing,
-            packing: engine::heartbeat::Packing::Automatic,
-            boarding,
-            queue_limit: 4096,
-            memory_limit,
-        };
-        Shop::of(Engine::open(options).expect("an engine without a directory opens"))
+        let limited = EngineOptions { boarding, memory_limit, ..options(Sharing::Always, 1) };
+        Shop::of(Engine::open(limited).expect("an engine without a directory opens"))
     }
 
     fn query(&self, number: usize, numbers: &mut Numbers) -> Pending {

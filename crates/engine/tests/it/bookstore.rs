@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Sharing, Template};
+use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Packing, Sharing, Template};
 use engine::plan::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
     TemplatePlan,
@@ -46,18 +46,22 @@ pub const SUBJECTS: [&str; 24] = [
     "TRAVEL",
 ];
 
-/// An engine that keeps nothing, with `workers` workers.
-pub fn engine(sharing: Sharing, workers: usize) -> Arc<Engine> {
-    let options = EngineOptions {
+/// Of an engine that keeps nothing, with `workers` workers.
+pub fn options(sharing: Sharing, workers: usize) -> EngineOptions {
+    EngineOptions {
         workers,
         data: None,
         sharing,
-        packing: engine::heartbeat::Packing::Automatic,
+        packing: Packing::Automatic,
         boarding: true,
         queue_limit: 4096,
         memory_limit: 1 << 30,
-    };
-    Engine::open(options).expect("an engine without a directory opens")
+    }
+}
+
+/// Such an engine.
+pub fn engine(sharing: Sharing, workers: usize) -> Arc<Engine> {
+    Engine::open(options(sharing, workers)).expect("an engine without a directory opens")
 }
 
 pub fn column(name: &str, data_type: DataType, not_null: bool) -> ColumnSchema {

@@ -314,13 +314,9 @@ fn counted_product(tables: usize) -> TemplatePlan {
 #[test]
 fn a_product_is_counted_without_being_kept() {
     let options = EngineOptions {
-        workers: 2,
-        data: None,
-        sharing: Sharing::Always,
-        packing: engine::heartbeat::Packing::Automatic,
-        boarding: true,
         queue_limit: 16,
         memory_limit: 6 << 20,
+        ..bookstore::options(Sharing::Always, 2)
     };
     let engine = Engine::open(options).expect("an engine without a directory opens");
     bookstore::fill(engine.store(), 1000, 1);
@@ -332,13 +328,9 @@ fn a_product_is_counted_without_being_kept() {
 #[test]
 fn a_query_too_large_for_memory_fails_alone_in_its_batch() {
     let options = EngineOptions {
-        workers: 2,
-        data: None,
-        sharing: Sharing::Always,
-        packing: engine::heartbeat::Packing::Automatic,
-        boarding: true,
         queue_limit: 64,
         memory_limit: 6 << 20,
+        ..bookstore::options(Sharing::Always, 2)
     };
     let engine = Engine::open(options).expect("an engine without a directory opens");
     bookstore::fill(engine.store(), 1000, 1);

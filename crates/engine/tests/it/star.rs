@@ -3,38 +3,89 @@
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
-use engine::heartbeat::{Activation, Answer, Sharing, Template};
+use engine::heartbeat::{
+    Activation, Answer, Engine, EngineOptions, Figures, Packing, Sharing, Template,
+};
 use engine::types::{Result, Value};
 
-use crate::bookstore::{engine, run};
-use crate::star_schema::{Numbers, fill, queries};
+use crate::bookstore::{engine, options, rows, run};
+use crate::star_schema::{CUSTOMER, Numbers, Query, SUPPLIER, fill, queries, sums_by};
+
+type Request = (Arc<Template>, Vec<Value>);
 
 #[test]
 fn a_batch_of_star_queries_equals_each_alone() {
-    let engine = engine(Sharing::Always, 2);
-    fill(engine.store(), 60_000);
-    let queries = queries();
-    let templates: Vec<Arc<Template>> = queries
-        .iter()
-        .map(|(plan, _)| engine.register(plan.clone()).expect("it is shareable"))
-        .collect();
-    for seed in [1, 2] {
-        let mut numbers = Numbers(seed);
-        let request = |i: usize| {
-            let place = i % queries.len();
-            (templates[place].clone(), queries[place].1(&mut numbers))
-        };
-        let requests: Vec<(Arc<Template>, Vec<Value>)> = (0..200).map(request).collect();
-        let together = run(&engine, requests.clone());
-        let mut found = 0;
-        for (request, together) in requests.iter().zip(together) {
-            let together = together.expect("it succeeds");
-            let alone = run(&engine, vec![request.clone()]).remove(0).expect("it succeeds");
-            assert_eq!(together, alone, "seed {seed}: {:?}", request.1);
-            found += together.len();
-        }
-        assert!(found > 1000, "seed {seed}: only {found} groups");
+    for (seed, packing) in (1..).zip([Packing::Automatic, Packing::Never, Packing::Always]) {
+        equals_alone(&queries(), packing, (60_000, 200), seed);
     }
+}
+
+#[test]
+fn queries_with_large_tables_in_packs_equal_each_alone() {
+    let wide = [CUSTOMER, SUPPLIER].map(|dimension| sums_by(dimension, 3));
+    let text = equals_alone(&wide, Packing::Always, (LARGE, 40), 4);
+    for part in ["packs of 20 queries (", "the cache, working set of ", "in its pack of "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// Fact rows for which one pass is cheaper than a hash join with dates.
+const LARGE: i32 = 400_000;
+
+/// A batch of so many of these queries over so many fact rows against each of its members by itself. What EXPLAIN ANALYZE says
+/// of the first one in the batch.
+fn equals_alone(
+    queries: &[Query],
+    packing: Packing,
+    (rows, count): (i32, usize),
+    seed: u64,
+) -> String {
+    let options = EngineOptions { packing, ..options(Sharing::Always, 2) };
+    let engine = Engine::open(options).expect("an engine without a directory opens");
+    fill(engine.store(), rows);
+    let register = |(plan, _): &Query| engine.register(plan.clone()).expect("it is shareable");
+    let templates: Vec<Arc<Template>> = queries.iter().map(register).collect();
+    let mut numbers = Numbers(seed);
+    let request = |i: usize| {
+        let place = i % queries.len();
+        (templates[place].clone(), queries[place].1(&mut numbers))
+    };
+    let requests: Vec<Request> = (0..count).map(request).collect();
+    let (together, figures) = noted(&engine, &requests);
+    let mut found = 0;
+    for (request, together) in requests.iter().zip(together) {
+        let together = together.expect("it succeeds");
+        let alone = run(&engine, vec![request.clone()]).remove(0).expect("it succeeds");
+        assert_eq!(together, alone, "seed {seed}, packing {packing:?}: {:?}", request.1);
+        found += together.len();
+    }
+    assert!(found > 100, "seed {seed}: only {found} groups");
+    engine.explain(&templates[0], Some(&figures))
+}
+
+/// Runs a batch; what its heartbeat did for the first request.
+fn noted(engine: &Engine, requests: &[Request]) -> (Vec<Result<Vec<Vec<Value>>>>, Figures) {
+    let (sender, receiver) = channel();
+    let figures: Vec<_> = requests.iter().map(|_| Arc::new(OnceLock::new())).collect();
+    for (number, ((template, parameters), place)) in requests.iter().zip(&figures).enumerate() {
+        let sender = sender.clone();
+        engine.submit(Activation {
+            template: template.clone(),
+            parameters: parameters.clone().into(),
+            snapshot: None,
+            cancelled: Arc::default(),
+            figures: Some(place.clone()),
+            receiver: Box::new(move |answer: Result<Answer>| {
+                let answer = answer.map(|answer| rows(&answer));
+                sender.send((number, answer)).expect("it is awaited");
+            }),
+        });
+    }
+    engine.lead(requests[0].0.lane());
+    let mut answers: Vec<_> = receiver.iter().take(requests.len()).collect();
+    answers.sort_by_key(|(number, _)| *number);
+    let figures = figures[0].get().expect("they were noted").clone();
+    (answers.into_iter().map(|(_, answer)| answer).collect(), figures)
 }
 
 #[test]

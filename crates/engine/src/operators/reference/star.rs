@@ -9,11 +9,12 @@ use super::stored::{locations, table};
 use super::{Activations, Row, check, fault};
 use crate::operators::{
     Batch, Budget, Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey,
-    MergedScratch, MergedStars, Star, StarBuild, StarDimension, StarGrouping, StarGroups, StarKey,
-    StarNode, Survivors,
+    MergedScratch, MergedStars, Packing, Star, StarBuild, StarDimension, StarGrouping, StarGroups,
+    StarKey, StarNode, Survivors,
 };
 use crate::plan::{Aggregate, AggregateFunction};
-use crate::query_set::{QuerySets, SetId, Tuples};
+use crate::query_set::{QuerySets, SetId, SetTable, Tuples};
+use crate::scan::TableBatch;
 use crate::storage::{Store, TableView};
 use crate::types::{ColumnId, DataType, Location, Scalar, Slot, SqlState, Value};
 
@@ -46,6 +47,8 @@ struct Case {
     dimension_types: Vec<DataType>,
     /// All slots want all rows of the fact table.
     asks_nothing: bool,
+    /// Queries without bins are aggregated in packs, drawn with this seed.
+    packed: Option<u64>,
 }
 
 impl Case {
@@ -81,8 +84,18 @@ impl Case {
             wanted(random, rows, &users)
         });
         let dimensions = dimensions.collect();
-        let asks_nothing = true;
-        Case { node, groupings: own, dimensions, fact, fact_types, dimension_types, asks_nothing }
+        let (asks_nothing, packed) = (true, random.chance(50).then(|| random.below(1_000) as u64));
+        let groupings = own;
+        Case {
+            node,
+            groupings,
+            dimensions,
+            fact,
+            fact_types,
+            dimension_types,
+            asks_nothing,
+            packed,
+        }
     }
 
     /// The slots of each grouping.
@@ -228,7 +241,14 @@ fn star(
     }
     dimensions.reverse();
     let star = Star::new(&case.node, batch, fact.clone(), dimensions, &[], &wanted);
-    Arc::new(star.expect("few groups"))
+    let mut star = star.expect("few groups");
+    if let Some(seed) = case.packed {
+        // So few rows tell nothing: each query has a pack of its own.
+        let slots = activations.sets.slots();
+        let scan = TableBatch::new(fact.clone(), &Arc::new(SetTable::new(slots)), &[]);
+        star.pack(&case.node, batch, &scan, Packing::Always, seed);
+    }
+    Arc::new(star)
 }
 
 /// All groups of a star, in two parts.
@@ -256,11 +276,11 @@ fn outputs(
     activations: &Activations,
     batch: &Batch<'_>,
     faults: &mut Faults,
-) -> (Vec<Tuples>, usize) {
+) -> (Vec<Tuples>, usize, bool) {
     let store = Store::new(2);
     let fact = view(&store, 1, &case.fact_types, &case.fact);
     let star = star(case, activations, batch, &store, &fact);
-    let in_bins = star.groupings_in_bins();
+    let (in_bins, packed) = (star.groupings_in_bins(), star.packing().is_some());
     let mut builds = vec![StarBuild::default(), StarBuild::default()];
     for (i, rows) in fact_rows(case, activations, &fact).into_iter().enumerate() {
         builds[i % 2].add(&case.node, &star, batch, rows, None, faults);
@@ -268,12 +288,12 @@ fn outputs(
     for build in &mut builds {
         build.group(&case.node, &star, batch, faults);
     }
-    (finished(case, star, builds, batch, faults), in_bins)
+    (finished(case, star, builds, batch, faults), in_bins, packed)
 }
 
 #[test]
 fn a_star_equals_joins_and_groupings_alone() {
-    let mut in_bins = 0;
+    let (mut in_bins, mut in_packs) = (0, 0);
     for seed in 0..600 {
         let mut random = Random::new(seed);
         let slots = random.slots();
@@ -281,15 +301,16 @@ fn a_star_equals_joins_and_groupings_alone() {
         let activations = random.activations(slots, &[]);
         activations.with(|batch| {
             let mut faults = Faults::default();
-            let (output, binned) = outputs(&case, &activations, batch, &mut faults);
+            let (output, binned, packed) = outputs(&case, &activations, batch, &mut faults);
             in_bins += usize::from(case.asks_nothing) * binned;
+            in_packs += usize::from(packed);
             check(seed, batch, &output, &faults, false, |slot| {
                 let (node, types) = case.group_node(slot);
                 grouped(&case.joined(slot), &types, &node, &activations, slot)
             });
         });
     }
-    assert!(in_bins > 100, "{in_bins} groupings had bins");
+    assert!(in_bins > 100 && in_packs > 100, "{in_bins} had bins, {in_packs} packs");
 }
 
 /// Several batches over one fact table, all of whose rows all slots want.
@@ -399,7 +420,7 @@ fn without_memory_a_slot_fails_and_the_others_get_their_groups() {
         activations.budget = Budget::new(random.below(20_000));
         activations.with(|batch| {
             let mut faults = Faults::default();
-            let (output, _) = outputs(&case, &activations, batch, &mut faults);
+            let (output, ..) = outputs(&case, &activations, batch, &mut faults);
             let states: Vec<_> = faults.iter().map(|(slot, error)| (slot, error.state)).collect();
             check(seed, batch, &output, &faults, false, |slot| {
                 if states.contains(&(slot, SqlState::OutOfMemory)) {

@@ -4,7 +4,7 @@ use super::block::{Block, Columns, Computed};
 use crate::operators::Batch;
 
 /// Blocks that are held: a pack's tables are fetched once for all of them.
-pub(super) const HELD: usize = 16;
+pub(super) const HELD: usize = if cfg!(test) { 2 } else { 16 };
 /// Pairs beyond which fewer blocks do: 32 MiB of them.
 const MOST_PAIRS: usize = 1 << 24;
 
