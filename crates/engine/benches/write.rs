@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array, cast::AsArray};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use engine::heartbeat::{Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};
+use engine::heartbeat::{Engine, EngineOptions, Packing, Sharing, WriteOutcome, WriteReceiver};
 use engine::plan::{InsertPlan, InsertSource, UpdatePlan, WriteAction, WritePlan};
 use engine::transaction::{Definition, Isolation, WriteSet};
 use engine::types::*;
@@ -112,7 +112,7 @@ fn open(data: Option<&std::path::Path>) -> Arc<Engine> {
         workers: 2,
         data: data.map(Into::into),
         sharing: Sharing::Automatic,
-        packing: engine::heartbeat::Packing::Automatic,
+        packing: Packing::Automatic,
         boarding: true,
         queue_limit: 100_000,
         memory_limit: 1 << 30,

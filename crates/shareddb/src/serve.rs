@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ::sql::{Database, DatabaseOptions};
 use clap::{Args, ValueEnum};
-use engine::heartbeat::{EngineOptions, Sharing};
+use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use server::{Server, ServerOptions, TlsFiles};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -36,6 +36,9 @@ pub struct ServeOptions {
     /// The same as `--sharing never`
     #[arg(long, conflicts_with = "sharing")]
     no_sharing: bool,
+    /// Which star queries are aggregated in packs whose tables fit a core's cache; all but `automatic` is for comparison
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "automatic")]
+    packing: PackingChoice,
     /// Worker threads for heavy lanes [default: one per core]
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
@@ -69,6 +72,16 @@ enum SharingChoice {
     /// All
     Always,
     /// None: every query runs alone
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PackingChoice {
+    /// Those that are predicted to cost less in packs than all together
+    Automatic,
+    /// All that a batch has several of
+    Always,
+    /// None: full sharing
     Never,
 }
 
@@ -129,6 +142,14 @@ fn sharing(options: &ServeOptions) -> Sharing {
         SharingChoice::Automatic => Sharing::Automatic,
         SharingChoice::Always => Sharing::Always,
         SharingChoice::Never => Sharing::Never,
+    }
+}
+
+fn packing(options: &ServeOptions) -> Packing {
+    match options.packing {
+        PackingChoice::Automatic => Packing::Automatic,
+        PackingChoice::Always => Packing::Always,
+        PackingChoice::Never => Packing::Never,
     }
 }
 

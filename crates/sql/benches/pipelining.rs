@@ -11,7 +11,7 @@ use datafusion::arrow::array::{AsArray, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_record_batch;
 use datafusion::arrow::datatypes::{Float64Type, Int32Type};
 use datafusion::sql::sqlparser::ast::Statement;
-use engine::heartbeat::{AnswerPart, Engine, EngineOptions, Sharing};
+use engine::heartbeat::{AnswerPart, Engine, EngineOptions, Packing, Sharing};
 use engine::types::{
     ColumnDefault, ColumnSchema, DataType, Definition, TableId, TableSchema, Value, Version,
 };
@@ -56,7 +56,7 @@ fn lines() -> Lines {
         workers: 1,
         data: None,
         sharing: Sharing::Automatic,
-        packing: engine::heartbeat::Packing::Automatic,
+        packing: Packing::Automatic,
         boarding: true,
         queue_limit: 100,
         memory_limit: 1 << 30,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::heartbeat::{EngineOptions, Sharing};
+use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use server::{Server, ServerOptions};
 use sql::{Database, DatabaseOptions};
 use tokio::runtime::Runtime;
@@ -94,7 +94,7 @@ pub fn database() -> Arc<Database> {
         workers: 2,
         data: None,
         sharing: Sharing::Automatic,
-        packing: packing(options),
+        packing: Packing::Automatic,
         boarding: true,
         queue_limit: 10_000,
         memory_limit: 256 << 20,

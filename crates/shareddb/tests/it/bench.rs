@@ -42,6 +42,14 @@ fn points(system: &Value, key: &str, label: &str) -> usize {
     points.len()
 }
 
+/// Both experiments about working sets have all their points, also with few queries at a time.
+fn working_sets(system: &Value, name: &str) {
+    for key in ["working-sets", "joined-working-sets"] {
+        assert_eq!(points(system, key, name), 6, "{key}");
+        assert_eq!(points(system, key, &format!("{name}, 4 at a time")), 6, "{key}");
+    }
+}
+
 #[test]
 fn all_figures_of_the_star_schema_are_drawn() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -62,16 +70,20 @@ fn all_figures_of_the_star_schema_are_drawn() {
         let name = system["name"].as_str().expect("a name");
         if name != updated {
             assert!(system["load"]["resident_mb"].as_f64() > Some(1.0));
-            let keys = ["q32", "wide", "selectivity", "plans16", "similarity", "working-sets"];
+            let keys = ["q32", "wide", "selectivity", "plans16", "similarity"];
             let counts = keys.map(|key| points(system, key, name));
-            assert_eq!(counts, [5, 5, 5, 1, 2, 6], "{name}");
-            assert_eq!(points(system, "working-sets", &format!("{name}, 4 at a time")), 6);
+            assert_eq!(counts, [5, 5, 5, 1, 2], "{name}");
+            working_sets(system, name);
         }
     }
+    let packing = list(&at["packing"]);
+    let names: Vec<_> = packing.iter().filter_map(|system| system["name"].as_str()).collect();
+    assert_eq!(names, ["SharedDB, full sharing", "SharedDB, always packing"]);
+    packing.iter().zip(names).for_each(|(system, name)| working_sets(system, name));
     // Five mixes; one plan for one query, equal or different ones for four.
     assert_eq!(list(&at["grid"]["cells"]).len(), 15);
     assert!(at["grid"]["worst"].as_f64() > Some(0.0));
-    let drawn = ["q32", "wide", "selectivity", "similarity", "working-sets"];
+    let drawn = ["q32", "wide", "selectivity", "similarity", "working-sets", "joined-working-sets"];
     for name in ["response", "throughput", "at-once"].into_iter().chain(drawn) {
         let svg = figure(folder.path(), &format!("star-{name}-sf0.001.svg"));
         assert!(svg.contains("SharedDB, query at a time"), "{name}");

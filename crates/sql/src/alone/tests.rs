@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
 use datafusion::sql::sqlparser::ast::Statement;
-use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Sharing};
+use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Packing, Sharing};
 use engine::types::{
     ColumnDefault, ColumnId, ColumnSchema, DataType, Definition, IndexId, IndexKind, IndexSchema,
     Result, TableId, TableSchema, Value, Version,
@@ -35,7 +35,7 @@ pub(super) fn shop_of(items: i32, memory_limit: usize) -> Planner {
         workers: 1,
         data: None,
         sharing: Sharing::Automatic,
-        packing: engine::heartbeat::Packing::Automatic,
+        packing: Packing::Automatic,
         boarding: true,
         queue_limit: 100,
         memory_limit,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::heartbeat::{EngineOptions, Sharing};
+use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use engine::types::{DataType, Error, Result, Value, ValueRef};
 use futures::StreamExt;
 use sql::text::{pad, write_value};
@@ -19,7 +19,7 @@ pub fn database_within(memory_limit: usize) -> Arc<Database> {
         workers: 2,
         data: None,
         sharing: Sharing::Automatic,
-        packing: engine::heartbeat::Packing::Automatic,
+        packing: Packing::Automatic,
         boarding: true,
         queue_limit: 10_000,
         memory_limit,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::heartbeat::{EngineOptions, Sharing};
+use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use sql::{Database, DatabaseOptions};
 
 use crate::connection::{column, database, query};
@@ -70,7 +70,7 @@ fn open(data: &Path) -> std::sync::Arc<Database> {
         workers: 2,
         data: Some(data.to_owned()),
         sharing: Sharing::Automatic,
-        packing: engine::heartbeat::Packing::Automatic,
+        packing: Packing::Automatic,
         boarding: true,
         queue_limit: 1_000,
         memory_limit: 64 << 20,

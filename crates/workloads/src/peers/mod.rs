@@ -24,7 +24,7 @@ pub use self::embedded::{Embedded, Library};
 pub use self::mariadb::Mariadb;
 pub use self::postgres::Postgres;
 pub use self::process::Server;
-pub use self::shareddb::{SharedDb, SharedDbOptions, Sharing};
+pub use self::shareddb::{Packing, SharedDb, SharedDbOptions, Sharing};
 
 /// A running server.
 pub trait System: Send + Sync {

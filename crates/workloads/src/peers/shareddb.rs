@@ -31,11 +31,35 @@ impl Sharing {
     }
 }
 
+/// Which star queries are aggregated in packs whose tables fit a core's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Those for which the server predicts a gain.
+    Automatic,
+    /// All that a batch has several of.
+    Always,
+    /// None: full sharing.
+    Never,
+}
+
+impl Packing {
+    /// What `serve` is told.
+    fn argument(self) -> Option<&'static str> {
+        match self {
+            Packing::Automatic => None,
+            Packing::Always => Some("--packing=always"),
+            Packing::Never => Some("--packing=never"),
+        }
+    }
+}
+
 /// How to start it.
 #[derive(Clone, Debug)]
 pub struct SharedDbOptions {
     /// Which batches share.
     pub sharing: Sharing,
+    /// Which of their queries are packed.
+    pub packing: Packing,
     /// Whether it logs to disk.
     pub durable: bool,
     /// The program; `None` for the usual one.
@@ -52,6 +76,7 @@ impl Default for SharedDbOptions {
     fn default() -> SharedDbOptions {
         SharedDbOptions {
             sharing: Sharing::Automatic,
+            packing: Packing::Automatic,
             durable: true,
             program: None,
             arguments: Vec::new(),
@@ -64,10 +89,12 @@ impl Default for SharedDbOptions {
 impl SharedDbOptions {
     /// The folder of its data below the one for all.
     pub fn folder_name(&self) -> &'static str {
-        match self.sharing {
-            Sharing::Automatic => "shareddb",
-            Sharing::Always => "shareddb-always-sharing",
-            Sharing::Never => "shareddb-no-sharing",
+        match (self.sharing, self.packing) {
+            (Sharing::Never, _) => "shareddb-no-sharing",
+            (_, Packing::Never) => "shareddb-no-packing",
+            (_, Packing::Always) => "shareddb-always-packing",
+            (Sharing::Always, _) => "shareddb-always-sharing",
+            (Sharing::Automatic, _) => "shareddb",
         }
     }
 }
@@ -99,7 +126,8 @@ impl SharedDb {
         }
         command.args(["--max-connections", "2200"]);
         command.args(["--listen", &format!("127.0.0.1:{port}")]);
-        command.args(options.sharing.argument()).args(&options.arguments);
+        command.args(options.sharing.argument()).args(options.packing.argument());
+        command.args(&options.arguments);
         let log = folder.join(format!("{name}.log"));
         let server = Server::start(&mut on_cores(command, options.cores), &log)?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
@@ -132,10 +160,12 @@ fn usual_program() -> Result<PathBuf> {
 
 impl System for SharedDb {
     fn name(&self) -> &str {
-        match self.options.sharing {
-            Sharing::Automatic => "SharedDB",
-            Sharing::Always => "SharedDB, always sharing",
-            Sharing::Never => "SharedDB, query at a time",
+        match (self.options.sharing, self.options.packing) {
+            (Sharing::Never, _) => "SharedDB, query at a time",
+            (_, Packing::Never) => "SharedDB, full sharing",
+            (_, Packing::Always) => "SharedDB, always packing",
+            (Sharing::Always, _) => "SharedDB, always sharing",
+            (Sharing::Automatic, _) => "SharedDB",
         }
     }
 
@@ -146,8 +176,9 @@ impl System for SharedDb {
     fn describe(&self) -> String {
         let data = if self.options.durable { "--data" } else { "no log" };
         let sharing = self.options.sharing.argument().unwrap_or("shared");
+        let packing = self.options.packing.argument().unwrap_or_default();
         let more = self.options.arguments.join(" ");
-        format!("SharedDB {}: {data}, {sharing} {more}", env!("CARGO_PKG_VERSION"))
+        format!("SharedDB {}: {data}, {sharing} {packing} {more}", env!("CARGO_PKG_VERSION"))
     }
 
     fn connect(&self) -> Result<Box<dyn Client>> {

@@ -64,6 +64,8 @@ struct Turn {
     handed: usize,
     /// Whether its index probes were.
     probed: bool,
+    /// Whether, after all of these, what workers have put off was.
+    rested: bool,
 }
 
 /// A piece of work.
@@ -72,6 +74,8 @@ enum Morsel {
     Probes(usize),
     /// A chunk, and the riders that want it.
     Chunk(ChunkId, Vec<usize>),
+    /// Rows that workers have put off of a rider that is around.
+    Rest(usize),
 }
 
 /// What a worker gets.
@@ -195,10 +199,10 @@ impl Ring {
 }
 
 impl State {
-    /// Whom chunks are left for.
+    /// Whom something is left for.
     fn riding(&self) -> Vec<Arc<Rider>> {
         let riders = self.epoch.riders.iter().zip(&self.turns);
-        let riding = riders.filter(|(rider, turn)| !turn.is_around(rider));
+        let riding = riders.filter(|(rider, turn)| !turn.is_over(rider));
         riding.map(|(rider, _)| rider.clone()).collect()
     }
 
@@ -214,14 +218,14 @@ impl State {
             || {
                 let start = rider.chunks().partition_point(|chunk| Some(*chunk) <= self.cursor);
                 rider.begins_at(start);
-                Turn { start, handed: 0, probed: false }
+                Turn { start, handed: 0, probed: false, rested: false }
             },
             |known| self.turns[known],
         )
     }
 
     fn has_work(&self) -> bool {
-        self.epoch.riders.iter().zip(&self.turns).any(|(rider, turn)| !turn.is_around(rider))
+        self.epoch.riders.iter().zip(&self.turns).any(|(rider, turn)| !turn.is_over(rider))
     }
 
     fn next(&mut self) -> Option<Morsel> {
@@ -231,7 +235,15 @@ impl State {
             self.note_around(rider);
             return Some(Morsel::Probes(rider));
         }
-        self.next_chunk()
+        self.next_rest().or_else(|| self.next_chunk())
+    }
+
+    /// A rider that is around: what workers with nothing else to do have put off should not be left to its owner.
+    fn next_rest(&mut self) -> Option<Morsel> {
+        let mut turns = self.epoch.riders.iter().zip(&mut self.turns);
+        let rider = turns.position(|(rider, turn)| turn.is_around(rider) && !turn.rested)?;
+        self.turns[rider].rested = true;
+        Some(Morsel::Rest(rider))
     }
 
     /// The next chunk around the ring that somebody wants, and who: every rider wants its own chunks in the same order.
@@ -259,12 +271,12 @@ impl State {
     /// Riders that nobody waits for any more get off.
     fn put_off_abandoned(&mut self) {
         for (rider, turn) in self.epoch.riders.iter().zip(&mut self.turns) {
-            if turn.is_around(rider) || !rider.is_abandoned() {
+            if turn.is_over(rider) || !rider.is_abandoned() {
                 continue;
             }
             let chunks = rider.chunks().len();
-            let left = chunks - turn.handed + usize::from(!turn.probed);
-            (turn.handed, turn.probed) = (chunks, true);
+            let left = chunks - turn.handed + usize::from(!turn.probed) + usize::from(!turn.rested);
+            (turn.handed, turn.probed, turn.rested) = (chunks, true, true);
             if rider.left.fetch_sub(left, Ordering::AcqRel) == left {
                 self.completed.push(rider.clone());
             }
@@ -275,6 +287,11 @@ impl State {
 impl Turn {
     fn is_around(&self, rider: &Rider) -> bool {
         self.probed && self.handed == rider.chunks().len()
+    }
+
+    /// Whether nothing is left to be handed out.
+    fn is_over(&self, rider: &Rider) -> bool {
+        self.is_around(rider) && self.rested
     }
 
     fn next(&self, rider: &Rider) -> Option<ChunkId> {

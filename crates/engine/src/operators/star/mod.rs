@@ -34,6 +34,7 @@ mod group_numbers;
 mod key_places;
 mod merge;
 mod narrow;
+mod pack_cost;
 mod packs;
 mod pairs;
 mod sample;

@@ -7,16 +7,16 @@
 //! Holding back and reading the blocks once for each pack costs something, too: packs are made where all tables together
 //! outgrow the cache, a sample says how large each is ([`Sample`]), and what is spared is more.
 
-use super::build::{PAIRS, ROWS};
 use super::coverage::CacheClass;
 use super::draw::Draw;
 use super::first_fit::{Item, pack};
+use super::pack_cost::{CACHE, Query, block_bytes, may_pay, pays};
 use super::sample::Sample;
 use super::slot_groups::SlotGroups;
-use super::window::HELD;
 use super::{ActiveGrouping, Star, StarNode};
 use crate::operators::Batch;
 use crate::scan::TableBatch;
+use crate::storage::CHUNK_ROWS;
 use crate::types::Slot;
 
 /// Whether a star's queries are aggregated in packs.
@@ -30,31 +30,10 @@ pub enum Packing {
     Never,
 }
 
-/// Bytes of a core's second cache (the paper's C); today's servers have one or two MiB.
-const CACHE: usize = 1 << 20;
 /// So many times as long as another of its pack a query may take (the paper's d): all of a batch are answered together,
 /// but in its turn a pack should not work for one of them only. The paper takes 1.25 where packs are answered one by one;
 /// less than 2 makes more packs, each of which reads all blocks.
 const RATIO: f64 = 2.0;
-
-/// Fetching a line of a table from memory, in nanoseconds, many of them at the same time.
-const FAR: f64 = 4.0;
-/// The same from the third cache.
-const NEAR: f64 = 1.2;
-/// Bytes of tables beyond which they outgrow a worker's part of the third cache.
-const NEAR_BYTES: f64 = 16e6;
-/// Reading one byte of a block that has left the second cache.
-const STREAM: f64 = 0.03;
-/// What a pair costs whatever the cache does, and what each of its aggregates adds.
-const PAIR: f64 = 4.0;
-const ADD: f64 = 1.2;
-/// Drawing a row and classifying a pair of the sample.
-const DRAWN: f64 = 20.0;
-const CLASSIFIED: f64 = 15.0;
-/// Rows of the sample.
-const SAMPLED: f64 = 65_536.0;
-/// What is spared must be so much of the whole: predictions are not that exact.
-const WORTH: f64 = 0.15;
 
 /// A star's queries in packs.
 #[derive(Debug)]
@@ -66,20 +45,6 @@ pub(super) struct Packs {
     /// Of the lottery.
     pub seed: u64,
     queries: Vec<Query>,
-}
-
-/// What is known of a query whose rows go into pairs.
-#[derive(Clone, Copy, Debug)]
-struct Query {
-    slot: Slot,
-    /// Position among the active groupings.
-    grouping: usize,
-    class: CacheClass,
-    /// Groups of its working set.
-    groups: f64,
-    /// Share of the rows that it wants.
-    share: f64,
-    aggregates: usize,
 }
 
 /// What EXPLAIN ANALYZE tells of one query.
@@ -105,8 +70,8 @@ impl Star {
         packing: Packing,
         seed: u64,
     ) {
-        let expected = self.expected(node);
-        let rows = fact.chunks().len() as f64 * crate::storage::CHUNK_ROWS as f64;
+        let rows = fact.chunks().len() as f64 * CHUNK_ROWS as f64;
+        let expected = self.expected(node, rows);
         let wanted = match packing {
             Packing::Never => false,
             Packing::Always => expected.len() > 1,
@@ -125,8 +90,8 @@ impl Star {
         }
     }
 
-    /// Its queries without bins, as dimensions and group numbers let expect them.
-    fn expected(&self, node: &StarNode) -> Vec<Query> {
+    /// Its queries without bins over so many rows, as dimensions and group numbers let expect them.
+    fn expected(&self, node: &StarNode, rows: f64) -> Vec<Query> {
         let Some(shares) = &self.shares else { return Vec::new() };
         let queries = self.unbinned().flat_map(|(position, grouping)| {
             let aggregates = node.groupings[grouping.number].aggregates.len();
@@ -137,6 +102,7 @@ impl Star {
                 .product();
             let query = move |&slot: &Slot| {
                 let (class, share) = (CacheClass::NeverShare(0), shares.of(slot));
+                let groups = groups.min(rows * share);
                 Query { slot, grouping: position, class, groups, share, aggregates }
             };
             grouping.slots.iter().map(query)
@@ -145,7 +111,7 @@ impl Star {
     }
 
     /// The active groupings whose rows go into pairs.
-    fn unbinned(&self) -> impl Iterator<Item = (usize, &ActiveGrouping)> {
+    pub(super) fn unbinned(&self) -> impl Iterator<Item = (usize, &ActiveGrouping)> {
         let all = self.groupings.iter().enumerate().zip(&self.bins);
         all.filter(|(_, bins)| bins.is_none()).map(|(grouping, _)| grouping)
     }
@@ -158,10 +124,12 @@ impl Star {
             let classes = sample.classes(self, &self.groupings[own[0].grouping], most);
             queries.extend(own.iter().zip(classes).map(|(query, class)| {
                 let groups = match class {
-                    CacheClass::AlwaysShare => 0,
-                    CacheClass::CouldShare(groups) | CacheClass::NeverShare(groups) => groups,
+                    CacheClass::AlwaysShare => 0.0,
+                    CacheClass::CouldShare(groups) => groups as f64,
+                    // The sample cannot tell: as many as there may be.
+                    CacheClass::NeverShare(_) => query.groups,
                 };
-                Query { class, groups: groups as f64, share: sample.share(query.slot), ..*query }
+                Query { class, groups, share: sample.share(query.slot), ..*query }
             }));
         }
         queries
@@ -177,7 +145,7 @@ impl Star {
             packs: packs.packs.len(),
             queries: packs.packs.iter().find(has).map_or(0, slots),
             class: query.class,
-            bytes: query.bytes(),
+            bytes: query.estimated_bytes(),
         })
     }
 
@@ -187,36 +155,14 @@ impl Star {
         let count =
             |is: fn(&CacheClass) -> bool| packs.queries.iter().filter(|q| is(&q.class)).count();
         Some(format!(
-            "{} packs of {} queries ({} always share, {} could share, {} never share; working sets of {} KiB)",
+            "{} packs of {} queries ({} always share, {} could share, {} never share; working sets of at least {} KiB)",
             packs.packs.len(),
             packs.queries.len(),
             count(|class| *class == CacheClass::AlwaysShare),
             count(|class| matches!(class, CacheClass::CouldShare(_))),
             count(|class| matches!(class, CacheClass::NeverShare(_))),
-            packs.queries.iter().map(Query::bytes).sum::<usize>() >> 10,
+            packs.queries.iter().map(Query::estimated_bytes).sum::<usize>() >> 10,
         ))
-    }
-}
-
-impl Query {
-    fn bytes(&self) -> usize {
-        self.groups as usize * SlotGroups::visited(self.aggregates)
-    }
-
-    /// Cache lines that a visit of a group touches.
-    fn lines(&self) -> f64 {
-        1.0 + 2.0 * self.aggregates as f64
-    }
-
-    /// What a pair takes where all is in the cache.
-    fn pair(&self) -> f64 {
-        PAIR + ADD * self.aggregates as f64
-    }
-
-    /// Different groups that so many rows visit.
-    fn visited(&self, rows: f64) -> f64 {
-        let groups = self.groups.max(1.0);
-        groups * (1.0 - (-rows * self.share / groups).exp())
     }
 }
 
@@ -252,66 +198,13 @@ impl Packs {
     }
 }
 
-/// Whether a sample is worth its price: tables would outgrow the cache, and what packs can spare at most is much more.
-fn may_pay(expected: &[Query], rows: f64) -> bool {
-    let pairs: f64 = expected.iter().map(|query| query.share).sum();
-    let bytes = |query: &Query| {
-        query.groups.min(query.share * rows) * SlotGroups::visited(query.aggregates) as f64
-    };
-    let bytes: f64 = expected.iter().map(bytes).sum();
-    let line = if bytes > NEAR_BYTES { FAR } else { NEAR };
-    let spared: f64 = expected.iter().map(|query| rows * query.share * query.lines() * line).sum();
-    let price = SAMPLED.min(rows / 2.0) * (DRAWN + CLASSIFIED * pairs);
-    expected.len() > 1 && bytes > CACHE as f64 && spared * WORTH > price
-}
-
-/// Bytes of a block that aggregation reads (the paper's B), at most half of the cache.
-fn block_bytes(star: &Star, node: &StarNode) -> usize {
-    let widest = star.unbinned().map(|(_, grouping)| row_bytes(node, grouping)).max();
-    (widest.unwrap_or_default() * ROWS).min(CACHE / 2)
-}
-
-/// Bytes of a row that a grouping reads.
-fn row_bytes(node: &StarNode, grouping: &ActiveGrouping) -> usize {
-    4 * grouping.keys.len() + 8 * node.groupings[grouping.number].aggregates.len()
-}
-
 /// Positions of the queries of each pack.
 fn packs(queries: &[Query], capacity: usize) -> Vec<Vec<usize>> {
     let item = |query: &Query| Item {
         class: query.class,
-        bytes: query.bytes(),
+        bytes: query.estimated_bytes(),
         time: query.share * query.pair(),
     };
     let items: Vec<Item> = queries.iter().map(item).collect();
     pack(&items, capacity, RATIO)
-}
-
-/// Whether aggregating in packs is predicted to cost less than all together, by row of the fact table.
-fn pays(star: &Star, node: &StarNode, queries: &[Query], packs: &[Vec<usize>]) -> bool {
-    let all: usize = queries.iter().map(Query::bytes).sum();
-    if all <= CACHE {
-        return false;
-    }
-    let line = if all as f64 > NEAR_BYTES { FAR } else { NEAR };
-    let pairs: f64 = queries.iter().map(|query| query.share).sum();
-    let rows = (PAIRS as f64 / pairs.max(1e-9)).clamp(ROWS as f64 / 2.0, ROWS as f64);
-    let fetched = |rows: f64| -> f64 {
-        let lines = |query: &Query| query.visited(rows) * query.lines();
-        queries.iter().map(lines).sum::<f64>() * line / rows
-    };
-    let together = fetched(rows);
-    let outgrown = |query: &Query| match query.bytes() > CACHE {
-        true => query.share * query.lines() * NEAR,
-        false => 0.0,
-    };
-    let read = |pack: &Vec<usize>| {
-        let of = |number: &usize| row_bytes(node, &star.groupings[queries[*number].grouping]);
-        pack.iter().map(of).max().unwrap_or_default() as f64 * STREAM
-    };
-    let in_packs = fetched(rows * HELD as f64)
-        + queries.iter().map(outgrown).sum::<f64>()
-        + packs.iter().map(read).sum::<f64>();
-    let whole = together + queries.iter().map(|query| query.share * query.pair()).sum::<f64>();
-    together - in_packs > whole * WORTH
 }

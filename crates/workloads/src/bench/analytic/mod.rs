@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use crate::dataset::Dataset;
-use crate::peers::{AnalyticPeer, PeerOptions, SharedDb, SharedDbOptions, Sharing, System};
+use crate::peers::{
+    AnalyticPeer, Packing, PeerOptions, SharedDb, SharedDbOptions, Sharing, System,
+};
 use crate::query::QueryMix;
 
 pub use self::answers::Answers;
@@ -157,7 +159,9 @@ impl AnalyticOptions {
         // What an earlier run left would be recovered.
         self.clean(scratch);
         match contestant {
-            Contestant::Own(sharing) => self.start_own(sharing, scratch, cores),
+            Contestant::Own(sharing) => {
+                self.start_own((sharing, Packing::Automatic), scratch, cores)
+            }
             Contestant::Peer(peer) => {
                 let patience = Duration::from_secs_f64(self.patience);
                 let python = self.python.as_deref();
@@ -169,7 +173,7 @@ impl AnalyticOptions {
     /// Starts SharedDB with nothing in it. Others of ours may run beside it.
     pub fn start_own(
         &self,
-        sharing: Sharing,
+        (sharing, packing): (Sharing, Packing),
         scratch: &Path,
         cores: Option<usize>,
     ) -> Result<Box<dyn System>, Failure> {
@@ -177,6 +181,7 @@ impl AnalyticOptions {
         let arguments = self.server_arguments.iter().flat_map(|text| text.split_whitespace());
         let options = SharedDbOptions {
             sharing,
+            packing,
             durable: !self.volatile,
             program: self.server_binary.clone(),
             arguments: arguments.map(str::to_owned).collect(),
@@ -189,7 +194,13 @@ impl AnalyticOptions {
 
     /// Removes what systems that have stopped leave: as much as the database.
     pub fn clean(&self, scratch: &Path) {
-        let own = ["shareddb", "shareddb-always-sharing", "shareddb-no-sharing"];
+        let own = [
+            "shareddb",
+            "shareddb-always-sharing",
+            "shareddb-no-sharing",
+            "shareddb-always-packing",
+            "shareddb-no-packing",
+        ];
         let peers = ["postgres", "duckdb", "hyper", "clickhouse", "datafusion"];
         for folder in own.into_iter().chain(peers) {
             // Most are not there.

@@ -17,7 +17,7 @@ pub enum FigureKind {
     Selectivity,
     /// 16 to 512 queries of 16 plans, 512 queries of 1 to 512 plans (figures 14 and 15).
     Similarity,
-    /// 100 queries at once with large and small aggregation tables, 1:1 to 1:32.
+    /// 100 queries at once with large and small aggregation tables, 1:1 to 1:32: full sharing, in packs, query at a time.
     WorkingSets,
     /// Sharing never loses: the choice made per batch against always and never sharing, over concurrency, selectivity
     /// and similarity.
@@ -55,7 +55,12 @@ impl FigureKind {
             FigureKind::Similarity => {
                 vec![few_plans(most, seed), plans(SIMILARITY_QUERIES.min(most), seed)]
             }
-            FigureKind::WorkingSets => vec![working_sets(WORKING_SET_QUERIES.min(most), seed)],
+            FigureKind::WorkingSets => {
+                let (count, alone) = (WORKING_SET_QUERIES.min(most), "lineorder alone");
+                let joined = ("joined-working-sets", "all dimensions", WorkingSets::joined());
+                let alone = ("working-sets", alone, WorkingSets::new());
+                [alone, joined].map(|mix| working_sets(mix, count, seed)).into()
+            }
             FigureKind::Grid => Vec::new(),
         }
     }
@@ -156,16 +161,19 @@ fn plans(count: usize, seed: u64) -> Experiment {
     }
 }
 
-fn working_sets(count: usize, seed: u64) -> Experiment {
-    let mix = WorkingSets::new();
+fn working_sets(
+    (key, rows, mix): (&'static str, &str, WorkingSets),
+    count: usize,
+    seed: u64,
+) -> Experiment {
     let point = |&small: &usize| Point {
         x: small as f64,
         mix: 0,
         queries: mix.queries(count, small, seed),
     };
     Experiment {
-        key: "working-sets",
-        title: format!("Aggregation tables of 1.6 MB and 50 KB, {count} queries at once"),
+        key,
+        title: format!("Aggregation tables of 1.6 MB and 50 KB, {rows}, {count} queries at once"),
         x: "queries with 50 KB for each one with 1.6 MB",
         shown: Shown::Throughput,
         points: SMALL_PER_LARGE.iter().map(point).collect(),

@@ -14,7 +14,7 @@ use crate::bench::Failure;
 use crate::bench::analytic::{AnalyticOptions, DataFiles, load};
 use crate::dataset::Dataset;
 use crate::driver::burst::Pool;
-use crate::peers::{Sharing, System};
+use crate::peers::{Packing, Sharing, System};
 use crate::query::{Query, QueryMix};
 use crate::report::{HeatMap, Table};
 use crate::star::{AllTemplates, Selective, similar};
@@ -80,7 +80,7 @@ impl Grid {
         println!("\nSharing never loses: three servers side by side");
         let mut systems = Vec::new();
         for sharing in CHOICES {
-            let system = options.start_own(sharing, &scratch, cores)?;
+            let system = options.start_own((sharing, Packing::Automatic), &scratch, cores)?;
             let mut files = DataFiles::new(scratch.join("grid"));
             // Each may take a third.
             let limit = options.memory_limit() / CHOICES.len() as u64;

@@ -5,6 +5,7 @@
 
 mod figures;
 mod grid;
+mod packing;
 mod prediction;
 mod scaling;
 
@@ -54,6 +55,8 @@ struct AtScale {
     factor: f64,
     cores: Option<usize>,
     measured: Vec<Measured>,
+    /// With other ways of packing, asked nothing else.
+    packing: Vec<Measured>,
     grid: Option<Grid>,
 }
 
@@ -86,6 +89,7 @@ fn at_scale_json(options: &StarOptions, at: &AtScale) -> Value {
     let mut value = record(&options.common, "Star Schema Benchmark", &at.measured);
     value["scale_factor"] = json!(at.factor);
     value["limited_to_cores"] = json!(at.cores);
+    value["packing"] = at.packing.iter().map(Measured::json).collect();
     value["grid"] = json!(at.grid.as_ref().map(Grid::json));
     value
 }
@@ -125,6 +129,9 @@ fn run_scale(
         save(options, results)?;
     }
     let at = results.last_mut().expect("it was added");
+    if options.figure.contains(&FigureKind::WorkingSets) && !common.peers_only {
+        at.packing = packing::measure(common, options.most_at_once, &dataset, cores)?;
+    }
     if options.figure.contains(&FigureKind::Grid) {
         at.grid = Some(Grid::measure(common, &options.grid, &dataset, factor, cores)?);
     }
@@ -177,7 +184,8 @@ fn report(options: &StarOptions, at: &AtScale, experiments: &[Experiment]) -> Re
     print_loops(&at.measured);
     print_statements(&at.measured);
     print_bursts(&at.measured);
-    experiments.iter().for_each(|experiment| experiment.print(&at.measured));
+    let all = [&at.measured[..], &at.packing[..]].concat();
+    experiments.iter().for_each(|experiment| experiment.print(&all));
     print_few_plans(&at.measured);
     if let Some(grid) = &at.grid {
         grid.print();
@@ -216,8 +224,9 @@ fn draw(options: &StarOptions, at: &AtScale, experiments: &[Experiment]) -> Resu
     let at_once = Axes { x: "queries at once", y: "ms until the last answer" };
     let title = format!("13 templates, {scale}");
     write_figure(&file("at-once"), &title, at_once, at_once_lines(&at.measured))?;
+    let all = [&at.measured[..], &at.packing[..]].concat();
     for experiment in experiments {
-        experiment.draw(&at.measured, &file(experiment.key), &scale)?;
+        experiment.draw(&all, &file(experiment.key), &scale)?;
     }
     at.grid.as_ref().map_or(Ok(()), |grid| grid.draw(&file("grid")))
 }

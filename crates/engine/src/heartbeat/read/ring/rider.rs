@@ -30,10 +30,12 @@ pub struct Rider {
     start: AtomicUsize,
     /// By seat of a worker.
     pub(super) builds: Mutex<Vec<Option<Box<StarBuild>>>>,
+    /// Taken from seats, all of their rows in groups.
+    pub(super) rested: Mutex<Vec<Box<StarBuild>>>,
     pub(super) work: Mutex<RiderWork>,
-    /// Everything is handed out.
+    /// All chunks and probes are handed out.
     pub(super) is_around: AtomicBool,
-    /// Chunks and probes not done yet.
+    /// Chunks, probes and the rest not done yet.
     pub(super) left: AtomicUsize,
 }
 
@@ -68,9 +70,10 @@ impl Rider {
         Rider {
             start: AtomicUsize::new(0),
             builds: Mutex::default(),
+            rested: Mutex::default(),
             work: Mutex::default(),
             is_around: AtomicBool::new(false),
-            left: AtomicUsize::new(pass.fact.chunks().len() + 1),
+            left: AtomicUsize::new(pass.fact.chunks().len() + 2),
             pass,
         }
     }
@@ -109,7 +112,8 @@ impl Rider {
         let node = &self.pass.shared.lane.stars.stars[self.pass.number].node;
         let RiderWork { mut faults, rows, took, together } = std::mem::take(&mut *self.work.lock());
         let builds = std::mem::take(&mut *self.builds.lock()).into_iter().flatten();
-        let builds = builds.map(|mut build| {
+        let rested = std::mem::take(&mut *self.rested.lock());
+        let builds = builds.chain(rested).map(|mut build| {
             build.group(node, &self.pass.star, &batch, &mut faults);
             *build
         });

@@ -48,6 +48,11 @@ impl<'a> Worker<'a> {
                 }
                 self.end(rider, took, done);
             }
+            Morsel::Rest(rider) => {
+                let began = Instant::now();
+                self.rest(rider);
+                self.end(rider, began.elapsed(), done);
+            }
             Morsel::Chunk(chunk, takers) => {
                 let mut reads: Vec<Read> =
                     takers.into_iter().map(|rider| self.read(rider, chunk)).collect();
@@ -118,6 +123,20 @@ impl<'a> Worker<'a> {
         }
         rider.work.lock().took += took + began.elapsed();
         done(rider);
+    }
+
+    /// Puts into groups what other workers have put off: those who are at it take care of it themselves, and find a new
+    /// build should they come back.
+    fn rest(&self, rider: usize) {
+        let (rider, batch) = (&self.epoch.riders[rider], &self.batches[rider]);
+        let node = &rider.pass.shared.lane.stars.stars[rider.pass.number].node;
+        let builds = std::mem::take(&mut *rider.builds.lock());
+        let mut faults = Faults::default();
+        for mut build in builds.into_iter().flatten() {
+            build.group(node, &rider.pass.star, batch, &mut faults);
+            rider.rested.lock().push(build);
+        }
+        rider.work.lock().faults.merge(faults);
     }
 
     fn take_build(&self, rider: &Rider) -> Box<StarBuild> {
