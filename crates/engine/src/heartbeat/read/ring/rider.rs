@@ -31,7 +31,7 @@ pub struct Rider {
     /// By seat of a worker.
     pub(super) builds: Mutex<Vec<Option<Box<StarBuild>>>>,
     /// Taken from seats, all of their rows in groups.
-    pub(super) rested: Mutex<Vec<Box<StarBuild>>>,
+    pub(super) rested: Mutex<Vec<StarBuild>>,
     pub(super) work: Mutex<RiderWork>,
     /// All chunks and probes are handed out.
     pub(super) is_around: AtomicBool,
@@ -113,9 +113,9 @@ impl Rider {
         let RiderWork { mut faults, rows, took, together } = std::mem::take(&mut *self.work.lock());
         let builds = std::mem::take(&mut *self.builds.lock()).into_iter().flatten();
         let rested = std::mem::take(&mut *self.rested.lock());
-        let builds = builds.chain(rested).map(|mut build| {
+        let builds = builds.map(|build| *build).chain(rested).map(|mut build| {
             build.group(node, &self.pass.star, &batch, &mut faults);
-            *build
+            build
         });
         let groups = StarGroups::new(self.pass.star.clone(), builds.collect());
         Finished { groups, faults, rows, took, chunks: (self.chunks().len(), together) }

@@ -134,7 +134,7 @@ impl<'a> Worker<'a> {
         let mut faults = Faults::default();
         for mut build in builds.into_iter().flatten() {
             build.group(node, &rider.pass.star, batch, &mut faults);
-            rider.rested.lock().push(build);
+            rider.rested.lock().push(*build);
         }
         rider.work.lock().faults.merge(faults);
     }
