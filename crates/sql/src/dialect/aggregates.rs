@@ -15,6 +15,8 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
+use super::means::{GroupMeans, Mean, Rounding};
+
 /// Digits after the point that an average's argument gets; DataFusion adds four, which makes PostgreSQL's 16.
 const AVERAGE_SCALE: i8 = 12;
 
@@ -43,6 +45,41 @@ struct Coerced<F> {
 impl<F> Coerced<F> {
     fn new(inner: F, kind: Kind) -> Self {
         Coerced { inner, kind, signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+impl<F> Coerced<F> {
+    fn adjusted(&self, args: &AccumulatorArgs) -> Adjusted {
+        match (self.kind, Rounding::of(args)) {
+            (Kind::Average, Some(rounding)) => Adjusted::Mean(rounding),
+            _ if is_narrow(args) => Adjusted::Widened,
+            _ => Adjusted::Same,
+        }
+    }
+}
+
+/// What is done to DataFusion's accumulator.
+enum Adjusted {
+    Same,
+    Widened,
+    Mean(Rounding),
+}
+
+impl Adjusted {
+    fn one(self, inner: Box<dyn Accumulator>) -> Box<dyn Accumulator> {
+        match self {
+            Adjusted::Same => inner,
+            Adjusted::Widened => Box::new(Widened { inner }),
+            Adjusted::Mean(rounding) => Box::new(Mean { inner, rounding }),
+        }
+    }
+
+    fn groups(self, inner: Box<dyn GroupsAccumulator>) -> Box<dyn GroupsAccumulator> {
+        match self {
+            Adjusted::Same => inner,
+            Adjusted::Widened => Box::new(WidenedGroups { inner }),
+            Adjusted::Mean(rounding) => Box::new(GroupMeans { inner, rounding }),
+        }
     }
 }
 
@@ -87,9 +124,8 @@ impl<F: AggregateUDFImpl + PartialEq + Eq + Hash> AggregateUDFImpl for Coerced<F
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let narrow = is_narrow(&args);
-        let inner = self.inner.accumulator(args)?;
-        Ok(if narrow { Box::new(Widened { inner }) } else { inner })
+        let adjusted = self.adjusted(&args);
+        Ok(adjusted.one(self.inner.accumulator(args)?))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -104,15 +140,13 @@ impl<F: AggregateUDFImpl + PartialEq + Eq + Hash> AggregateUDFImpl for Coerced<F
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        let narrow = is_narrow(&args);
-        let inner = self.inner.create_groups_accumulator(args)?;
-        Ok(if narrow { Box::new(WidenedGroups { inner }) } else { inner })
+        let adjusted = self.adjusted(&args);
+        Ok(adjusted.groups(self.inner.create_groups_accumulator(args)?))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let narrow = is_narrow(&args);
-        let inner = self.inner.create_sliding_accumulator(args)?;
-        Ok(if narrow { Box::new(Widened { inner }) } else { inner })
+        let adjusted = self.adjusted(&args);
+        Ok(adjusted.one(self.inner.create_sliding_accumulator(args)?))
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {

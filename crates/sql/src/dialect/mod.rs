@@ -20,6 +20,7 @@ mod functions;
 mod hoisted;
 mod intervals;
 mod introspection;
+mod means;
 mod numbers;
 mod pinned;
 mod quoting;

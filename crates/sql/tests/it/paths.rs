@@ -37,7 +37,8 @@ const STATEMENTS: &[&str] = &[
     "SELECT id FROM fact WHERE note LIKE '%7' ORDER BY amount, id LIMIT 100",
     "SELECT count(*), sum(amount), min(note), max(dim) FROM fact",
     "SELECT dim, count(*), avg(amount) FROM fact GROUP BY dim ORDER BY dim",
-    "SELECT count(DISTINCT note) FROM fact WHERE dim < 25",
+    "SELECT avg(DISTINCT amount * 1.3), avg(id), avg(amount) FROM fact WHERE dim < 11",
+    "SELECT count(DISTINCT note), avg(DISTINCT amount) FROM fact WHERE dim < 25",
     "SELECT name, sum(amount * 2) FROM fact JOIN dim ON dim = dim.id GROUP BY name ORDER BY name",
     "SELECT name FROM dim WHERE NOT EXISTS (SELECT 1 FROM fact WHERE fact.dim = dim.id AND amount > 976)
      ORDER BY dim.id",
@@ -84,6 +85,15 @@ async fn explain_says_what_it_takes_by_itself() {
     let lines = run(&mut session, &explain).await;
     let expected = "\
 Lane 0 (heavy, 1 template)
+Project  [node 2]
+    shared: a batch of 8 costs about 3 µs shared, 16 µs alone
+  Top-N by amount desc, id  [node 1]
+      limit $1
+      shared: a batch of 8 costs about 6300 µs shared, 46000 µs alone
+    Clock Scan of fact  [node 0]
+        one pass over about 60000 rows for the whole batch, 60000 per activation
+        shared: a batch of 8 costs about 68 µs shared, 500 µs alone
+By itself it takes the global plan: predicted 5800 µs in the global plan, predicted 810 µs alone
 ";
     assert_eq!(column(&lines).join("\n") + "\n", expected);
     run(&mut session, "SET shareddb.path = global").await;
