@@ -22,6 +22,7 @@ mod intervals;
 mod introspection;
 mod means;
 mod numbers;
+mod outer_names;
 mod pinned;
 mod quoting;
 mod splitting;
@@ -44,6 +45,7 @@ pub use applied::{Applied, applied_plans, optimize};
 pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 pub use introspection::{mentions, rewrite as rewrite_statement};
+pub use outer_names::qualify_outer_tables;
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";

@@ -75,6 +75,7 @@ impl Planning {
         parameters: &mut Parameters,
     ) -> Result<LogicalPlan> {
         let mut query = query.clone();
+        crate::dialect::qualify_outer_tables(&mut query);
         let counts_copies = crate::dialect::mark_bags(&mut query);
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);

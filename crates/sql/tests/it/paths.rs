@@ -40,9 +40,8 @@ const STATEMENTS: &[&str] = &[
     "SELECT avg(DISTINCT amount * 1.3), avg(id), avg(amount) FROM fact WHERE dim < 11",
     "SELECT count(DISTINCT note), avg(DISTINCT amount) FROM fact WHERE dim < 25",
     "SELECT name, sum(amount * 2) FROM fact JOIN dim ON dim = dim.id GROUP BY name ORDER BY name",
-    // `dim.id` in there is taken for a field of the column `fact.dim` and refused, unlike PostgreSQL: a known fault.
-    "SELECT name FROM dim d WHERE NOT EXISTS (SELECT 1 FROM fact WHERE fact.dim = d.id AND amount > 976)
-     ORDER BY d.id",
+    "SELECT name FROM dim WHERE NOT EXISTS (SELECT 1 FROM fact WHERE fact.dim = dim.id AND amount > 976)
+     ORDER BY dim.id",
     "SELECT dim, note FROM fact WHERE amount = (SELECT max(amount) FROM fact) ORDER BY id",
     "SELECT id FROM fact WHERE id > 59990 UNION ALL SELECT id FROM dim WHERE id < 3 ORDER BY id",
 ];
