@@ -39,6 +39,10 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
         let applied = apply(plain_membership(plan.clone())?, state)?;
         return state.optimize(&applied.data);
     }
+    if reaches_past(plan)? {
+        // DataFusion's joins would look for the column in the query between.
+        return state.optimize(&apply(plan.clone(), state)?.data);
+    }
     let optimized = state.optimize(&hoist(pin(plan.clone())?.data)?.data);
     if optimized.as_ref().is_ok_and(|plan| !has_left_over(plan)) {
         return optimized;
@@ -81,6 +85,36 @@ fn has(plan: &LogicalPlan, wanted: &dyn Fn(&Expr) -> bool) -> bool {
         })
     });
     found
+}
+
+/// Whether a subquery reads a column of a query further out than the one around it.
+fn reaches_past(plan: &LogicalPlan) -> Result<bool> {
+    let mut reaches = false;
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            reaches |= expr.exists(|expr| match subquery_of(expr) {
+                Some(subquery) => {
+                    let read = outer_columns(&subquery.subquery)?;
+                    let around = node.inputs();
+                    let known = |column| around.iter().any(|i| i.schema().has_column(column));
+                    Ok(!read.iter().all(|(column, _)| known(column)))
+                }
+                None => Ok(false),
+            })?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(reaches)
+}
+
+fn subquery_of(expr: &Expr) -> Option<&Subquery> {
+    match expr {
+        Expr::Exists(exists) => Some(&exists.subquery),
+        Expr::InSubquery(member) => Some(&member.subquery),
+        Expr::SetComparison(compare) => Some(&compare.subquery),
+        Expr::ScalarSubquery(subquery) => Some(subquery),
+        _ => None,
+    }
 }
 
 fn is_left_over(expr: &Expr) -> bool {
