@@ -53,26 +53,20 @@ impl Ends {
     /// Appends the rows of `range` that have not ended at `version`, ascending.
     pub fn living(&self, version: u64, range: Range<u32>, out: &mut Vec<u32>) {
         out.reserve(range.len());
+        // Ended rows are rare: what lies between two of them is appended at once.
         let mut next = range.start;
-        while next < range.end {
-            let word = next as usize / WORD;
-            let end = (((word + 1) * WORD) as u32).min(range.end);
-            let before = u64::MAX << (next as usize % WORD);
-            let mut marks = self.marks[word].load(Ordering::Relaxed) & before;
+        for word in range.start as usize / WORD..(range.end as usize).div_ceil(WORD) {
+            let mut marks = self.marks[word].load(Ordering::Relaxed);
             while marks != 0 {
                 let marked = (word * WORD) as u32 + marks.trailing_zeros();
                 marks &= marks - 1;
-                if marked >= end {
-                    break;
-                }
-                if self.get(marked as usize) <= version {
+                if range.contains(&marked) && self.get(marked as usize) <= version {
                     out.extend(next..marked);
                     next = marked + 1;
                 }
             }
-            out.extend(next..end);
-            next = end;
         }
+        out.extend(next..range.end);
     }
 }
 

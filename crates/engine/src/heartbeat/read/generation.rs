@@ -11,6 +11,8 @@
 //!   generation by generation, so that many of them cost more than the wait,
 //! - until what they save, the rest of the pass, is more in sum than twice what they cost everybody: the time that it
 //!   takes to let a generation on, for all who wait and all who are aboard,
+//! - for the next batch, where a lap of two generations takes so much longer than one batch of all that the rest of the
+//!   pass is not worth it ([`super::pass_times`]): else many clients fall apart into generations, and stay so,
 //! - for those who were just answered, as between two heartbeats ([`Comeback`]),
 //! - for the next batch, where less than a quarter of a pass is left to wait for, or [`WORTH`],
 //! - for the next batch, where those aboard have taken nearly all memory,
@@ -60,6 +62,8 @@ struct Generation<'a> {
     predicted: Duration,
     began: Duration,
     boarding: Option<Boarding>,
+    /// Others were aboard meanwhile.
+    beside: bool,
     riding: Option<Riding<'a>>,
     rider: Option<Arc<Rider>>,
 }
@@ -143,6 +147,7 @@ impl<'a> Generation<'a> {
             snapshot,
             requests,
             boarding: None,
+            beside: false,
             riding: None,
             rider: None,
         }
@@ -218,8 +223,8 @@ impl Owner<'_> {
         let elapsed = self.reads.environment.clock.now().saturating_sub(last);
         let rest = elapsed.mul_f64((1.0 - progress) / progress);
         let aboard: usize = self.aboard.iter().map(|generation| generation.activations).sum();
-        let cost = took.mul_f64(MARGIN * (aboard + waiting) as f64);
-        rest >= WORTH && rest.mul_f64(waiting as f64) > cost
+        let cost = took.mul_f64(MARGIN) + self.lane.passes.lost_apart(aboard, waiting);
+        rest >= WORTH && rest.mul_f64(waiting as f64) > cost.mul_f64((aboard + waiting) as f64)
     }
 
     /// Notes when a generation got on, and what that took.
@@ -261,6 +266,7 @@ impl Owner<'_> {
         let rider = ring.board(pass);
         self.aboard[number].boarding = Some(Boarding { at: rider.began_at(), others });
         self.aboard[number].rider = Some(rider);
+        self.aboard.iter_mut().for_each(|generation| generation.beside = true);
     }
 
     /// A rider has gone around: what stands above its groups, then the answers.
@@ -292,13 +298,16 @@ impl Owner<'_> {
             }
             None => reads.answers(lane, &generation.snapshot, &generation.requests),
         };
-        let Generation { snapshot, requests, activations, began, predicted, boarding, .. } =
-            self.aboard.remove(number);
+        let done = self.aboard.remove(number);
+        let Generation { snapshot, requests, activations, began, predicted, boarding, .. } = done;
         let lone = Lone::of(&requests).filter(|_| boarding.is_none());
         reads.settle(lane, &snapshot, requests, answers);
         let took = reads.environment.clock.now().saturating_sub(began);
         lone.iter().for_each(|lone| lone.note(took));
         lane.count(activations, took, predicted);
+        if !done.beside {
+            lane.passes.note(activations, took);
+        }
         reads.maintain(lane);
         self.last = Beat { answered: activations, took };
         if self.last.is_awaited() {

@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
 use super::parts::{Outlook, Since, part_of};
+use super::pass_times::PassTimes;
 use super::prepared::PreparedLane;
 use crate::heartbeat::Activation;
 use crate::plan::Weight;
@@ -27,6 +28,8 @@ pub struct Lane {
     pub plan: ArcSwap<PreparedLane>,
     /// What it did so far.
     pub totals: Totals,
+    /// How long its passes around a ring took.
+    pub passes: PassTimes,
 }
 
 /// How long a leader waits for the next one to come back, at least and at most: a client answers within about the first,
@@ -105,7 +108,15 @@ impl Lane {
     pub fn new(id: LaneId, weight: Weight, plan: Arc<PreparedLane>) -> Lane {
         let totals = Totals { correction: AtomicU64::new(1000), ..Totals::default() };
         let (queue, gathered) = (Mutex::default(), Condvar::new());
-        Lane { id, weight, queue, gathered, plan: ArcSwap::new(plan), totals }
+        Lane {
+            id,
+            weight,
+            queue,
+            gathered,
+            plan: ArcSwap::new(plan),
+            totals,
+            passes: PassTimes::default(),
+        }
     }
 
     /// Activations that wait now.

@@ -16,6 +16,7 @@ mod generation;
 mod lane;
 mod lead;
 mod parts;
+mod pass_times;
 mod paths;
 mod pipeline;
 mod pool;

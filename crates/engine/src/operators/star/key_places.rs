@@ -49,16 +49,27 @@ fn side_by_side<'a, T>(values: &'a [T], rows: &[u32]) -> Option<&'a [T]> {
     (missing * HOLES <= rows.len()).then(|| &values[first..=last])
 }
 
+/// So many places are moved at once where no row is missing between them.
+const RUN: usize = 64;
+
 /// Takes the places of rows that are missing out of those from `first` on, which are of everything between the first of the
 /// rows and the last.
 fn keep_rows(places: &mut Vec<u32>, first: usize, rows: &[u32]) {
-    if places.len() - first == rows.len() {
+    let all = &mut places[first..];
+    if all.len() == rows.len() {
         return;
     }
-    let all = &mut places[first..];
-    for (number, row) in rows.iter().enumerate() {
+    for (number, run) in rows.chunks(RUN).enumerate() {
+        let to = number * RUN;
         // Rows ascend: what is read lies not before what is written.
-        all[number] = all[(row - rows[0]) as usize];
+        let from = (run[0] - rows[0]) as usize;
+        if (run[run.len() - 1] - run[0]) as usize == run.len() - 1 {
+            all.copy_within(from..from + run.len(), to);
+        } else {
+            run.iter()
+                .enumerate()
+                .for_each(|(at, row)| all[to + at] = all[(row - rows[0]) as usize]);
+        }
     }
     places.truncate(first + rows.len());
 }
