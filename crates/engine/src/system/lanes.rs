@@ -19,6 +19,7 @@ pub(super) const TABLE: SystemTable = SystemTable {
         ("heartbeats", DataType::BigInt),
         ("activations", DataType::BigInt),
         ("refused", DataType::BigInt),
+        ("panics", DataType::BigInt),
         ("total_us", DataType::Double),
         ("correction", DataType::Double),
     ],
@@ -37,6 +38,7 @@ fn rows(engine: &Engine) -> Vec<Vec<Value>> {
             number(totals.heartbeats.load(Relaxed)),
             number(totals.activations.load(Relaxed)),
             number(totals.refused.load(Relaxed)),
+            number(totals.panics.load(Relaxed)),
             micros(Duration::from_nanos(totals.time.load(Relaxed))),
             Value::Double(totals.correction.load(Relaxed) as f64 / 1000.0),
         ]

@@ -1,15 +1,18 @@
 //! Star queries in a batch give what each gives alone, and go over their fact table once.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use engine::heartbeat::{
     Activation, Answer, Engine, EngineOptions, Figures, Packing, Sharing, Template,
 };
+use engine::system::TABLES;
 use engine::types::{Result, Value};
 
 use crate::bookstore::{engine, options, rows, run};
-use crate::star_schema::{CUSTOMER, Numbers, Query, SUPPLIER, fill, queries, sums_by};
+use crate::star_schema::{CUSTOMER, LINEORDER, Numbers, Query, SUPPLIER, fill, queries, sums_by};
 
 type Request = (Arc<Template>, Vec<Value>);
 
@@ -27,6 +30,43 @@ fn queries_with_large_tables_in_packs_equal_each_alone() {
     for part in ["packs of 20 queries (", "the cache, working set of ", "in its pack of "] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// Rows that come meanwhile are in the chunk that a sample may be drawn from, and in nobody's snapshot.
+#[test]
+fn packs_are_made_while_rows_are_appended() {
+    let options = EngineOptions { packing: Packing::Always, ..options(Sharing::Always, 2) };
+    let engine = Engine::open(options).expect("an engine without a directory opens");
+    fill(engine.store(), LARGE);
+    let (plan, parameters) = sums_by(CUSTOMER, 3);
+    let template = engine.register(plan).expect("it is shareable");
+    let mut numbers = Numbers(5);
+    let requests: Vec<Request> =
+        (0..20).map(|_| (template.clone(), parameters(&mut numbers))).collect();
+    let store = engine.store();
+    let table = store.table(LINEORDER).expect("it was filled");
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                let version = store.published().next();
+                let row = [1, 1, 1, 1, 19_920_101, 1, 1, 1, 1, 1].map(Value::Integer);
+                table.insert(&row, version);
+                store.publish(version);
+                std::thread::sleep(Duration::from_micros(10));
+            }
+        });
+        for _ in 0..20 {
+            assert!(noted(&engine, &requests).0.iter().all(Result::is_ok));
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    let lanes = TABLES.iter().find(|table| table.name == "lanes").expect("there is one");
+    let panics =
+        lanes.columns.iter().position(|(name, _)| *name == "panics").expect("there is one");
+    let count = |row: &Vec<Value>| row[panics].clone();
+    let counts: Vec<Value> = (lanes.rows)(&engine).iter().map(count).collect();
+    assert!(counts.iter().all(|count| *count == Value::BigInt(0)), "{counts:?}");
 }
 
 /// Fact rows for which one pass is cheaper than a hash join with dates.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Server {
     child: Mutex<Child>,
     pid: u32,
+    log: PathBuf,
 }
 
 impl Server {
@@ -32,7 +33,7 @@ impl Server {
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = command.spawn().map_err(|error| failure(format!("{command:?}: {error}")))?;
         let pid = child.id();
-        Ok(Server { child: Mutex::new(child), pid })
+        Ok(Server { child: Mutex::new(child), pid, log: log.to_owned() })
     }
 
     /// Waits until what `connect` tries succeeds: a server that listens may still refuse.
@@ -94,8 +95,20 @@ impl Server {
     }
 }
 
+impl Server {
+    /// A panic that the server has survived makes it slow at worst: whoever measures it must know.
+    fn warn_of_panics(&self) {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let panics = log.lines().filter(|line| line.contains(" panicked at ")).count();
+        if panics > 0 {
+            eprintln!("warning: {panics} panics in {}", self.log.display());
+        }
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
+        self.warn_of_panics();
         if self.status().is_some() {
             return;
         }

@@ -22,6 +22,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Reads;
@@ -318,6 +319,7 @@ impl Owner<'_> {
 
     /// After a panic: each request by itself, so that it is traced to the one that causes it.
     fn run_apart(&mut self) {
+        self.lane.totals.panics.fetch_add(1, Ordering::Relaxed);
         for generation in std::mem::take(&mut self.aboard) {
             let Generation { snapshot, requests, .. } = generation;
             for request in requests {

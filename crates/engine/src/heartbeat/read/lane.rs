@@ -66,6 +66,8 @@ pub struct Totals {
     pub time: AtomicU64,
     /// Activations refused because the lane was full.
     pub refused: AtomicU64,
+    /// Batches in which something panicked: they ran again, request by request.
+    pub panics: AtomicU64,
     /// Measured over predicted time, in thousandths, a moving average.
     pub correction: AtomicU64,
 }

@@ -233,6 +233,7 @@ impl Reads {
         match catch_unwind(run) {
             Ok(answers) => self.settle(lane, &snapshot, requests, answers),
             Err(_) if requests.len() > 1 => {
+                lane.totals.panics.fetch_add(1, Ordering::Relaxed);
                 for request in requests {
                     let requests = vec![request];
                     self.batch(lane, Batch { snapshot: snapshot.clone(), requests });

@@ -1,5 +1,7 @@
 //! A bounded sample of the fact table's rows in random order, each with who wants it and which groups it falls into.
 
+use std::ops::Range;
+
 use super::coverage::{CacheClass, classify};
 use super::draw::Draw;
 use super::group_numbers::{group_numbers, key_columns};
@@ -46,15 +48,16 @@ impl Sample {
     pub fn new(star: &Star, batch: &Batch<'_>, fact: &TableBatch, draw: &mut Draw) -> Sample {
         let all = fact.chunks();
         let count = (all.len() / 2).clamp(all.len().min(1), MOST_CHUNKS);
-        let chunks: Vec<ChunkId> =
-            draw.permutation(all.len())[..count].iter().map(|n| all[*n as usize]).collect();
-        let drawn = |chunk: &ChunkId| star.fact.chunk(*chunk).rows().div_ceil(STEP);
-        let rows: usize = chunks.iter().map(drawn).sum();
+        // The writer may append to the last chunk meanwhile: how many rows there are is asked once.
+        let sized = |n: &u32| (all[*n as usize], star.fact.chunk(all[*n as usize]).rows());
+        let chunks: Vec<(ChunkId, usize)> =
+            draw.permutation(all.len())[..count].iter().map(sized).collect();
+        let rows: usize = chunks.iter().map(|(_, rows)| rows.div_ceil(STEP)).sum();
         let mut drawing = Drawing::new(star, batch, draw.permutation(rows));
         let mut first = 0;
-        for chunk in chunks {
-            drawing.add(first, chunk, fact.scan_rows(chunk), draw);
-            first += drawn(&chunk);
+        for (chunk, rows) in chunks {
+            drawing.add(first..first + rows.div_ceil(STEP), chunk, fact.scan_rows(chunk), draw);
+            first += rows.div_ceil(STEP);
         }
         let (mut pairs, mut buckets) = (Vec::new(), Buckets::default());
         flatten(&drawing.words, &star.words.numbers, 0, &mut pairs);
@@ -98,11 +101,11 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Draws rows of a chunk; `first` were drawn before. One of each [`STEP`] is looked at, whether the scan left it or not.
-    fn add(&mut self, first: usize, chunk: ChunkId, found: ChunkRows, draw: &mut Draw) {
+    /// Draws rows of a chunk, whose numbers in the sample are `drawn`. One of each [`STEP`] is looked at, whether the scan
+    /// left it or not.
+    fn add(&mut self, drawn: Range<usize>, chunk: ChunkId, found: ChunkRows, draw: &mut Draw) {
         let star = self.star;
-        let offsets =
-            (0..star.fact.chunk(chunk).rows()).step_by(STEP).map(|from| from + draw.below(STEP));
+        let offsets = (0..drawn.len()).map(|number| number * STEP + draw.below(STEP));
         let positions: Vec<u32> = offsets
             .filter_map(|offset| found.rows.binary_search(&(offset as u32)).ok())
             .map(|position| position as u32)
@@ -115,7 +118,7 @@ impl<'a> Drawing<'a> {
         self.part_places.start(star.roots.len());
         let narrowing = Narrowing { filters, table, words, part, sets };
         let left = narrow(&narrowing, &mut self.order, &mut self.part_places);
-        let place = |row: &u32| self.shuffled[first + *row as usize / STEP] as usize;
+        let place = |row: &u32| self.shuffled[drawn.start + *row as usize / STEP] as usize;
         let width = words.width();
         for (row, words) in left.rows.iter().zip(left.words.chunks_exact(width)) {
             self.words[place(row) * width..][..width].copy_from_slice(words);
