@@ -91,20 +91,55 @@ fn has(plan: &LogicalPlan, wanted: &dyn Fn(&Expr) -> bool) -> bool {
 fn reaches_past(plan: &LogicalPlan) -> Result<bool> {
     let mut reaches = false;
     plan.apply_with_subqueries(|node| {
+        for_each_subquery(node, &mut |subquery| {
+            reaches |= free_columns(subquery)?.iter().any(|column| !gives(node, column));
+            Ok(())
+        })?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(reaches)
+}
+
+/// The columns that a query reads and no query in it gives.
+fn free_columns(query: &LogicalPlan) -> Result<Vec<Column>> {
+    let mut free = Vec::new();
+    query.apply(|node| {
         node.apply_expressions(|expr| {
-            reaches |= expr.exists(|expr| match subquery_of(expr) {
-                Some(subquery) => {
-                    let read = outer_columns(&subquery.subquery)?;
-                    let around = node.inputs();
-                    let known = |column| around.iter().any(|i| i.schema().has_column(column));
-                    Ok(!read.iter().all(|(column, _)| known(column)))
+            expr.apply(|expr| {
+                if let Expr::OuterReferenceColumn(_, column) = expr {
+                    free.push(column.clone());
                 }
-                None => Ok(false),
-            })?;
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })?;
+        for_each_subquery(node, &mut |subquery| {
+            let read = free_columns(subquery)?;
+            free.extend(read.into_iter().filter(|column| !gives(node, column)));
+            Ok(())
+        })?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(free)
+}
+
+fn gives(node: &LogicalPlan, column: &Column) -> bool {
+    node.inputs().iter().any(|input| input.schema().has_column(column))
+}
+
+/// The subqueries in a node's own expressions.
+fn for_each_subquery(
+    node: &LogicalPlan,
+    visit: &mut dyn FnMut(&LogicalPlan) -> Result<()>,
+) -> Result<()> {
+    node.apply_expressions(|expr| {
+        expr.apply(|expr| {
+            if let Some(subquery) = subquery_of(expr) {
+                visit(&subquery.subquery)?;
+            }
             Ok(TreeNodeRecursion::Continue)
         })
     })?;
-    Ok(reaches)
+    Ok(())
 }
 
 fn subquery_of(expr: &Expr) -> Option<&Subquery> {
