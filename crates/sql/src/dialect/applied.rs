@@ -87,12 +87,19 @@ fn has(plan: &LogicalPlan, wanted: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
-/// Whether a subquery reads a column of a query further out than the one around it.
+/// Whether a subquery in a subquery reads a column of a query further out than the one around it. Of the outermost query's
+/// own subqueries none can: what one of them misses the planner reports.
 fn reaches_past(plan: &LogicalPlan) -> Result<bool> {
     let mut reaches = false;
-    plan.apply_with_subqueries(|node| {
+    plan.apply(|node| {
         for_each_subquery(node, &mut |subquery| {
-            reaches |= free_columns(subquery)?.iter().any(|column| !gives(node, column));
+            subquery.apply_with_subqueries(|node| {
+                for_each_subquery(node, &mut |inner| {
+                    reaches |= free_columns(inner)?.iter().any(|column| !gives(node, column));
+                    Ok(())
+                })?;
+                Ok(TreeNodeRecursion::Continue)
+            })?;
             Ok(())
         })?;
         Ok(TreeNodeRecursion::Continue)
