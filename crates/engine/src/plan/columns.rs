@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
-use crate::types::{ComputedComparison, DataType, Expression, Predicate, Result, Scalar};
+use crate::types::{
+    Arithmetic, ComputedComparison, DataType, Expression, Predicate, Result, Scalar,
+};
 
 /// An expression over moved columns: `evaluate` stays as it is, since it takes its columns in its own order.
 #[derive(Debug)]
@@ -51,6 +53,10 @@ impl Expression for Moved {
 
     fn comparison(&self) -> Option<&ComputedComparison> {
         self.comparison.as_ref()
+    }
+
+    fn arithmetic(&self) -> Option<&Arithmetic> {
+        self.inner.arithmetic()
     }
 }
 

@@ -60,6 +60,7 @@ mod tree_run;
 mod twin;
 mod unsigned;
 mod view;
+mod whole_numbers;
 mod zone;
 
 pub use chunk::{CHUNK_ROWS, Chunk};

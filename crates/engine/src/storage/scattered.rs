@@ -58,13 +58,14 @@ pub(super) fn scattered(
     })
 }
 
-fn jumps(locations: &[Location]) -> bool {
+/// Whether rows change chunks that often.
+pub(super) fn jumps(locations: &[Location]) -> bool {
     let jumps = || locations.windows(2).filter(|pair| pair[0].chunk != pair[1].chunk).count();
     locations.len() >= ROWS && jumps() > locations.len() / RUN
 }
 
 /// The values, 0 for NULL, and which are not NULL.
-fn integers(
+pub(super) fn integers(
     view: &TableView,
     column: ColumnId,
     locations: &[Location],
@@ -95,7 +96,7 @@ fn integers(
 
 /// The value of a row, anything where it is NULL; `None` where the slice has no integers of 64 bits.
 #[inline(always)]
-fn integer(slice: &ColumnSlice<'_>, row: usize) -> Option<i64> {
+pub(super) fn integer(slice: &ColumnSlice<'_>, row: usize) -> Option<i64> {
     Some(match slice {
         ColumnSlice::Framed(base, distances, _) => {
             base + match distances {
@@ -123,11 +124,11 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
-    use super::super::Store;
     use super::super::load::load_in_chunks;
     use super::super::twin::table_schema;
+    use super::super::{Chunk, Store, Table};
     use super::*;
-    use crate::types::{ChunkId, Version, array_cell};
+    use crate::types::{ChunkId, ValueRef, Version, array_cell};
 
     const TYPES: [DataType; 8] = [
         DataType::SmallInt,
@@ -159,29 +160,33 @@ mod tests {
         TYPES.iter().map(&mut value).collect()
     }
 
+    /// Chunks as a load makes them, and one that grew row by row.
+    fn table_of_all_widths(random: &mut StdRng) -> Arc<Table> {
+        let table = Store::new(1).create_table(table_schema(&TYPES, Vec::new()));
+        for width in [1, 8, 16, 33] {
+            let rows: Vec<Vec<Value>> = (0..90).map(|_| row(random, width)).collect();
+            load_in_chunks(&table, &rows, 30, Version(1));
+        }
+        for _ in 0..50 {
+            table.insert(&row(random, 40), Version(1));
+        }
+        table
+    }
+
+    fn locations(view: &TableView) -> Vec<Location> {
+        let of_chunk = |(id, chunk): &(ChunkId, Arc<Chunk>)| {
+            let id = *id;
+            (0..chunk.rows() as u32).map(move |offset| Location { chunk: id, offset })
+        };
+        view.chunks().iter().flat_map(of_chunk).collect()
+    }
+
     #[test]
     fn rows_of_many_chunks_keep_their_values() {
         let seed = rand::random();
         let mut random = StdRng::seed_from_u64(seed);
-        let store = Store::new(1);
-        let table = store.create_table(table_schema(&TYPES, Vec::new()));
-        for width in [1, 8, 16, 33] {
-            let rows: Vec<Vec<Value>> = (0..90).map(|_| row(&mut random, width)).collect();
-            load_in_chunks(&table, &rows, 30, Version(1));
-        }
-        for _ in 0..50 {
-            table.insert(&row(&mut random, 40), Version(1));
-        }
-        let view = table.view(Version(1));
-        let all: Vec<Location> = view
-            .chunks()
-            .iter()
-            .flat_map(|(id, chunk)| {
-                let location = |offset| Location { chunk: ChunkId(id.0), offset };
-                (0..chunk.rows() as u32).map(location)
-            })
-            .chain([Location::NONE])
-            .collect();
+        let view = table_of_all_widths(&mut random).view(Version(1));
+        let all: Vec<Location> = locations(&view).into_iter().chain([Location::NONE]).collect();
         let any = |_| all[random.random_range(0..all.len())];
         let locations: Vec<Location> = (0..2 * ROWS).map(any).collect();
         assert!(jumps(&locations), "seed {seed}");
@@ -193,6 +198,47 @@ mod tests {
                 let expected = view.cell(column, *location);
                 assert_eq!(array_cell(&gathered, i), expected, "{data_type:?}, seed {seed}");
             }
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_what_the_cells_hold() {
+        let seed = rand::random();
+        let mut random = StdRng::seed_from_u64(seed);
+        let view = table_of_all_widths(&mut random).view(Version(1));
+        let all = locations(&view);
+        let mut known = 0;
+        for run in 0..400 {
+            let rows = if run % 8 == 0 { 2 * ROWS } else { random.random_range(1..8) };
+            let mut some: Vec<_> =
+                (0..rows).map(|_| all[random.random_range(0..all.len())]).collect();
+            if run % 2 == 0 {
+                some.sort_unstable_by_key(|at| (at.chunk, at.offset));
+            }
+            for (column, data_type) in (0..).map(ColumnId).zip(TYPES) {
+                let expected = some.iter().map(|&at| digits(view.cell(column, at)));
+                let expected: Option<Vec<i64>> = expected.collect();
+                let given = view.whole_numbers(column, &some);
+                known += usize::from(given.is_some());
+                match data_type {
+                    DataType::Numeric { precision: 38, .. } => {
+                        assert!(given.is_none() || given == expected)
+                    }
+                    _ => assert_eq!(given, expected, "{data_type:?}, seed {seed}"),
+                }
+            }
+        }
+        assert!(known > 500, "{known}, seed {seed}");
+    }
+
+    /// An integer, or a numeric's digits.
+    fn digits(value: ValueRef<'_>) -> Option<i64> {
+        match value {
+            ValueRef::SmallInt(number) => Some(number.into()),
+            ValueRef::Integer(number) => Some(number.into()),
+            ValueRef::BigInt(number) => Some(number),
+            ValueRef::Numeric(digits, _) => digits.try_into().ok(),
+            _ => None,
         }
     }
 }

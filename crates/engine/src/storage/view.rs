@@ -11,7 +11,8 @@ use super::chunk_list::ChunkList;
 use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
-use super::scattered::scattered;
+use super::scattered::{integers, jumps, scattered};
+use super::whole_numbers::{may_be_whole, whole_numbers};
 use super::{Bound, Chunk, Index, Table};
 use crate::types::{
     ChunkId, ColumnId, DataType, Location, RowId, TableSchema, Value, ValueRef, Version,
@@ -79,18 +80,52 @@ impl TableView {
         if let Some(array) = scattered(self, column, self.data_type(column), locations) {
             return array;
         }
-        let runs = locations.chunk_by(|a, b| a.chunk == b.chunk).map(|positions| {
+        gather(self.runs(locations), locations.len(), column, self.data_type(column))
+    }
+
+    /// A column of many rows in whole numbers: integers, and numerics' digits without the point. `None` where it holds
+    /// something else, or one of the rows NULL.
+    pub fn whole_numbers(&self, column: ColumnId, locations: &[Location]) -> Option<Vec<i64>> {
+        if !may_be_whole(self.data_type(column)) {
+            return None;
+        }
+        if jumps(locations) {
+            let (numbers, nulls) = integers(self, column, locations)?;
+            return nulls.is_none().then_some(numbers);
+        }
+        whole_numbers(self.runs(locations), locations.len(), column)
+    }
+
+    /// Runs of rows of the same chunk.
+    fn runs<'a>(
+        &'a self,
+        locations: &'a [Location],
+    ) -> impl Iterator<Item = PositionRun<'a, Location>> {
+        locations.chunk_by(|a, b| a.chunk == b.chunk).map(|positions| {
             let first = positions[0];
             let chunk = (!first.is_none()).then(|| self.chunk(first.chunk));
             PositionRun { chunk, positions }
-        });
-        gather(runs, locations.len(), column, self.data_type(column))
+        })
     }
 
     /// A column of the rows of one chunk at `offsets`.
     pub fn select(&self, column: ColumnId, chunk: ChunkId, offsets: &[u32]) -> ArrayRef {
         let run = PositionRun { chunk: Some(self.chunk(chunk)), positions: offsets };
         gather(std::iter::once(run), offsets.len(), column, self.data_type(column))
+    }
+
+    /// The same in [whole numbers](TableView::whole_numbers).
+    pub fn select_whole_numbers(
+        &self,
+        column: ColumnId,
+        chunk: ChunkId,
+        offsets: &[u32],
+    ) -> Option<Vec<i64>> {
+        if !may_be_whole(self.data_type(column)) {
+            return None;
+        }
+        let run = PositionRun { chunk: Some(self.chunk(chunk)), positions: offsets };
+        whole_numbers(std::iter::once(run), offsets.len(), column)
     }
 
     /// A column of a range of rows of one chunk; shares the chunk's memory where the representation

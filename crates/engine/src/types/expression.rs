@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
 
-use super::{DataType, Result, Value};
+use super::{Arithmetic, DataType, Result, Value};
 
 /// An expression that the engine cannot look into.
 ///
@@ -46,6 +46,10 @@ pub trait Expression: Debug + Send + Sync {
     /// The same condition as a comparison of what it computes of a row with what it computes of an activation, where it
     /// is one: then an index over the activations' values answers for all of them at once.
     fn comparison(&self) -> Option<&ComputedComparison> {
+        None
+    }
+    /// The same value in whole numbers, where it is computed of such by `+`, `-` and `*` only.
+    fn arithmetic(&self) -> Option<&Arithmetic> {
         None
     }
 }

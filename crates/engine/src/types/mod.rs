@@ -2,6 +2,7 @@
 //!
 //! Nothing comes in and nothing runs here; this room imports no other.
 
+mod arithmetic;
 mod arrow;
 mod data_type;
 mod definition;
@@ -12,6 +13,7 @@ mod row_block;
 mod schema;
 mod value;
 
+pub use arithmetic::{Arithmetic, ArithmeticOperator, ArithmeticStep};
 pub use arrow::{array_cell, array_from_values, for_each_integer};
 pub use data_type::DataType;
 pub(crate) use data_type::NARROW_PRECISION;

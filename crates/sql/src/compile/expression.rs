@@ -13,8 +13,9 @@ use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext
 use datafusion::logical_expr::{BinaryExpr, Expr, Volatility};
 use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
-use engine::types::{ComputedComparison, DataType, Error, Expression, Result};
+use engine::types::{Arithmetic, ComputedComparison, DataType, Error, Expression, Result};
 
+use super::arithmetic;
 use super::predicate::{comparison, constant, swap};
 use super::{Refusal, unalias};
 use crate::catalog::types::{from_arrow, is_exact};
@@ -45,6 +46,7 @@ pub struct Evaluated {
     physical: Arc<dyn PhysicalExpr>,
     text: String,
     comparison: Option<ComputedComparison>,
+    arithmetic: Option<Arithmetic>,
 }
 
 /// Columns and parameters met so far while an expression is rewritten.
@@ -93,7 +95,9 @@ impl Evaluated {
         if !is_exact(&result) && !convertible(&result) {
             return Err(format!("a value of type {result}"));
         }
+        let known = arithmetic::Inputs { columns: inputs.columns.len(), schema: &df_schema };
         Ok(Evaluated {
+            arithmetic: arithmetic::arithmetic(&rewritten, &known),
             columns: inputs.columns.iter().map(|(at, _)| *at).collect(),
             parameters: inputs.parameters.iter().map(|(at, _)| *at).collect(),
             data_type: from_arrow(&result),
@@ -371,5 +375,9 @@ impl Expression for Evaluated {
 
     fn comparison(&self) -> Option<&ComputedComparison> {
         self.comparison.as_ref()
+    }
+
+    fn arithmetic(&self) -> Option<&Arithmetic> {
+        self.arithmetic.as_ref()
     }
 }

@@ -6,6 +6,7 @@
 //! through [`Scope`], by `statement` (expressions of INSERT, UPDATE, DELETE, CHECK, DEFAULT).
 
 mod aggregate;
+mod arithmetic;
 mod assignment;
 #[cfg(test)]
 mod bookstore_tests;

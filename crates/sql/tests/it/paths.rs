@@ -40,10 +40,24 @@ const STATEMENTS: &[&str] = &[
     "SELECT avg(DISTINCT amount * 1.3), avg(id), avg(amount) FROM fact WHERE dim < 11",
     "SELECT count(DISTINCT note), avg(DISTINCT amount) FROM fact WHERE dim < 25",
     "SELECT name, sum(amount * 2) FROM fact JOIN dim ON dim = dim.id GROUP BY name ORDER BY name",
+    "SELECT dim, sum(amount * (1 - amount / 1000)), sum(amount * (2 - amount) * (1.5 + id)), avg(amount + id),
+     min(amount - 0.125), max(id * dim), sum(id - dim * 3), count(amount * 2) FROM fact GROUP BY dim ORDER BY dim",
+    "SELECT sum(amount * (1 - missing)), sum(id * missing), sum(missing) 
+     FROM (SELECT id, amount, CASE WHEN dim > 3 THEN dim END AS missing FROM fact) fact",
+    "SELECT sum(id * 2000000), sum(amount * 99999999.99 * amount) FROM fact WHERE id < 1000",
+    "SELECT id * 3 - dim, amount * (1 - amount), -amount + 1 FROM fact WHERE id < 200 ORDER BY id",
     "SELECT name FROM dim WHERE NOT EXISTS (SELECT 1 FROM fact WHERE fact.dim = dim.id AND amount > 976)
      ORDER BY dim.id",
     "SELECT dim, note FROM fact WHERE amount = (SELECT max(amount) FROM fact) ORDER BY id",
     "SELECT id FROM fact WHERE id > 59990 UNION ALL SELECT id FROM dim WHERE id < 3 ORDER BY id",
+];
+
+/// Sums whose arguments do not fit their types in some row.
+const OVERFLOWS: &[&str] = &[
+    "SELECT sum(id * 2000000) FROM fact",
+    "SELECT dim, sum(dim - id * 100000) FROM fact GROUP BY dim",
+    "SELECT max(id * 9223372036854775) FROM fact",
+    "SELECT id * 2000000 FROM fact",
 ];
 
 /// How many templates were measured on the alone path.
@@ -66,6 +80,13 @@ async fn answers_are_the_same_on_each_path() {
         run(&mut session, "SET shareddb.path = automatic").await;
         for _ in 0..5 {
             assert_eq!(run(&mut session, text).await.rows, global.rows, "{text}");
+        }
+    }
+    for path in ["global", "alone"] {
+        run(&mut session, &format!("SET shareddb.path = {path}")).await;
+        for text in OVERFLOWS {
+            let failed = query(&mut session, text).await.err();
+            assert_eq!(failed.map(|error| error.state.code()), Some("22003"), "{text}, {path}");
         }
     }
     // Those who are answered may come before the lane is at rest: then they take the global plan.

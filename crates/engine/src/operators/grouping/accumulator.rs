@@ -3,7 +3,7 @@
 //! Kernels take `groups` and `rows` of equal length: the group at `groups[i]` takes in the argument's row
 //! `rows[i]`. Groups are places in the output, so that one query's groups lie together in the cache.
 
-use super::argument::{Argument, Values};
+use super::argument::{Argument, Numbers, Values};
 use crate::plan::AggregateFunction;
 
 /// Added to a group's count with every infinite or NaN argument: their number, above the count's own bits.
@@ -44,12 +44,12 @@ impl Accumulator {
         let state = match (function, &argument.values) {
             (Count, _) => State::Count,
             (Sum | Average, Values::Narrow(_)) => State::Sum64(Vec::new()),
-            (Sum | Average, Values::Integers(_) | Values::Decimals(..)) => {
+            (Sum | Average, Values::Integers(_) | Values::Decimals(..) | Values::Digits(..)) => {
                 State::Sum128(Vec::new(), Overflows::new())
             }
             (Sum | Average, Values::Floats(_)) => State::SumFloat(Vec::new()),
-            (Min, Values::Decimals(..)) => State::Least128(Vec::new()),
-            (Max, Values::Decimals(..)) => State::Greatest128(Vec::new()),
+            (Min, Values::Decimals(..) | Values::Digits(..)) => State::Least128(Vec::new()),
+            (Max, Values::Decimals(..) | Values::Digits(..)) => State::Greatest128(Vec::new()),
             (Min, Values::Narrow(_) | Values::Integers(_) | Values::Ordered(..)) => {
                 State::Least(Vec::new())
             }
@@ -79,73 +79,89 @@ impl Accumulator {
     /// Takes in rows of the argument.
     pub fn fold(&mut self, argument: &Argument, groups: &[u32], rows: &[u32]) {
         let counts = &mut self.counts;
-        match (&mut self.state, &argument.values) {
+        match (&mut self.state, argument.values.numbers()) {
             (State::Count, _) => argument.for_each(groups, rows, |group, _| counts[group] += 1),
-            (State::Sum64(sums), Values::Narrow(values)) => {
+            (State::Sum64(sums), Numbers::Plain(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
                     sums[group] += values[row];
                 })
             }
-            (State::Sum128(sums, lost), Values::Integers(values)) => {
+            (State::Sum128(sums, lost), Numbers::Plain(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
                     add(sums, lost, group, i128::from(values[row]));
                 })
             }
-            (State::Sum128(sums, lost), Values::Decimals(values, _)) => {
+            (State::Sum128(sums, lost), Numbers::Wide(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
                     add(sums, lost, group, values[row]);
                 })
             }
-            (State::SumFloat(sums), Values::Floats(values)) => {
+            (State::SumFloat(sums), Numbers::Floats(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     let value = values[row];
                     counts[group] += if value.is_finite() { 1 } else { 1 + NON_FINITE };
                     add_float(&mut sums[group], (value, 0.0));
                 })
             }
-            (State::Least(least), Values::Narrow(values) | Values::Integers(values))
-            | (State::Least(least), Values::Ordered(values, _)) => {
+            (State::Least(least), Numbers::Plain(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
                     least[group] = least[group].min(values[row]);
                 })
             }
-            (State::Greatest(greatest), Values::Narrow(values) | Values::Integers(values))
-            | (State::Greatest(greatest), Values::Ordered(values, _)) => {
+            (State::Greatest(greatest), Numbers::Plain(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
                     greatest[group] = greatest[group].max(values[row]);
                 })
             }
-            (State::Least128(least), Values::Decimals(values, _)) => {
+            (State::Least128(least), Numbers::Plain(values)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    least[group] = least[group].min(values[row].into());
+                })
+            }
+            (State::Greatest128(greatest), Numbers::Plain(values)) => {
+                argument.for_each(groups, rows, |group, row| {
+                    counts[group] += 1;
+                    greatest[group] = greatest[group].max(values[row].into());
+                })
+            }
+            (State::Least128(least), Numbers::Wide(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
                     least[group] = least[group].min(values[row]);
                 })
             }
-            (State::Greatest128(greatest), Values::Decimals(values, _)) => {
+            (State::Greatest128(greatest), Numbers::Wide(values)) => {
                 argument.for_each(groups, rows, |group, row| {
                     counts[group] += 1;
                     greatest[group] = greatest[group].max(values[row]);
                 })
             }
-            (state, values) => unreachable!("{state:?} was made for other values than {values:?}"),
+            (state, _) => unreachable!("{state:?} was made for other values than {argument:?}"),
         }
     }
 
     /// Takes in rows of the argument that are all of one group.
     pub fn fold_group(&mut self, argument: &Argument, group: usize, rows: &[u32]) {
         let (count, counts) = (argument.count(rows), &mut self.counts);
-        match (&mut self.state, &argument.values) {
+        match (&mut self.state, argument.values.numbers()) {
             (State::Count, _) => counts[group] += count as i64,
-            (State::Sum64(sums), Values::Narrow(values)) => {
+            (State::Sum64(sums), Numbers::Plain(values)) => {
                 counts[group] += count as i64;
                 sums[group] += argument.fold(rows, 0, |sum, row| sum + values[row]);
             }
-            (State::Sum128(sums, lost), Values::Decimals(values, _)) => {
+            (State::Sum128(sums, lost), Numbers::Plain(values)) => {
+                counts[group] += count as i64;
+                // Fewer than 2^32 rows: 96 bits at most.
+                let sum = argument.fold(rows, 0, |sum, row| sum + i128::from(values[row]));
+                add(sums, lost, group, sum);
+            }
+            (State::Sum128(sums, lost), Numbers::Wide(values)) => {
                 counts[group] += count as i64;
                 let sum = argument.fold(rows, (0, false), |(sum, wrapped), row| {
                     let (sum, now) = i128::overflowing_add(sum, values[row]);

@@ -13,6 +13,7 @@ use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use crate::operators::kernel::{KeyTable, Strings, bytes_of, float_number, number_float};
 use crate::plan::AggregateFunction;
+use crate::types::DataType;
 
 /// An argument of all rows.
 #[derive(Debug)]
@@ -41,13 +42,23 @@ pub enum Values {
     /// Integers of at most 32 bits.
     Narrow(Vec<i64>),
     /// `bigint`
-    Integers(Vec<i64>),
+    Integers(ScalarBuffer<i64>),
     /// Unscaled digits, and how many of them are after the point.
     Decimals(ScalarBuffer<i128>, u8),
+    /// The same in 64 bits.
+    Digits(ScalarBuffer<i64>, u8),
     /// Floats to add.
     Floats(Vec<f64>),
     /// Numbers in the order of the values, and how to get back.
     Ordered(Vec<i64>, Back),
+}
+
+/// The numbers that accumulators take.
+pub(super) enum Numbers<'a> {
+    None,
+    Plain(&'a [i64]),
+    Wide(&'a [i128]),
+    Floats(&'a [f64]),
 }
 
 /// From numbers in order to values.
@@ -88,6 +99,18 @@ impl Argument {
         }
     }
 
+    /// Of integers or numerics' digits, none of which is NULL.
+    pub fn whole(function: AggregateFunction, data_type: DataType, numbers: Vec<i64>) -> Argument {
+        let values = match (function, data_type) {
+            (AggregateFunction::Count, _) => Values::None,
+            (_, DataType::SmallInt | DataType::Integer) => Values::Narrow(numbers),
+            (_, DataType::BigInt) => Values::Integers(numbers.into()),
+            (_, DataType::Numeric { scale, .. }) => Values::Digits(numbers.into(), scale),
+            (_, other) => unreachable!("{other:?} is no whole number"),
+        };
+        Argument { values, valid: None, distinct: None }
+    }
+
     /// Of values none of which is NULL.
     #[cfg(test)]
     pub fn of(values: Values) -> Argument {
@@ -99,8 +122,9 @@ impl Argument {
         let values = match &self.values {
             Values::None => Values::None,
             Values::Narrow(_) => Values::Narrow(Vec::new()),
-            Values::Integers(_) => Values::Integers(Vec::new()),
+            Values::Integers(_) => Values::Integers(ScalarBuffer::from(Vec::new())),
             Values::Decimals(_, scale) => Values::Decimals(ScalarBuffer::from(Vec::new()), *scale),
+            Values::Digits(_, scale) => Values::Digits(ScalarBuffer::from(Vec::new()), *scale),
             Values::Floats(_) => Values::Floats(Vec::new()),
             Values::Ordered(_, back) => Values::Ordered(Vec::new(), back.clone()),
         };
@@ -183,6 +207,24 @@ impl Distinct {
 }
 
 impl Values {
+    pub(super) fn numbers(&self) -> Numbers<'_> {
+        match self {
+            Values::None => Numbers::None,
+            Values::Narrow(values) | Values::Ordered(values, _) => Numbers::Plain(values),
+            Values::Integers(values) | Values::Digits(values, _) => Numbers::Plain(values),
+            Values::Decimals(values, _) => Numbers::Wide(values),
+            Values::Floats(values) => Numbers::Floats(values),
+        }
+    }
+
+    /// Digits after the point.
+    pub fn scale(&self) -> u8 {
+        match self {
+            Values::Decimals(_, scale) | Values::Digits(_, scale) => *scale,
+            _ => 0,
+        }
+    }
+
     fn new(function: AggregateFunction, values: Option<&ArrayRef>) -> Values {
         let Some(array) = values else { return Values::None };
         match (function, array.data_type()) {
@@ -196,11 +238,15 @@ impl Values {
                 Values::Narrow(values.iter().map(|&v| i64::from(v)).collect())
             }
             (_, ArrowType::Int64) => {
-                Values::Integers(array.as_primitive::<Int64Type>().values().to_vec())
+                Values::Integers(array.as_primitive::<Int64Type>().values().clone())
             }
             (_, ArrowType::Decimal128(_, scale)) => {
                 let values = array.as_primitive::<Decimal128Type>().values().clone();
                 Values::Decimals(values, *scale as u8)
+            }
+            (_, ArrowType::Decimal64(_, scale)) => {
+                let values = array.as_primitive::<Decimal64Type>().values().clone();
+                Values::Digits(values, *scale as u8)
             }
             (AggregateFunction::Min | AggregateFunction::Max, _) => Values::ordered(array),
             (_, ArrowType::Float32) => {

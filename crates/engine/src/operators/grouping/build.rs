@@ -6,10 +6,11 @@ use super::GroupNode;
 use super::argument::Argument;
 use super::fold::Folded;
 use crate::operators::kernel::{
-    Codes, KeyTable, evaluate, evaluate_expression, one_value_per_row, parameters_read, prune,
-    scale_of,
+    Codes, KeyTable, WholeColumns, evaluate, evaluate_expression, narrow_array, one_value_per_row,
+    parameters_read, prune, scale_of,
 };
 use crate::operators::{Batch, Faults};
+use crate::plan::Aggregate;
 use crate::query_set::{ColumnOrigin, QuerySets, SetId, Tuples};
 use crate::storage::CHUNK_ROWS;
 use crate::types::{DataType, Scalar};
@@ -302,25 +303,66 @@ fn evaluate_arguments(
     tuples: &Tuples,
     faults: &mut Faults,
 ) -> Vec<(Option<ArrayRef>, Option<ArrayRef>)> {
-    let gathered = read_once(node, tuples);
-    let tuples = gathered.as_ref().unwrap_or(tuples);
+    let mut columns = WholeColumns::new(tuples);
     let aggregates = node.aggregates.iter();
+    let whole: Vec<Option<ArrayRef>> = aggregates
+        .map(|aggregate| whole_argument(aggregate, batch, tuples, &mut columns))
+        .collect();
+    let rest = node.aggregates.iter().zip(&whole).filter(|(_, whole)| whole.is_none());
+    let gathered = read_once(rest.map(|(aggregate, _)| aggregate), tuples);
+    let tuples = gathered.as_ref().unwrap_or(tuples);
+    let aggregates = node.aggregates.iter().zip(whole);
     aggregates
-        .map(|aggregate| {
+        .map(|(aggregate, whole)| {
             let filter = aggregate.filter.as_ref();
             let filter = filter.map(|f| evaluate_expression(&**f, tuples, batch, faults));
-            let argument = aggregate.argument.as_ref();
-            let argument = argument
-                .map(|argument| evaluate(argument, argument_type(argument), tuples, batch, faults));
+            let argument = whole.or_else(|| {
+                let argument = aggregate.argument.as_ref()?;
+                Some(evaluate(argument, argument_type(argument), tuples, batch, faults))
+            });
             (argument, filter)
         })
         .collect()
 }
 
+/// An argument in whole numbers, where it has such in all rows.
+fn whole_argument(
+    aggregate: &Aggregate,
+    batch: &Batch<'_>,
+    tuples: &Tuples,
+    columns: &mut WholeColumns<'_>,
+) -> Option<ArrayRef> {
+    if aggregate.distinct {
+        return None;
+    }
+    match aggregate.argument.as_ref()? {
+        Scalar::Expression(expression) => {
+            let numbers = columns.evaluate(&**expression, batch)?;
+            Some(narrow_array(expression.data_type(), numbers))
+        }
+        Scalar::Column(column) => {
+            let data_type = stored_numeric(tuples, *column)?;
+            columns.column(*column).map(|digits| narrow_array(data_type, digits))
+        }
+        Scalar::Parameter(_) | Scalar::Literal(_) => None,
+    }
+}
+
+/// The type of a table's column of numerics.
+fn stored_numeric(tuples: &Tuples, column: usize) -> Option<DataType> {
+    let ColumnOrigin::Source { source, column } = tuples.columns[column] else { return None };
+    let schema = tuples.sources[source].view.schema();
+    let data_type = schema.columns[column.index()].data_type;
+    matches!(data_type, DataType::Numeric { .. }).then_some(data_type)
+}
+
 /// The same rows with the columns gathered that several arguments read, if there are any.
-fn read_once(node: &GroupNode, tuples: &Tuples) -> Option<Tuples> {
+fn read_once<'a>(
+    aggregates: impl Iterator<Item = &'a Aggregate>,
+    tuples: &Tuples,
+) -> Option<Tuples> {
     let mut reads: Vec<usize> = Vec::new();
-    for aggregate in &node.aggregates {
+    for aggregate in aggregates {
         match &aggregate.argument {
             Some(Scalar::Column(column)) => reads.push(*column),
             Some(Scalar::Expression(expression)) => reads.extend(expression.columns()),

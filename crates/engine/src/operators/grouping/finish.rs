@@ -8,7 +8,7 @@ use super::argument::Argument;
 use super::build::{Chunk, GroupBuild};
 use super::fold::Folded;
 use super::output::Output;
-use crate::operators::kernel::{bucket, concat};
+use crate::operators::kernel::{bucket, concat, concat_arguments};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, SetId, SlotBuckets, Tuples};
 use crate::types::{Error, Slot};
@@ -265,12 +265,11 @@ fn fail_all(chunks: &mut Vec<Chunk>, batch: &Batch<'_>, faults: &mut Faults, err
 
 fn arguments(node: &GroupNode, chunks: &[Chunk]) -> Vec<Argument> {
     let column = |pick: &dyn Fn(&Chunk) -> Option<&ArrayRef>| -> Option<ArrayRef> {
-        let arrays: Vec<&dyn arrow_array::Array> =
-            chunks.iter().filter_map(pick).map(|array| &**array).collect();
+        let arrays: Vec<&ArrayRef> = chunks.iter().filter_map(pick).collect();
         match (arrays.len(), chunks) {
             (0, _) => None,
             (1, [only]) => pick(only).cloned(),
-            _ => Some(arrow_select::concat::concat(&arrays).expect("arguments have one type")),
+            _ => Some(concat_arguments(&arrays)),
         }
     };
     let aggregates = node.aggregates.iter().enumerate();

@@ -71,11 +71,10 @@ fn float_results(
         }
         let sum = match &argument.values {
             Values::Floats(_) => accumulator.float_sum(group),
-            Values::Decimals(_, scale) => {
+            values => {
                 let sum = accumulator.exact_sum(group);
-                sum.map(|sum| sum as f64 / 10f64.powi(i32::from(*scale)))
+                sum.map(|sum| sum as f64 / 10f64.powi(i32::from(values.scale())))
             }
-            _ => accumulator.exact_sum(group).map(|sum| sum as f64),
         };
         let mean = aggregate.function == AggregateFunction::Average;
         let result = sum.map(|sum| if mean { sum / count as f64 } else { sum });
@@ -111,10 +110,7 @@ fn exact_results(
         let sums = groups.map(|(group, &sum)| (accumulator.count(group) > 0).then_some(sum));
         return Arc::new(sums.collect::<PrimitiveArray<Int64Type>>());
     }
-    let from = match &argument.values {
-        Values::Decimals(_, scale) => *scale,
-        _ => 0,
-    };
+    let from = argument.values.scale();
     let to = match aggregate.data_type {
         DataType::Numeric { scale, .. } => scale,
         _ => 0,

@@ -7,6 +7,8 @@
 
 use arrow_array::{ArrayRef, UInt32Array, new_null_array};
 
+use super::whole_columns::WholeColumns;
+use super::whole_numbers::whole_array;
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, SetId, Tuples};
 use crate::types::{
@@ -84,7 +86,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
 }
 
 /// The slot whose parameters are those of all rows; `None` where each row has one of its own, or there is none.
-fn spokesman(sets: &QuerySets, rows: usize, batch: &Batch<'_>) -> Option<Slot> {
+pub(super) fn spokesman(sets: &QuerySets, rows: usize, batch: &Batch<'_>) -> Option<Slot> {
     match sets {
         QuerySets::Single(_) => None,
         QuerySets::Uniform(id) => batch.sets.members(*id).next(),
@@ -120,6 +122,9 @@ pub fn evaluate_expression(
     batch: &Batch<'_>,
     faults: &mut Faults,
 ) -> ArrayRef {
+    if let Some(numbers) = WholeColumns::new(tuples).evaluate(expression, batch) {
+        return whole_array(expression.data_type(), numbers);
+    }
     let inputs = Inputs::gather(expression, tuples, batch);
     match inputs.evaluate(expression) {
         Ok(array) => array,

@@ -10,6 +10,8 @@ mod key_table;
 mod order;
 mod ranked_keys;
 mod rows;
+mod whole_columns;
+mod whole_numbers;
 
 pub(super) use codes::{Codes, Strings, bytes_of, float_number, number_float, value_hashes};
 pub(super) use dense::{DenseIds, NO_ID};
@@ -21,3 +23,5 @@ pub(super) use key_table::KeyTable;
 pub(super) use order::Order;
 pub(super) use ranked_keys::RankedKeys;
 pub(super) use rows::{NO_ROW, bucket, concat, no_rows, of_arrays, prune, scale_of, take_or_null};
+pub(super) use whole_columns::WholeColumns;
+pub(super) use whole_numbers::{WholeColumn, concat_arguments, narrow_array, whole_numbers};

@@ -3,6 +3,7 @@
 use std::slice::from_ref;
 
 use super::filter::parameters;
+use super::product::product;
 use super::random::Random;
 use super::{Activations, Row, check, fault, same};
 use crate::operators::{Faults, GroupBuild, GroupNode, Groups};
@@ -110,12 +111,17 @@ fn sum(values: &[Value], data_type: DataType, divisor: i128) -> Result<Value> {
     }
 }
 
-/// A random aggregate over a column of `types`.
+/// A random aggregate over a column of `types`, or over a product of all that are integers.
 pub fn aggregate(random: &mut Random, types: &[DataType], parameters: &[DataType]) -> Aggregate {
     use AggregateFunction::*;
     let column = random.below(types.len());
+    let own = if random.chance(50) { parameters } else { &[] };
+    let (argument, argument_type) = match random.chance(20) {
+        true => (Scalar::Expression(product(random, types, own)), DataType::Integer),
+        false => (Scalar::Column(column), types[column]),
+    };
     let function = [Count, Sum, Min, Max, Average][random.below(5)];
-    let (function, data_type) = match (function, types[column]) {
+    let (function, data_type) = match (function, argument_type) {
         (Count, _) => (Count, DataType::BigInt),
         (Min | Max, data_type) => (function, data_type),
         (Sum, DataType::SmallInt | DataType::Integer) => (Sum, DataType::BigInt),
@@ -132,10 +138,9 @@ pub fn aggregate(random: &mut Random, types: &[DataType], parameters: &[DataType
     };
     let argument = match function {
         Count if random.chance(40) => None,
-        _ => Some(Scalar::Column(column)),
+        _ => Some(argument),
     };
     let filter = random.chance(25);
-    let own = if random.chance(50) { parameters } else { &[] };
     Aggregate {
         function,
         distinct: argument.is_some() && random.chance(25),

@@ -7,6 +7,7 @@ mod aggregate;
 mod filter;
 mod join;
 mod ordering;
+mod product;
 mod projection;
 mod random;
 mod star;

@@ -1,6 +1,7 @@
 //! The twins of project, values, restrict.
 
 use super::filter::parameters;
+use super::product::product;
 use super::random::Random;
 use super::{Activations, Row, check};
 use crate::operators::{Faults, ProjectNode, ValuesNode, project, restrict, values};
@@ -39,7 +40,10 @@ fn scalar(
         }
         2 => {
             let parameters = if own { parameters } else { &[] };
-            let expression = random.quotient(types, parameters, DataType::Integer);
+            let expression = match random.chance(50) {
+                true => random.quotient(types, parameters, DataType::Integer),
+                false => product(random, types, parameters),
+            };
             (Scalar::Expression(expression), DataType::Integer)
         }
         _ if types.is_empty() => (Scalar::Literal(random.value(DataType::Text)), DataType::Text),

@@ -4,8 +4,10 @@
 use arrow_array::ArrayRef;
 
 use super::bin_space::{BinSpace, MOST_ROOTS};
+use super::block::find;
 use super::key_places::{ChunkPart, PartPlaces};
-use super::{ActiveGrouping, Star, StarNode, same_argument};
+use super::whole_argument::whole_argument;
+use super::{ActiveGrouping, Star, StarNode};
 use crate::operators::Batch;
 use crate::operators::grouping::{Accumulator, Argument};
 use crate::operators::kernel::{constant_array, try_evaluate_expression};
@@ -80,7 +82,9 @@ impl BinBuild {
         for (position, (grouping, space)) in star.groupings.iter().zip(&star.bins).enumerate() {
             let Some(space) = space else { continue };
             let aggregates = &node.groupings[grouping.number].aggregates;
-            let own: Vec<&Argument> = aggregates.iter().map(|one| find(&read, one)).collect();
+            let own =
+                aggregates.iter().map(|one| find(&read, one).expect("all arguments were read"));
+            let own: Vec<&Argument> = own.collect();
             arguments[position].get_or_insert_with(|| own.iter().map(|a| a.emptied()).collect());
             space.roots.iter().for_each(|root| places.look_up(star.filters(), part, root.root));
             number(space, places, part.rows.len(), &mut self.rows, &mut self.numbers);
@@ -120,30 +124,28 @@ fn read(
     let mut known = Arguments::new();
     for (grouping, _) in star.groupings.iter().zip(&star.bins).filter(|(_, bins)| bins.is_some()) {
         for aggregate in &node.groupings[grouping.number].aggregates {
-            if known.iter().any(|(other, _)| same_argument(aggregate, other)) {
-                continue;
+            if find(&known, aggregate).is_none() {
+                known.push((aggregate.clone(), argument(star, batch, part, aggregate)?));
             }
-            let values = values(star, batch, part, aggregate)?;
-            let argument = Argument::new(aggregate.function, false, values.as_ref(), None);
-            known.push((aggregate.clone(), argument));
         }
     }
     Ok(known)
 }
 
-fn find<'a>(known: &'a Arguments, aggregate: &Aggregate) -> &'a Argument {
-    let found = known.iter().find(|(other, _)| same_argument(aggregate, other));
-    &found.expect("all arguments were read").1
-}
-
 /// An aggregate's argument for all rows of the part.
-fn values(
+fn argument(
     star: &Star,
     batch: &Batch<'_>,
     part: &ChunkPart<'_>,
     aggregate: &Aggregate,
-) -> Result<Option<ArrayRef>> {
-    Ok(match &aggregate.argument {
+) -> Result<Argument> {
+    let whole = whole_argument(star, aggregate, part.rows.len(), |column| {
+        star.fact.select_whole_numbers(column, part.id, part.rows)
+    });
+    if let Some(whole) = whole {
+        return Ok(whole);
+    }
+    let values = match &aggregate.argument {
         None | Some(Scalar::Parameter(_)) => None,
         Some(Scalar::Column(column)) => Some(column_of(star, part, ColumnId(*column as u32))),
         Some(Scalar::Literal(value)) => {
@@ -157,7 +159,8 @@ fn values(
             let tuples = Tuples::of_table(star.fact.clone(), locations, sets);
             Some(try_evaluate_expression(&**expression, &tuples, batch)?)
         }
-    })
+    };
+    Ok(Argument::new(aggregate.function, false, values.as_ref(), None))
 }
 
 /// A column of the part's rows; the chunk's own memory where these lie side by side.

@@ -6,6 +6,7 @@ use super::key_places::{ChunkPart, PartPlaces, append_places};
 use super::narrow::Survivors;
 use super::pairs::{Buckets, Pair, flatten, pair};
 use super::set_words::SetWords;
+use super::whole_argument::whole_argument;
 use super::{ActiveGrouping, Star, same_argument};
 use crate::operators::grouping::Argument;
 use crate::operators::kernel::{constant_array, evaluate_expression, try_evaluate_expression};
@@ -23,17 +24,17 @@ pub(super) struct Block {
     pub places: Vec<Vec<u32>>,
 }
 
-/// A block's arguments that are plain columns.
+/// A block's arguments that are the same for all groupings.
 pub(super) type Columns = Vec<(Aggregate, Argument)>;
 
 /// In place of a position: no slot of the grouping wants the row.
 const NOT_WANTED: u32 = u32::MAX;
 
-/// A grouping's arguments that are no plain columns: computed for the rows that its slots want, so that an error is
-/// that of who asks for it.
+/// A grouping's arguments that may fail: computed for the rows that its slots want, so that an error is that of who asks for
+/// it.
 #[derive(Debug)]
 pub(super) struct Computed {
-    /// By aggregate; `None` for plain columns.
+    /// By aggregate; `None` for those that are the same for all groupings.
     arguments: Vec<Option<Argument>>,
     /// By survivor, its position among the rows computed; none where that is all of them.
     positions: Vec<u32>,
@@ -87,28 +88,39 @@ impl Block {
         self.places.iter_mut().for_each(Vec::clear);
     }
 
-    /// Reads the plain columns that aggregates take, each once for all groupings.
+    /// Reads what aggregates take that is the same for all groupings, each once: columns, literals, and what is computed of
+    /// whole numbers, since that cannot fail.
     pub fn read(&self, star: &Star, aggregates: &[Aggregate], columns: &mut Columns) {
-        for aggregate in aggregates.iter().filter(|aggregate| is_plain(aggregate)) {
-            if !columns.iter().any(|(known, _)| same_argument(known, aggregate)) {
-                columns.push((aggregate.clone(), self.plain(star, aggregate)));
+        for aggregate in aggregates {
+            if find(columns, aggregate).is_none()
+                && let Some(argument) = self.plain(star, aggregate)
+            {
+                columns.push((aggregate.clone(), argument));
             }
         }
     }
 
-    /// An argument that is a column, a literal, or none.
-    fn plain(&self, star: &Star, aggregate: &Aggregate) -> Argument {
+    /// An argument of all rows; `None` where it depends on who asks whether it is an error.
+    fn plain(&self, star: &Star, aggregate: &Aggregate) -> Option<Argument> {
+        let (function, fact) = (aggregate.function, &star.fact);
+        let whole = whole_argument(star, aggregate, self.locations.len(), |column| {
+            fact.whole_numbers(column, &self.locations)
+        });
+        if whole.is_some() {
+            return whole;
+        }
         let values: Option<ArrayRef> = match &aggregate.argument {
             Some(Scalar::Column(column)) => {
-                Some(star.fact.gather(ColumnId(*column as u32), &self.locations))
+                Some(fact.gather(ColumnId(*column as u32), &self.locations))
             }
             Some(Scalar::Literal(value)) => {
                 let data_type = value.borrow().data_type().unwrap_or(DataType::BigInt);
                 Some(constant_array(data_type, value, self.locations.len()))
             }
-            _ => None,
+            Some(Scalar::Expression(_)) => return None,
+            Some(Scalar::Parameter(_)) | None => None,
         };
-        Argument::new(aggregate.function, false, values.as_ref(), None)
+        Some(Argument::new(function, false, values.as_ref(), None))
     }
 
     pub fn computed(
@@ -117,17 +129,20 @@ impl Block {
         batch: &Batch<'_>,
         grouping: &ActiveGrouping,
         aggregates: &[Aggregate],
+        columns: &Columns,
         faults: &mut Faults,
     ) -> Computed {
         let arguments = aggregates.iter().map(|_| None).collect();
         let mut computed = Computed { arguments, positions: Vec::new() };
-        if aggregates.iter().all(is_plain) {
+        let is_known = |aggregate: &Aggregate| find(columns, aggregate).is_some();
+        if aggregates.iter().all(is_known) {
             return computed;
         }
         let rows = self.wanted(grouping, star.groupings.len() > 1, &mut computed.positions);
         let sets = QuerySets::Uniform(grouping.set);
         let tuples = Tuples::of_table(star.fact.clone(), rows, sets);
-        for (argument, aggregate) in computed.arguments.iter_mut().zip(aggregates) {
+        let rest = computed.arguments.iter_mut().zip(aggregates);
+        for (argument, aggregate) in rest.filter(|(_, aggregate)| !is_known(aggregate)) {
             let Some(Scalar::Expression(expression)) = &aggregate.argument else { continue };
             let values =
                 try_evaluate_expression(&**expression, &tuples, batch).unwrap_or_else(|_| {
@@ -166,8 +181,12 @@ impl Block {
     }
 }
 
-fn is_plain(aggregate: &Aggregate) -> bool {
-    !matches!(aggregate.argument, Some(Scalar::Expression(_)))
+/// What is known of an aggregate's argument.
+pub(super) fn find<'a>(
+    known: &'a [(Aggregate, Argument)],
+    aggregate: &Aggregate,
+) -> Option<&'a Argument> {
+    known.iter().find(|(known, _)| same_argument(known, aggregate)).map(|(_, argument)| argument)
 }
 
 /// Who wants which of the rows computed.
@@ -198,10 +217,8 @@ impl Computed {
         columns: &'a [(Aggregate, Argument)],
     ) -> Vec<&'a Argument> {
         let argument = |(own, aggregate): (&'a Option<Argument>, &Aggregate)| {
-            own.as_ref().unwrap_or_else(|| {
-                let known = columns.iter().find(|(known, _)| same_argument(known, aggregate));
-                &known.expect("plain columns were read before").1
-            })
+            let known = || find(columns, aggregate).expect("it was read before");
+            own.as_ref().unwrap_or_else(known)
         };
         self.arguments.iter().zip(aggregates).map(argument).collect()
     }

@@ -4,7 +4,7 @@
 use super::bins::BinBuild;
 use super::block::{Block, Columns, Computed};
 use super::draw::Draw;
-use super::group_numbers::{KeyColumn, group_numbers, key_columns};
+use super::group_numbers::{GroupNumbers, key_columns};
 use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::{Narrowing, Order, Survivors, narrow};
 use super::pairs::{Buckets, MOST_ROWS, Pair};
@@ -224,7 +224,7 @@ impl StarBuild {
         }
         let aggregates = &node.groupings[grouping.number].aggregates;
         self.block.read(star, aggregates, columns);
-        let own = self.block.computed(star, batch, grouping, aggregates, faults);
+        let own = self.block.computed(star, batch, grouping, aggregates, columns, faults);
         self.arguments[position].get_or_insert_with(|| {
             own.arguments(aggregates, columns).iter().map(|a| a.emptied()).collect()
         });
@@ -235,7 +235,7 @@ impl StarBuild {
 /// What one grouping's slots do with a block's rows.
 struct Aggregation<'a> {
     slots: &'a [Slot],
-    keys: Vec<KeyColumn<'a>>,
+    numbers: GroupNumbers<'a>,
     aggregates: &'a [Aggregate],
     arguments: Vec<&'a Argument>,
     computed: &'a Computed,
@@ -254,7 +254,9 @@ impl<'a> Aggregation<'a> {
         let aggregates = &node.groupings[grouping.number].aggregates;
         let arguments = computed.arguments(aggregates, columns);
         let keys = key_columns(star, grouping, &block.places);
-        Aggregation { slots, keys, aggregates, arguments, computed }
+        let pairs = slots.iter().map(|slot| block.buckets.of(slot.index()).len()).sum();
+        let numbers = GroupNumbers::new(keys, block.locations.len(), pairs);
+        Aggregation { slots, numbers, aggregates, arguments, computed }
     }
 }
 
@@ -287,7 +289,7 @@ fn aggregate(
     batch: &Batch<'_>,
     faults: &mut Faults,
 ) {
-    let Aggregation { keys, aggregates, arguments, computed, .. } = aggregation;
+    let Aggregation { numbers, aggregates, arguments, computed, .. } = aggregation;
     let (mut places, mut rows, mut moved) = (Vec::new(), Vec::new(), Vec::new());
     for slot in aggregation.slots {
         let own_rows = buckets.of(slot.index());
@@ -301,7 +303,7 @@ fn aggregate(
                 pairs.map(|(a, argument)| Accumulator::new(a.function, argument)).collect();
         }
         let before = groups.places.numbers.len();
-        group_numbers(keys, own_rows, &mut places);
+        numbers.look_up(own_rows, &mut places);
         places.iter_mut().for_each(|number| *number = groups.places.place(*number));
         rows.clear();
         rows.extend(own_rows.iter().map(|&row| u32::from(row)));

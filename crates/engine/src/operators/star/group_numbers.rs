@@ -27,28 +27,65 @@ pub(super) fn key_columns<'a>(
     grouping.keys.iter().map(key).collect()
 }
 
-/// Overwrites `numbers` with those of the groups of `rows`.
-pub(super) fn group_numbers(keys: &[KeyColumn<'_>], rows: &[u16], numbers: &mut Vec<u32>) {
-    numbers.clear();
-    match *keys {
-        [] => numbers.resize(rows.len(), 0),
-        [a] => sum([a], rows, numbers),
-        [a, b] => sum([a, b], rows, numbers),
-        [a, b, c] => sum([a, b, c], rows, numbers),
-        _ => {
-            let number = |row: &u16| keys.iter().map(|key| key.part(*row)).sum::<u32>();
-            numbers.extend(rows.iter().map(number));
+/// Where the numbers of a grouping's rows come from.
+pub(super) enum GroupNumbers<'a> {
+    /// From the keys of each row asked for.
+    Keys(Vec<KeyColumn<'a>>),
+    /// By row of the block: they were computed once for all slots.
+    Rows(Vec<u32>),
+}
+
+impl<'a> GroupNumbers<'a> {
+    /// Those of a grouping whose slots want `pairs` rows in all out of the block's `rows`.
+    pub fn new(keys: Vec<KeyColumn<'a>>, rows: usize, pairs: usize) -> GroupNumbers<'a> {
+        // The numbers of all rows cost a key's look-ups each, and then one each pair: less from about two pairs a row on.
+        if pairs < 2 * rows || keys.is_empty() {
+            return GroupNumbers::Keys(keys);
+        }
+        let mut numbers = Vec::with_capacity(rows);
+        append(&keys, 0..rows, &mut numbers);
+        GroupNumbers::Rows(numbers)
+    }
+
+    /// Overwrites `numbers` with those of the groups of `rows`.
+    pub fn look_up(&self, rows: &[u16], numbers: &mut Vec<u32>) {
+        numbers.clear();
+        let rows = rows.iter().map(|&row| usize::from(row));
+        match self {
+            GroupNumbers::Keys(keys) => append(keys, rows, numbers),
+            GroupNumbers::Rows(known) => numbers.extend(rows.map(|row| known[row])),
         }
     }
 }
 
-fn sum<const KEYS: usize>(keys: [KeyColumn<'_>; KEYS], rows: &[u16], numbers: &mut Vec<u32>) {
-    numbers.extend(rows.iter().map(|&row| keys.iter().map(|key| key.part(row)).sum::<u32>()));
+fn append(
+    keys: &[KeyColumn<'_>],
+    rows: impl ExactSizeIterator<Item = usize>,
+    numbers: &mut Vec<u32>,
+) {
+    match *keys {
+        [] => numbers.resize(numbers.len() + rows.len(), 0),
+        [a] => sum([a], rows, numbers),
+        [a, b] => sum([a, b], rows, numbers),
+        [a, b, c] => sum([a, b, c], rows, numbers),
+        _ => {
+            let number = |row| keys.iter().map(|key| key.part(row)).sum::<u32>();
+            numbers.extend(rows.map(number));
+        }
+    }
+}
+
+fn sum<const KEYS: usize>(
+    keys: [KeyColumn<'_>; KEYS],
+    rows: impl ExactSizeIterator<Item = usize>,
+    numbers: &mut Vec<u32>,
+) {
+    numbers.extend(rows.map(|row| keys.iter().map(|key| key.part(row)).sum::<u32>()));
 }
 
 impl KeyColumn<'_> {
     #[inline(always)]
-    fn part(&self, row: u16) -> u32 {
-        self.codes[self.places[usize::from(row)] as usize] * self.factor
+    fn part(&self, row: usize) -> u32 {
+        self.codes[self.places[row] as usize] * self.factor
     }
 }

@@ -40,6 +40,7 @@ mod pairs;
 mod sample;
 mod set_words;
 mod slot_groups;
+mod whole_argument;
 mod window;
 
 use std::sync::Arc;

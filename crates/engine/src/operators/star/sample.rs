@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::coverage::{CacheClass, classify};
 use super::draw::Draw;
-use super::group_numbers::{group_numbers, key_columns};
+use super::group_numbers::{GroupNumbers, key_columns};
 use super::key_places::{ChunkPart, PartPlaces, append_places};
 use super::narrow::{Narrowing, Order, narrow};
 use super::pairs::{Buckets, MOST_ROWS, flatten};
@@ -72,11 +72,13 @@ impl Sample {
 
     /// Classifies the slots of a grouping, of which `most` groups fit the cache.
     pub fn classes(&self, star: &Star, grouping: &ActiveGrouping, most: usize) -> Vec<CacheClass> {
+        let pairs = grouping.slots.iter().map(|slot| self.buckets.of(slot.index()).len()).sum();
         let keys = key_columns(star, grouping, &self.places);
+        let numbers = GroupNumbers::new(keys, self.rows, pairs);
         let mut groups = Vec::new();
         let class = |slot: &Slot| {
             let rows = self.buckets.of(slot.index());
-            group_numbers(&keys, rows, &mut groups);
+            numbers.look_up(rows, &mut groups);
             classify(self.rows, rows, &groups, most)
         };
         grouping.slots.iter().map(class).collect()

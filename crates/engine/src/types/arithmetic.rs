@@ -1,0 +1,68 @@
+//! Arithmetic over whole numbers: what the engine computes of an expression by itself, in 64 bits and without asking in
+//! every row whether the result fits, since bounds of the inputs tell that beforehand.
+
+/// A row's value in whole numbers: of an integer itself, of a numeric its digits without the point.
+///
+/// Equal to what the [`super::Expression`] that has it gives, wherever no step comes to its limit and no input is NULL;
+/// elsewhere the expression has to be asked.
+#[derive(Clone, Debug)]
+pub enum Arithmetic {
+    /// A column.
+    Column {
+        /// Position in [`super::Expression::columns`].
+        position: usize,
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// A parameter of the activation.
+    Parameter {
+        /// Position in [`super::Expression::parameters`].
+        position: usize,
+        /// Digits after the point.
+        scale: u8,
+        /// The first magnitude that its type may not have.
+        limit: u64,
+    },
+    /// The same for all.
+    Literal(i64),
+    /// Of two others.
+    Step(Box<ArithmeticStep>),
+}
+
+/// An operation on two whole numbers.
+#[derive(Clone, Debug)]
+pub struct ArithmeticStep {
+    /// What is done.
+    pub operator: ArithmeticOperator,
+    /// The left operand.
+    pub left: Arithmetic,
+    /// The right operand.
+    pub right: Arithmetic,
+    /// The first magnitude that the result's type may not have.
+    pub limit: u64,
+}
+
+/// Operations that are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArithmeticOperator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+}
+
+impl Arithmetic {
+    /// Calls `visit` with each column's position and the digits after the point that it should have.
+    pub fn for_each_column(&self, visit: &mut dyn FnMut(usize, u8)) {
+        match self {
+            Arithmetic::Column { position, scale } => visit(*position, *scale),
+            Arithmetic::Step(step) => {
+                step.left.for_each_column(visit);
+                step.right.for_each_column(visit);
+            }
+            Arithmetic::Parameter { .. } | Arithmetic::Literal(_) => {}
+        }
+    }
+}

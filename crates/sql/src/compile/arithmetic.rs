@@ -1,0 +1,125 @@
+//! Expressions that are sums, differences and products of whole numbers, in the form that the engine computes itself.
+
+use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
+use engine::types::{Arithmetic, ArithmeticOperator, ArithmeticStep};
+
+/// Inputs as the expression's schema has them: so many columns, then parameters.
+pub struct Inputs<'a> {
+    pub columns: usize,
+    pub schema: &'a DFSchema,
+}
+
+/// The expression, if it is an operation on whole numbers.
+pub fn arithmetic(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
+    operand(expr, inputs).filter(|whole| matches!(whole, Arithmetic::Step(_)))
+}
+
+fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
+    match super::unalias(expr) {
+        Expr::Column(column) => input(column, inputs),
+        Expr::Literal(value, _) => literal(value).map(Arithmetic::Literal),
+        Expr::Cast(cast) => converted(cast, inputs),
+        Expr::ScalarFunction(call) => {
+            let operator = match call.func.name() {
+                "__add" => ArithmeticOperator::Add,
+                "__subtract" => ArithmeticOperator::Subtract,
+                "__multiply" => ArithmeticOperator::Multiply,
+                _ => return None,
+            };
+            let [left, right] = &call.args[..] else { return None };
+            let number = |expr: &Expr| {
+                let scale = whole(&expr.get_type(inputs.schema).ok()?)?.scale;
+                Some((operand(expr, inputs)?, scale))
+            };
+            let result = whole(&expr.get_type(inputs.schema).ok()?)?;
+            step(operator, number(left)?, number(right)?, result)
+        }
+        _ => None,
+    }
+}
+
+fn input(column: &datafusion::common::Column, inputs: &Inputs<'_>) -> Option<Arithmetic> {
+    let index = inputs.schema.maybe_index_of_column(column)?;
+    let Whole { scale, limit } = whole(inputs.schema.field(index).data_type())?;
+    Some(match index.checked_sub(inputs.columns) {
+        None => Arithmetic::Column { position: index, scale },
+        Some(position) => Arithmetic::Parameter { position, scale, limit },
+    })
+}
+
+fn literal(value: &ScalarValue) -> Option<i64> {
+    match *value {
+        ScalarValue::Int16(number) => number.map(i64::from),
+        ScalarValue::Int32(number) => number.map(i64::from),
+        ScalarValue::Int64(number) => number,
+        ScalarValue::Decimal128(digits, _, scale) if scale >= 0 => digits?.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// A cast that adds digits after the point or none.
+fn converted(cast: &Cast, inputs: &Inputs<'_>) -> Option<Arithmetic> {
+    let from = whole(&cast.expr.get_type(inputs.schema).ok()?)?;
+    let to = whole(cast.field.data_type())?;
+    let inner = operand(&cast.expr, inputs)?;
+    if from.scale == to.scale && to.limit < from.limit {
+        return None;
+    }
+    scaled(inner, from.scale, to)
+}
+
+/// A type of whole numbers.
+#[derive(Clone, Copy)]
+struct Whole {
+    /// Digits after the point.
+    scale: u8,
+    /// The first magnitude that has too many digits; one less than the most for integers, whose least has no opposite.
+    limit: u64,
+}
+
+fn whole(data_type: &ArrowType) -> Option<Whole> {
+    Some(match *data_type {
+        ArrowType::Int16 => Whole { scale: 0, limit: 1 << 15 },
+        ArrowType::Int32 => Whole { scale: 0, limit: 1 << 31 },
+        ArrowType::Int64 => Whole { scale: 0, limit: 1 << 63 },
+        ArrowType::Decimal128(precision, scale) => Whole {
+            scale: scale.try_into().ok()?,
+            limit: 10u64.checked_pow(precision.into()).unwrap_or(u64::MAX),
+        },
+        _ => return None,
+    })
+}
+
+fn step(
+    operator: ArithmeticOperator,
+    (left, left_scale): (Arithmetic, u8),
+    (right, right_scale): (Arithmetic, u8),
+    result: Whole,
+) -> Option<Arithmetic> {
+    let (left, right) = match operator {
+        ArithmeticOperator::Multiply if left_scale + right_scale == result.scale => (left, right),
+        // Digits are dropped, which rounds.
+        ArithmeticOperator::Multiply => return None,
+        ArithmeticOperator::Add | ArithmeticOperator::Subtract => {
+            let common = Whole { scale: result.scale, limit: u64::MAX };
+            (scaled(left, left_scale, common)?, scaled(right, right_scale, common)?)
+        }
+    };
+    Some(Arithmetic::Step(Box::new(ArithmeticStep { operator, left, right, limit: result.limit })))
+}
+
+/// The same number with more digits after the point, or as many.
+fn scaled(number: Arithmetic, scale: u8, to: Whole) -> Option<Arithmetic> {
+    let factor = 10i64.checked_pow(to.scale.checked_sub(scale)?.into())?;
+    if factor == 1 {
+        return Some(number);
+    }
+    Some(Arithmetic::Step(Box::new(ArithmeticStep {
+        operator: ArithmeticOperator::Multiply,
+        left: number,
+        right: Arithmetic::Literal(factor),
+        limit: to.limit,
+    })))
+}
