@@ -8,7 +8,8 @@ use arrow_array::{ArrayRef, Int32Array};
 use engine::plan::{Aggregate, AggregateFunction, PlanNode, TemplatePlan};
 use engine::storage::{CHUNK_ROWS, Load, Store, Table};
 use engine::types::{
-    Comparison, DataType, Expression, Predicate, Result, RowBlock, Scalar, TableId, Value, Version,
+    Arithmetic, ArithmeticOperator, ArithmeticStep, Comparison, DataType, Expression, Predicate,
+    Result, RowBlock, Scalar, TableId, Value, Version,
 };
 
 use crate::bookstore::{
@@ -172,13 +173,27 @@ pub fn fill(store: &Arc<Store>, facts: i32) {
 
 /// `a * b` or `a - b` of two integer columns.
 #[derive(Debug)]
-struct Arithmetic {
+struct OfTwo {
     columns: [usize; 2],
     product: bool,
     text: String,
+    arithmetic: Arithmetic,
 }
 
-impl Expression for Arithmetic {
+impl OfTwo {
+    fn new(columns: [usize; 2], product: bool, text: &str) -> Arc<dyn Expression> {
+        let [left, right] = [0, 1].map(|position| Arithmetic::Column { position, scale: 0 });
+        let operator = match product {
+            true => ArithmeticOperator::Multiply,
+            false => ArithmeticOperator::Subtract,
+        };
+        let step = ArithmeticStep { operator, left, right, limit: 1 << 31 };
+        let arithmetic = Arithmetic::Step(Box::new(step));
+        Arc::new(OfTwo { columns, product, text: text.to_owned(), arithmetic })
+    }
+}
+
+impl Expression for OfTwo {
     fn columns(&self) -> &[usize] {
         &self.columns
     }
@@ -204,6 +219,10 @@ impl Expression for Arithmetic {
     fn text(&self) -> &str {
         &self.text
     }
+
+    fn arithmetic(&self) -> Option<&Arithmetic> {
+        Some(&self.arithmetic)
+    }
 }
 
 fn sum(argument: Scalar) -> Aggregate {
@@ -221,13 +240,11 @@ fn revenue() -> Aggregate {
 }
 
 fn discounted() -> Aggregate {
-    let text = "extendedprice * discount".to_owned();
-    sum(Scalar::Expression(Arc::new(Arithmetic { columns: [6, 7], product: true, text })))
+    sum(Scalar::Expression(OfTwo::new([6, 7], true, "extendedprice * discount")))
 }
 
 fn profit() -> Aggregate {
-    let text = "revenue - supplycost".to_owned();
-    sum(Scalar::Expression(Arc::new(Arithmetic { columns: [8, 9], product: false, text })))
+    sum(Scalar::Expression(OfTwo::new([8, 9], false, "revenue - supplycost")))
 }
 
 fn between(column: usize, parameter: usize) -> Vec<Predicate> {

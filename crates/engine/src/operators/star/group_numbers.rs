@@ -58,29 +58,21 @@ impl<'a> GroupNumbers<'a> {
     }
 }
 
+/// One key after the other: look-ups of one key in many rows wait for memory together.
 fn append(
     keys: &[KeyColumn<'_>],
-    rows: impl ExactSizeIterator<Item = usize>,
+    rows: impl ExactSizeIterator<Item = usize> + Clone,
     numbers: &mut Vec<u32>,
 ) {
-    match *keys {
-        [] => numbers.resize(numbers.len() + rows.len(), 0),
-        [a] => sum([a], rows, numbers),
-        [a, b] => sum([a, b], rows, numbers),
-        [a, b, c] => sum([a, b, c], rows, numbers),
-        _ => {
-            let number = |row| keys.iter().map(|key| key.part(row)).sum::<u32>();
-            numbers.extend(rows.map(number));
-        }
+    let first = numbers.len();
+    let Some((key, others)) = keys.split_first() else {
+        return numbers.resize(first + rows.len(), 0);
+    };
+    numbers.extend(rows.clone().map(|row| key.part(row)));
+    for key in others {
+        let own = numbers[first..].iter_mut().zip(rows.clone());
+        own.for_each(|(number, row)| *number += key.part(row));
     }
-}
-
-fn sum<const KEYS: usize>(
-    keys: [KeyColumn<'_>; KEYS],
-    rows: impl ExactSizeIterator<Item = usize>,
-    numbers: &mut Vec<u32>,
-) {
-    numbers.extend(rows.map(|row| keys.iter().map(|key| key.part(row)).sum::<u32>()));
 }
 
 impl KeyColumn<'_> {
