@@ -163,18 +163,15 @@ impl PartPlaces {
 pub fn append_places(keys: &ColumnSlice<'_>, rows: &[u32], range: KeyRange, places: &mut Vec<u32>) {
     let first = places.len();
     match *keys {
-        ColumnSlice::Int32(values, _) => match (side_by_side(values, rows), range.narrow()) {
-            (Some(values), Some(range)) => {
-                append_narrow_places(values, |key| key as u32, range, places);
-                keep_rows(places, first, rows);
-            }
-            _ => {
-                let place = |&row: &u32| range.place(i64::from(values[row as usize]));
-                places.extend(rows.iter().map(place));
-            }
-        },
+        _ if append_span(keys, rows, range, places) => keep_rows(places, first, rows),
+        ColumnSlice::Int32(values, _) => {
+            places.extend(rows.iter().map(|&row| range.place(i64::from(values[row as usize]))));
+        }
         ColumnSlice::Framed(base, distances, _) => each_width!(distances, distances => {
-            append_framed_places(base, distances, rows, range, places);
+            places.extend(rows.iter().map(|&row| {
+                let distance: u32 = distances[row as usize].into();
+                range.place(base + i64::from(distance))
+            }));
         }),
         ColumnSlice::Int64(values, _) => {
             places.extend(rows.iter().map(|&row| range.place(values[row as usize])));
@@ -198,27 +195,57 @@ pub fn append_places(keys: &ColumnSlice<'_>, rows: &[u32], range: KeyRange, plac
     }
 }
 
-/// Keys are `base` and a distance from it.
-fn append_framed_places<T: Copy + Into<u32>>(
-    base: i64,
-    distances: &[T],
+/// Appends the places of all rows from the first of `rows` to the last where few are missing, no key is NULL and vectors can
+/// take them: whether it did.
+pub(super) fn append_span_places(
+    keys: &ColumnSlice<'_>,
     rows: &[u32],
     range: KeyRange,
     places: &mut Vec<u32>,
-) {
+) -> bool {
+    matches!(keys.nulls(), Nulls::None) && append_span(keys, rows, range, places)
+}
+
+/// The same, with any place for keys that are NULL.
+fn append_span(
+    keys: &ColumnSlice<'_>,
+    rows: &[u32],
+    range: KeyRange,
+    places: &mut Vec<u32>,
+) -> bool {
+    let Some(range) = range.narrow() else { return false };
+    match *keys {
+        ColumnSlice::Int32(values, _) => match side_by_side(values, rows) {
+            Some(values) => append_narrow_places(values, |key| key as u32, range, places),
+            None => return false,
+        },
+        ColumnSlice::Framed(base, distances, _) => {
+            return each_width!(distances, distances => {
+                append_framed_span(base, distances, rows, range, places)
+            });
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Keys are `base` and a distance from it.
+fn append_framed_span<T: Copy + Into<u32>>(
+    base: i64,
+    distances: &[T],
+    rows: &[u32],
+    range: NarrowRange,
+    places: &mut Vec<u32>,
+) -> bool {
     let narrow_base = i32::try_from(base).ok().filter(|base| *base <= i32::MAX - LARGEST_STEP);
     let has_few_bytes = size_of::<T>() < size_of::<u32>();
-    match (side_by_side(distances, rows), range.narrow(), narrow_base) {
-        (Some(distances), Some(range), Some(base)) if has_few_bytes => {
+    match (side_by_side(distances, rows), narrow_base) {
+        (Some(distances), Some(base)) if has_few_bytes => {
             let key = |distance: T| (base as u32).wrapping_add(distance.into());
-            let first = places.len();
             append_narrow_places(distances, key, range, places);
-            keep_rows(places, first, rows);
+            true
         }
-        _ => places.extend(rows.iter().map(|&row| {
-            let distance: u32 = distances[row as usize].into();
-            range.place(base + i64::from(distance))
-        })),
+        _ => false,
     }
 }
 
@@ -271,6 +298,12 @@ mod tests {
                     let key = |row: &u32| base + i64::from(distances[*row as usize]);
                     let expected: Vec<u32> = rows.iter().map(|row| range.place(key(row))).collect();
                     assert_eq!(places, expected, "{base} {range:?}");
+                    let mut span = Vec::new();
+                    if append_span_places(&keys, rows, range, &mut span) {
+                        let place = |row: &u32| span[(row - rows[0]) as usize];
+                        let places: Vec<u32> = rows.iter().map(place).collect();
+                        assert_eq!(places, expected, "{base} {range:?}");
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! somebody wants nearly every row until the last dimension.
 
 use super::Dimension;
-use super::key_places::{ChunkPart, PartPlaces, append_places};
+use super::key_places::{ChunkPart, PartPlaces, append_places, append_span_places};
 use super::set_words::SetWords;
 use crate::query_set::{QuerySets, RowSet, SetId, SetTable, words};
 use crate::types::ColumnId;
@@ -127,14 +127,25 @@ fn keep_wanted(
     if !narrowing.words.is_empty(dimensions, dimension, 0) || rows.is_empty() {
         return;
     }
-    let dimension = &dimensions[dimension];
+    let (dimension, keys) = (&dimensions[dimension], narrowing.part.chunk.column(outer));
     at.clear();
-    append_places(&narrowing.part.chunk.column(outer), rows, dimension.range, at);
+    let first = rows[0];
+    if append_span_places(&keys, rows, dimension.range, at) {
+        keep(rows, &dimension.numbers, |_, row| at[(row - first) as usize]);
+    } else {
+        append_places(&keys, rows, dimension.range, at);
+        keep(rows, &dimension.numbers, |position, _| at[position]);
+    }
+}
+
+/// Keeps the rows in whose place somebody's set is; `place` is asked by position and row.
+fn keep(rows: &mut Vec<u32>, numbers: &[u16], place: impl Fn(usize, u32) -> u32) {
     let mut count = 0;
-    for (position, &place) in at.iter().enumerate() {
+    for position in 0..rows.len() {
+        let row = rows[position];
         // `count` never passes `position`: what is overwritten has been read.
-        rows[count] = rows[position];
-        count += usize::from(dimension.numbers[place as usize] != 0);
+        rows[count] = row;
+        count += usize::from(numbers[place(position, row) as usize] != 0);
     }
     rows.truncate(count);
 }
