@@ -1,8 +1,9 @@
 //! Until when the row versions of one chunk live, with a mark for each that has an end at all.
 //!
 //! Few rows of a chunk have ended, mostly. A reader goes by the marks, a word for 64 rows, and looks at the ends of
-//! marked rows only. One writer, readers without locks: an end is written before its mark, and both before the version
-//! from which on it counts is published, so whoever reads at that version finds both.
+//! marked rows only where some end is later than its version: those of the others lie all over the chunk's ends, each a
+//! miss of the cache. One writer, readers without locks: an end is written before the last one's version, that before the mark, and
+//! all before the version from which on it counts is published, so whoever reads at that version finds them.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,8 @@ const WORD: usize = 64;
 pub(super) struct Ends {
     values: Box<[AtomicU64]>,
     marks: Box<[AtomicU64]>,
+    /// The latest end of a row that is marked.
+    last: AtomicU64,
 }
 
 impl Ends {
@@ -24,6 +27,7 @@ impl Ends {
         Ends {
             values: (0..capacity).map(|_| AtomicU64::new(u64::MAX)).collect(),
             marks: (0..marks).map(|_| AtomicU64::new(0)).collect(),
+            last: AtomicU64::new(0),
         }
     }
 
@@ -37,7 +41,8 @@ impl Ends {
     pub fn set(&self, offset: usize, end: u64) {
         assert!(self.get(offset) == u64::MAX, "a row version ends once");
         self.values[offset].store(end, Ordering::Relaxed);
-        self.marks[offset / WORD].fetch_or(1 << (offset % WORD), Ordering::Relaxed);
+        self.last.fetch_max(end, Ordering::Relaxed);
+        self.marks[offset / WORD].fetch_or(1 << (offset % WORD), Ordering::Release);
     }
 
     /// By row.
@@ -56,11 +61,17 @@ impl Ends {
         // Ended rows are rare: what lies between two of them is appended at once.
         let mut next = range.start;
         for word in range.start as usize / WORD..(range.end as usize).div_ceil(WORD) {
-            let mut marks = self.marks[word].load(Ordering::Relaxed);
+            // Marks come before the last end: who sees a mark sees an end that is not earlier than the row's.
+            let mut marks = self.marks[word].load(Ordering::Acquire);
+            if marks == 0 {
+                continue;
+            }
+            let all_ended = self.last.load(Ordering::Relaxed) <= version;
             while marks != 0 {
                 let marked = (word * WORD) as u32 + marks.trailing_zeros();
                 marks &= marks - 1;
-                if range.contains(&marked) && self.get(marked as usize) <= version {
+                let is_gone = || all_ended || self.get(marked as usize) <= version;
+                if range.contains(&marked) && is_gone() {
                     out.extend(next..marked);
                     next = marked + 1;
                 }

@@ -181,7 +181,7 @@ struct OfTwo {
 }
 
 impl OfTwo {
-    fn new(columns: [usize; 2], product: bool, text: &str) -> Arc<dyn Expression> {
+    fn expression(columns: [usize; 2], product: bool, text: &str) -> Arc<dyn Expression> {
         let [left, right] = [0, 1].map(|position| Arithmetic::Column { position, scale: 0 });
         let operator = match product {
             true => ArithmeticOperator::Multiply,
@@ -240,11 +240,11 @@ fn revenue() -> Aggregate {
 }
 
 fn discounted() -> Aggregate {
-    sum(Scalar::Expression(OfTwo::new([6, 7], true, "extendedprice * discount")))
+    sum(Scalar::Expression(OfTwo::expression([6, 7], true, "extendedprice * discount")))
 }
 
 fn profit() -> Aggregate {
-    sum(Scalar::Expression(OfTwo::new([8, 9], false, "revenue - supplycost")))
+    sum(Scalar::Expression(OfTwo::expression([8, 9], false, "revenue - supplycost")))
 }
 
 fn between(column: usize, parameter: usize) -> Vec<Predicate> {

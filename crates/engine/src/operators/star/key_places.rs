@@ -168,10 +168,7 @@ pub fn append_places(keys: &ColumnSlice<'_>, rows: &[u32], range: KeyRange, plac
             places.extend(rows.iter().map(|&row| range.place(i64::from(values[row as usize]))));
         }
         ColumnSlice::Framed(base, distances, _) => each_width!(distances, distances => {
-            places.extend(rows.iter().map(|&row| {
-                let distance: u32 = distances[row as usize].into();
-                range.place(base + i64::from(distance))
-            }));
+            append_framed_places(base, distances, rows, range, places);
         }),
         ColumnSlice::Int64(values, _) => {
             places.extend(rows.iter().map(|&row| range.place(values[row as usize])));
@@ -230,6 +227,20 @@ fn append_span(
 }
 
 /// Keys are `base` and a distance from it.
+fn append_framed_places<T: Copy + Into<u32>>(
+    base: i64,
+    distances: &[T],
+    rows: &[u32],
+    range: KeyRange,
+    places: &mut Vec<u32>,
+) {
+    places.extend(rows.iter().map(|&row| {
+        let distance: u32 = distances[row as usize].into();
+        range.place(base + i64::from(distance))
+    }));
+}
+
+/// The same of all rows from the first of `rows` to the last, where vectors can take them.
 fn append_framed_span<T: Copy + Into<u32>>(
     base: i64,
     distances: &[T],
