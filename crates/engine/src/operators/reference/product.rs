@@ -1,5 +1,7 @@
 //! A product that overflows: an expression that the engine computes itself where it does not.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 
 use super::random::Random;
@@ -23,7 +25,7 @@ pub fn product(
     random: &mut Random,
     types: &[DataType],
     parameters: &[DataType],
-) -> std::sync::Arc<dyn Expression> {
+) -> Arc<dyn Expression> {
     let integers = |types: &[DataType]| {
         let all = types.iter().enumerate().filter(|(_, t)| **t == DataType::Integer);
         all.map(|(position, _)| position).collect::<Vec<_>>()
@@ -46,7 +48,7 @@ pub fn product(
     let arithmetic = inputs.fold(Arithmetic::Literal(1), step);
     let arithmetic = Some(arithmetic).filter(|_| !columns.is_empty());
     let text = format!("product of {columns:?} and {own:?} below {limit}");
-    std::sync::Arc::new(Product { columns, parameters: own, limit, text, arithmetic })
+    Arc::new(Product { columns, parameters: own, limit, text, arithmetic })
 }
 
 impl Expression for Product {
