@@ -30,7 +30,7 @@ mod values;
 pub use batch::{Batch, Budget, Faults, Users};
 pub use cut::Cut;
 pub use filter::{FilterNode, filter};
-pub use grouping::{GroupBuild, GroupNode, Groups};
+pub use grouping::{ChunkOf, GroupBuild, GroupNode, GroupPart, Groups};
 pub use join::{
     HashJoinNode, IndexJoinNode, IndexJoinScratch, IndexJoinState, JoinBuild, JoinProbe, JoinTable,
 };

@@ -263,6 +263,16 @@ fn conditions(predicates: &[Predicate]) -> Vec<Predicate> {
 }
 
 impl SharedOperation {
+    /// The table that it reads itself.
+    pub fn table(&self) -> Option<TableId> {
+        match self {
+            SharedOperation::Scan { table, .. }
+            | SharedOperation::Walk { table, .. }
+            | SharedOperation::IndexJoin { table, .. } => Some(*table),
+            _ => None,
+        }
+    }
+
     /// The operation without variants.
     fn of(operation: &Operation) -> SharedOperation {
         match operation {

@@ -1,6 +1,6 @@
 //! A batch's business with one table: who probes, who rides, and the rows for all of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::access::{IndexPath, TableAccess, table_columns};
 use super::clock_scan::{ChunkRows, Query, ScanBatch};
@@ -12,7 +12,7 @@ use super::probe::{Probe, probe_all};
 use super::rows::Rows;
 use super::selectivity::{filter_selectivity, pattern_selectivity, wants_points};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
-use crate::storage::{Chunk, Index, TableStatistics, TableView};
+use crate::storage::{Chunk, Clustering, Index, TableStatistics, TableView};
 use crate::transaction::Parameters;
 use crate::types::{ChunkId, ColumnId, DataType, Error, Location, Result, Slot, Value};
 
@@ -44,6 +44,8 @@ pub struct TableBatch {
     /// What joins ask of the rows of those who ride, by column.
     keys: Vec<(ColumnId, Arc<KeyFilter>)>,
     decision: Decision,
+    /// Of the column that was asked for first.
+    clustering: OnceLock<(ColumnId, Option<Clustering>)>,
     errors: Vec<(Slot, Error)>,
 }
 
@@ -128,6 +130,7 @@ impl TableBatch {
             chunks: Vec::new(),
             keys: Vec::new(),
             decision: Decision::default(),
+            clustering: OnceLock::new(),
             errors: Vec::new(),
             view,
         };
@@ -343,6 +346,13 @@ impl TableBatch {
     /// The table.
     pub fn view(&self) -> &Arc<TableView> {
         &self.view
+    }
+
+    /// Which values of a column lie in one chunk only. Looked for once, for one column: for another there is none.
+    pub fn clustering(&self, column: ColumnId) -> Option<&Clustering> {
+        let (known, clustering) =
+            self.clustering.get_or_init(|| (column, self.view.clustering(column)));
+        clustering.as_ref().filter(|_| *known == column)
     }
 
     /// All index probes of the batch; `None` if nobody probes.

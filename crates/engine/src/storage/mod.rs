@@ -27,6 +27,7 @@ mod change_history;
 mod chunk;
 mod chunk_list;
 mod chunk_writer;
+mod clustering;
 mod coerce;
 mod column;
 mod column_store;
@@ -64,6 +65,7 @@ mod whole_numbers;
 mod zone;
 
 pub use chunk::{CHUNK_ROWS, Chunk};
+pub use clustering::Clustering;
 pub use column::{ColumnSlice, Nulls, Strings, Zone};
 pub use dictionary::Dictionary;
 pub use histogram::{Histogram, position_of, position_of_bytes};

@@ -13,7 +13,7 @@ use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
 use super::scattered::{integers, jumps, scattered};
 use super::whole_numbers::{may_be_whole, whole_numbers};
-use super::{Bound, Chunk, Index, Table};
+use super::{Bound, Chunk, Clustering, Index, Table};
 use crate::types::{
     ChunkId, ColumnId, DataType, Location, RowId, TableSchema, Value, ValueRef, Version,
 };
@@ -94,6 +94,11 @@ impl TableView {
             return nulls.is_none().then_some(numbers);
         }
         whole_numbers(self.runs(locations), locations.len(), column)
+    }
+
+    /// Which values of an integer column lie in one chunk only; `None` where they lie anywhere.
+    pub fn clustering(&self, column: ColumnId) -> Option<Clustering> {
+        Clustering::of(self, column)
     }
 
     /// Runs of rows of the same chunk.

@@ -10,11 +10,12 @@ use super::pool::Loop;
 use super::prepared::PreparedNode;
 use super::run::{Rows, Shared};
 use crate::operators::{
-    self, Batch, Cut, Faults, GroupBuild, Groups, IndexJoinScratch, IndexJoinState, JoinBuild,
-    JoinProbe, JoinTable, SortBuild, StarGroups,
+    self, Batch, ChunkOf, Cut, Faults, GroupPart, Groups, IndexJoinScratch, IndexJoinState,
+    JoinBuild, JoinProbe, JoinTable, SortBuild, StarGroups,
 };
 use crate::query_set::{SetId, Tuples};
 use crate::scan::TableBatch;
+use crate::types::ChunkId;
 
 /// Rows of a morsel where they are already there: about a millisecond's work for a few operators.
 const MORSEL_ROWS: usize = 8192;
@@ -81,6 +82,8 @@ pub enum Sink {
     Join(usize),
     /// A grouping's input.
     Group(usize),
+    /// A grouping's input, whose rows come from one table only and bring its columns at most once.
+    GroupChunks(usize),
     /// A sort's input.
     Sort(usize),
 }
@@ -92,7 +95,7 @@ pub enum Part {
     /// A join's.
     Join(JoinBuild),
     /// A grouping's.
-    Group(Box<GroupBuild>),
+    Group(Box<GroupPart>),
     /// A sort's.
     Sort(SortBuild),
 }
@@ -141,6 +144,20 @@ impl Pipe {
         matches!(self.source, PipeSource::Groups(..) | PipeSource::StarGroups(..))
     }
 
+    /// The table that its rows come from.
+    pub fn table(&self) -> Option<&Arc<TableBatch>> {
+        match &self.source {
+            PipeSource::Table(_, table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The chunk that a morsel reads; none where index probes read rows of any.
+    fn chunk(&self, within: usize) -> Option<(Arc<TableBatch>, ChunkId)> {
+        let table = self.table()?;
+        Some((table.clone(), table.chunks()[within.checked_sub(1)?]))
+    }
+
     /// Whether its rows are groups of a pass over a fact table.
     pub fn is_of_star(&self) -> bool {
         matches!(self.source, PipeSource::StarGroups(..))
@@ -184,7 +201,7 @@ impl Pipeline {
         match self.sink {
             Sink::Collect => Part::Collect(Vec::new()),
             Sink::Join(_) => Part::Join(JoinBuild::default()),
-            Sink::Group(_) => Part::Group(Box::default()),
+            Sink::Group(_) | Sink::GroupChunks(_) => Part::Group(Box::default()),
             Sink::Sort(_) => Part::Sort(SortBuild::default()),
         }
     }
@@ -214,6 +231,8 @@ struct Worker<'a> {
     pipeline: &'a Pipeline,
     batch: Batch<'a>,
     index_joins: Vec<(usize, IndexJoinScratch)>,
+    /// The chunk that rows come from, where a grouping takes them chunk by chunk.
+    chunk: Option<(Arc<TableBatch>, ChunkId)>,
     work: Work,
 }
 
@@ -225,16 +244,34 @@ impl<'a> Worker<'a> {
             probes: Vec::new(),
             spent: Vec::new(),
         };
-        Worker { pipeline, batch: pipeline.shared.batch(parameters), index_joins: Vec::new(), work }
+        let batch = pipeline.shared.batch(parameters);
+        Worker { pipeline, batch, index_joins: Vec::new(), chunk: None, work }
     }
 
     fn morsel(&mut self, morsel: usize) {
         let pipe = self.pipeline.starts.partition_point(|start| *start <= morsel) - 1;
         let within = morsel - self.pipeline.starts[pipe];
         let pipe = &self.pipeline.pipes[pipe];
+        if let Sink::GroupChunks(_) = self.pipeline.sink {
+            self.chunk = pipe.chunk(within);
+        }
         if let Some(tuples) = self.source(&pipe.source, within) {
             self.run(&pipe.steps, morsel, tuples);
         }
+        self.end_chunk();
+    }
+
+    /// A grouping may close what only the chunk has.
+    fn end_chunk(&mut self) {
+        let Some((table, _)) = self.chunk.take() else { return };
+        let (Part::Group(part), Sink::GroupChunks(n)) = (&mut self.work.part, self.pipeline.sink)
+        else {
+            unreachable!("a part belongs to its sink")
+        };
+        let PreparedNode::Group(node) = &self.pipeline.shared.lane.nodes[n] else { unreachable!() };
+        let began = Instant::now();
+        part.end_chunk(node, &self.batch, &table, &mut self.work.faults);
+        self.spent(n, 0, began);
     }
 
     /// Streams a chunk through the rest of the steps. A join's left side goes piece by piece where its pairs are many:
@@ -365,9 +402,11 @@ impl<'a> Worker<'a> {
                 build.add(node, batch, tuples, faults);
                 self.spent(n, 0, began);
             }
-            (Part::Group(build), Sink::Group(n)) => {
+            (Part::Group(part), Sink::Group(n) | Sink::GroupChunks(n)) => {
                 let PreparedNode::Group(node) = &nodes[n] else { unreachable!() };
-                build.add(node, batch, tuples, faults);
+                let of = self.chunk.as_ref();
+                let of = of.map(|(table, chunk)| ChunkOf { table, chunk: *chunk });
+                part.add(node, batch, of, tuples, faults);
                 self.spent(n, 0, began);
             }
             (Part::Sort(build), Sink::Sort(n)) => {

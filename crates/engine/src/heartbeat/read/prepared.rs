@@ -78,6 +78,14 @@ impl PreparedLane {
         let stars = star::find(&plan, store)?;
         Ok(PreparedLane { nodes, plan, stars })
     }
+
+    /// How often a node and those that it reads from read a table.
+    pub fn reads_below(&self, n: usize, table: TableId) -> usize {
+        let node = &self.plan.nodes[n];
+        let own = node.operation.table() == Some(table);
+        let below = node.inputs.iter().map(|&input| self.reads_below(input, table));
+        usize::from(own) + below.sum::<usize>()
+    }
 }
 
 fn prepare(plan: &LanePlan, n: usize, store: &Store, probes: bool) -> Result<PreparedNode> {

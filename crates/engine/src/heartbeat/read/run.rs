@@ -463,12 +463,14 @@ impl<'a> Run<'a> {
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let input = self.input(n, 0)?;
-        let builds = self.drain(input, Sink::Group(n)).into_iter().filter_map(|part| match part {
-            Part::Group(build) => Some(*build),
-            _ => None,
-        });
-        let builds: Vec<GroupBuild> = builds.collect();
-        let groups = match GroupBuild::partitions(node, &builds, self.pool.workers()) {
+        let sink = if self.comes_in_chunks(n, &input) { Sink::GroupChunks } else { Sink::Group };
+        let parts_of_workers =
+            self.drain(input, sink(n)).into_iter().filter_map(|part| match part {
+                Part::Group(part) => Some((part.spread, part.whole)),
+                _ => None,
+            });
+        let (builds, whole): (Vec<GroupBuild>, Vec<GroupBuild>) = parts_of_workers.unzip();
+        let mut groups = match GroupBuild::partitions(node, &builds, self.pool.workers()) {
             Some(partitions) => self.merge_partitions(n, builds, partitions),
             None => {
                 let began = Instant::now();
@@ -477,6 +479,8 @@ impl<'a> Run<'a> {
                 vec![groups]
             }
         };
+        let whole = whole.into_iter().filter(|build| build.groups() > 0);
+        groups.extend(self.merge_each(n, whole.map(|build| vec![build]).collect()));
         let pipe = |groups: Groups| {
             let groups = Arc::new(groups);
             let source = match groups.pieces() {
@@ -486,6 +490,14 @@ impl<'a> Run<'a> {
             Pipe { source, steps: Vec::new() }
         };
         Ok(groups.into_iter().map(pipe).collect())
+    }
+
+    /// Whether each row of a grouping's input comes from another row of one table, and has no other columns of it: then
+    /// values that only a chunk has make groups that only the chunk has.
+    fn comes_in_chunks(&self, n: usize, input: &[Pipe]) -> bool {
+        let [pipe] = input else { return false };
+        let Some(table) = pipe.table() else { return false };
+        self.shared.lane.reads_below(n, table.view().schema().id) == 1
     }
 
     /// Puts the workers' parts of a grouping together on all of them, partition by partition.
@@ -506,8 +518,13 @@ impl<'a> Run<'a> {
             self.spent[n].took += took;
             by_partition.iter_mut().zip(own).for_each(|(all, own)| all.push(own));
         }
+        self.merge_each(n, by_partition)
+    }
+
+    /// Puts parts of a grouping together, each on a worker; no two have rows of the same group.
+    fn merge_each(&mut self, n: usize, parts: Vec<Vec<GroupBuild>>) -> Vec<Groups> {
         let shared = self.shared.clone();
-        let merged = each(self.pool, by_partition, move |builds| {
+        let merged = each(self.pool, parts, move |builds| {
             let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
             let (began, mut faults) = (Instant::now(), Faults::default());
             let parameters = shared.parameters();

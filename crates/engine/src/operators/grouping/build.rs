@@ -1,6 +1,8 @@
 //! Phase 1: rows to group ids and aggregate arguments, chunk by chunk.
 
-use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_select::take::take;
 
 use super::GroupNode;
 use super::argument::Argument;
@@ -59,6 +61,8 @@ enum Keys {
     Values(KeyTable),
     /// The keys are determined by the row of one table.
     Locations(KeyTable),
+    /// So many, each met once.
+    Fresh(u32),
 }
 
 impl Chunk {
@@ -135,21 +139,27 @@ impl GroupBuild {
         let groups = self.number(node, &tuples);
         self.held += groups.len();
         self.chunks.push(Chunk { groups, sets: tuples.sets, arguments });
-        if self.held > self.hold {
-            self.try_fold(node, batch, faults);
-        }
+        self.fold_when_full(node, batch, faults);
     }
 
-    /// Folds what is held if that makes it much smaller; where it does not, more rows are held before the next try.
-    fn try_fold(&mut self, node: &GroupNode, batch: &Batch<'_>, faults: &mut Faults) {
-        let few_sets = self.chunks.iter().all(Chunk::has_few_sets) && !batch.sets.crowded();
-        let known = self.folded.is_some();
-        if !few_sets || (!known && !self.would_shrink(batch)) {
+    /// Folds what is held if it is much, and that makes it much smaller; where it does not, more rows are held before
+    /// the next try.
+    fn fold_when_full(&mut self, node: &GroupNode, batch: &Batch<'_>, faults: &mut Faults) {
+        if self.held <= self.hold {
+            return;
+        }
+        if !self.pays_to_fold(batch) {
             self.hold = self.held * 4;
             return;
         }
         self.fold(node, batch, faults);
         self.hold = self.hold.max(self.folded.as_ref().map_or(0, Folded::len));
+    }
+
+    /// Whether partial aggregates would be much fewer than the rows held.
+    pub(super) fn pays_to_fold(&self, batch: &Batch<'_>) -> bool {
+        let few_sets = self.chunks.iter().all(Chunk::has_few_sets) && !batch.sets.crowded();
+        few_sets && (self.folded.is_some() || self.would_shrink(batch))
     }
 
     /// Whether the rows held are of few groups and sets: the first rows of each chunk tell.
@@ -252,6 +262,24 @@ impl GroupBuild {
         }
     }
 
+    /// The same while rows still come.
+    pub(super) fn take_in(
+        &mut self,
+        node: &GroupNode,
+        batch: &Batch<'_>,
+        other: GroupBuild,
+        faults: &mut Faults,
+    ) {
+        self.absorb(node, other);
+        self.fold_when_full(node, batch, faults);
+    }
+
+    /// Takes in groups that have no row here.
+    pub(super) fn take_in_whole(&mut self, node: &GroupNode, other: GroupBuild) {
+        self.table.get_or_insert(Keys::Fresh(0));
+        self.absorb(node, other);
+    }
+
     /// Whether rows have become partial aggregates.
     #[cfg(test)]
     pub(in crate::operators) fn is_folded(&self) -> bool {
@@ -262,7 +290,7 @@ impl GroupBuild {
     pub(super) fn memory(&self) -> usize {
         match &self.table {
             Some(Keys::Values(table) | Keys::Locations(table)) => table.memory(),
-            Some(Keys::One) | None => 0,
+            Some(Keys::One | Keys::Fresh(_)) | None => 0,
         }
     }
 
@@ -272,7 +300,7 @@ impl GroupBuild {
     }
 
     /// Groups so far.
-    pub(super) fn groups(&self) -> usize {
+    pub fn groups(&self) -> usize {
         self.table.as_ref().map_or(0, Keys::len)
     }
 }
@@ -318,11 +346,37 @@ fn evaluate_arguments(
             let filter = filter.map(|f| evaluate_expression(&**f, tuples, batch, faults));
             let argument = whole.or_else(|| {
                 let argument = aggregate.argument.as_ref()?;
-                Some(evaluate(argument, argument_type(argument), tuples, batch, faults))
+                Some(match (&filter, argument) {
+                    (Some(filter), Scalar::Expression(_)) => {
+                        evaluate_where(argument, filter, tuples, batch, faults)
+                    }
+                    _ => evaluate(argument, argument_type(argument), tuples, batch, faults),
+                })
             });
             (argument, filter)
         })
         .collect()
+}
+
+/// An argument of the rows that pass the filter, NULL elsewhere: what a row that does not pass would fail with is
+/// nobody's fault.
+fn evaluate_where(
+    argument: &Scalar,
+    filter: &ArrayRef,
+    tuples: &Tuples,
+    batch: &Batch<'_>,
+    faults: &mut Faults,
+) -> ArrayRef {
+    let filter = filter.as_boolean();
+    let passes = |row: usize| filter.is_valid(row) && filter.value(row);
+    let rows: Vec<u32> = (0..tuples.rows as u32).filter(|&row| passes(row as usize)).collect();
+    if rows.len() == tuples.rows {
+        return evaluate(argument, argument_type(argument), tuples, batch, faults);
+    }
+    let values = evaluate(argument, argument_type(argument), &tuples.take(&rows), batch, faults);
+    let mut next = 0..rows.len() as u32;
+    let places = (0..tuples.rows).map(|row| if passes(row) { next.next() } else { None });
+    take(&values, &places.collect::<UInt32Array>(), None).expect("as many values as rows pass")
 }
 
 /// An argument in whole numbers, where it has such in all rows.
@@ -412,12 +466,18 @@ impl Keys {
         match self {
             Keys::One => 1,
             Keys::Values(table) | Keys::Locations(table) => table.len(),
+            Keys::Fresh(groups) => *groups as usize,
         }
     }
 
     fn insert(&mut self, identity: &[usize], tuples: &Tuples) -> Vec<u32> {
         match self {
             Keys::One => vec![0; tuples.rows],
+            Keys::Fresh(groups) => {
+                let first = *groups;
+                *groups += tuples.rows as u32;
+                (first..*groups).collect()
+            }
             Keys::Values(table) => {
                 let columns: Vec<ArrayRef> = identity.iter().map(|&c| tuples.column(c)).collect();
                 table.insert(&columns)

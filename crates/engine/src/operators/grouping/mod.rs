@@ -10,8 +10,9 @@
 //! if that makes them fewer, and phase 2 takes those in place of rows. Not so for DISTINCT aggregates, extremes of
 //! strings, and inputs with nearly as many sets as rows: those keep their rows, within the batch's memory.
 //!
-//! Where workers have met many groups, their parts are cut by key and put together partition by partition, on all of
-//! them ([`GroupBuild::partition`]).
+//! Where a key's values lie in one chunk each, a chunk's groups are whole when it has been read and are kept apart from
+//! all others ([`GroupPart`]). Where workers have met many groups that are not, their parts are cut by key and put
+//! together partition by partition, on all of them ([`GroupBuild::partition`]).
 //!
 //! Cost: rows × keys, plus the smaller of (row, slot) pairs and rows + groups of each set × its slots.
 //! Invariant: groups of one slot (and partition) lie together in the output, in order of the slot's first row of each.
@@ -22,6 +23,7 @@ mod build;
 mod finish;
 mod fold;
 mod output;
+mod part;
 mod partition;
 mod result;
 
@@ -29,6 +31,7 @@ pub(super) use accumulator::Accumulator;
 pub(super) use argument::Argument;
 pub use build::GroupBuild;
 pub use finish::Groups;
+pub use part::{ChunkOf, GroupPart};
 pub(super) use result::results;
 
 use crate::plan::Aggregate;

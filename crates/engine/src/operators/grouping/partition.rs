@@ -36,15 +36,23 @@ impl GroupBuild {
 
     /// Cuts a worker's part by key.
     pub fn partition(self, node: &GroupNode, parts: usize) -> Vec<GroupBuild> {
-        let cut = self.cut(node, parts);
+        let owners = self.owners_by_hash(node, parts);
+        self.divide(&owners, parts)
+    }
+
+    /// Cuts it into parts of groups; `owners` tells the part of each.
+    pub(super) fn divide(self, owners: &[u32], parts: usize) -> Vec<GroupBuild> {
+        let cut = Cut::new(owners, parts);
         let mut partitions: Vec<GroupBuild> =
             (0..parts).map(|_| GroupBuild::holding(self.hold)).collect();
         let mut first = 0;
         for run in &self.representatives {
             let groups = first..first + run.rows as u32;
             for (part, own) in partitions.iter_mut().enumerate() {
-                let rows = cut.groups(part).iter().filter(|group| groups.contains(group));
-                let rows: Vec<u32> = rows.map(|group| group - first).collect();
+                let of_part = cut.groups(part);
+                let before = |end: u32| of_part.partition_point(|group| *group < end);
+                let of_run = &of_part[before(groups.start)..before(groups.end)];
+                let rows: Vec<u32> = of_run.iter().map(|group| group - first).collect();
                 if !rows.is_empty() || run.rows == 0 {
                     own.representatives.push(run.take(&rows));
                 }
@@ -68,7 +76,7 @@ impl GroupBuild {
         partitions
     }
 
-    fn cut(&self, node: &GroupNode, parts: usize) -> Cut {
+    fn owners_by_hash(&self, node: &GroupNode, parts: usize) -> Vec<u32> {
         let place = |column: &usize| node.keys.iter().position(|key| key == column);
         let identity: Vec<usize> = node.identity().iter().filter_map(place).collect();
         let part = |hash: u64| (hash % parts as u64) as u32;
@@ -77,7 +85,12 @@ impl GroupBuild {
             value_hashes(&columns, run.rows)
         };
         let runs = self.representatives.iter().filter(|run| run.rows > 0);
-        let owners: Vec<u32> = runs.flat_map(hashes).map(part).collect();
+        runs.flat_map(hashes).map(part).collect()
+    }
+}
+
+impl Cut {
+    fn new(owners: &[u32], parts: usize) -> Cut {
         let mut sizes = vec![0; parts];
         let mut number = |&owner: &u32| {
             let size: &mut u32 = &mut sizes[owner as usize];
@@ -85,11 +98,9 @@ impl GroupBuild {
             *size - 1
         };
         let numbers = owners.iter().map(&mut number).collect();
-        Cut { partitions: bucket(&owners, parts, 0..owners.len() as u32), numbers }
+        Cut { partitions: bucket(owners, parts, 0..owners.len() as u32), numbers }
     }
-}
 
-impl Cut {
     /// The groups of a partition, ascending.
     fn groups(&self, part: usize) -> &[u32] {
         self.partitions.rows(Slot(part as u32))

@@ -8,12 +8,13 @@ use hashbrown::HashTable;
 /// No id: the key was never given one.
 pub const NO_ID: u32 = u32::MAX;
 
-/// Keys `(prefix, code)` to dense ids. Small codes under prefix 0 are looked up in an array, all others in a
-/// hash table.
+/// Keys `(prefix, code)` to dense ids. Codes under prefix 0 that lie close together are looked up in an array, all
+/// others in a hash table.
 #[derive(Debug, Default)]
 pub struct DenseIds {
-    /// Id by code, for prefix 0 and codes below its length.
+    /// Id by distance of the code from `least`, for prefix 0 and distances below its length.
     direct: Vec<u32>,
+    least: u64,
     table: HashTable<Entry>,
     length: u32,
 }
@@ -44,40 +45,54 @@ impl DenseIds {
         self.length as usize
     }
 
-    /// Prepares for `keys` more keys with codes up to `largest`: takes the array where it pays.
-    pub fn expect(&mut self, keys: usize, largest: u64) {
+    /// Prepares for `keys` more keys with codes from `least` to `largest`: takes the array where it pays.
+    pub fn expect(&mut self, keys: usize, least: u64, largest: u64) {
         let keys = keys + self.len();
+        if self.len() == 0 && self.direct.is_empty() && largest - least < least {
+            self.least = least;
+        }
         let sparseness = if keys < MANY_KEYS { SPARSENESS } else { MANY_KEYS_SPARSENESS };
         let places = (sparseness * keys) as u64;
-        if largest < places && largest as usize >= self.direct.len() {
+        let farthest = largest.wrapping_sub(self.least);
+        if farthest < places && farthest as usize >= self.direct.len() {
             // Twice the places each time, so that keys are not moved again and again.
             let doubled = 2 * self.direct.len() as u64;
-            self.direct.resize((largest + 1).max(doubled.min(places)) as usize, NO_ID);
+            self.direct.resize((farthest + 1).max(doubled.min(places)) as usize, NO_ID);
             self.move_to_array();
         }
     }
 
+    /// The key's place in the array, if that has one for it.
+    #[inline]
+    fn place(&self, prefix: u32, code: u64) -> Option<usize> {
+        let distance = code.wrapping_sub(self.least);
+        (prefix == 0 && distance < self.direct.len() as u64).then_some(distance as usize)
+    }
+
     /// Moves the keys that the array has a place for out of the hash table.
     fn move_to_array(&mut self) {
-        let direct = &mut self.direct;
-        let has_place = |entry: &mut Entry| entry.prefix == 0 && entry.code < direct.len() as u64;
+        let (direct, least) = (&mut self.direct, self.least);
+        let distance = |entry: &Entry| entry.code.wrapping_sub(least);
+        let has_place =
+            |entry: &mut Entry| entry.prefix == 0 && distance(entry) < direct.len() as u64;
         let moved: Vec<Entry> = self.table.extract_if(has_place).collect();
-        moved.into_iter().for_each(|entry| direct[entry.code as usize] = entry.id);
+        moved.into_iter().for_each(|entry| direct[distance(&entry) as usize] = entry.id);
     }
 
     /// The id of a key, a new one where it has none.
     #[inline]
     pub fn insert(&mut self, prefix: u32, code: u64) -> u32 {
-        if prefix == 0 && code < self.direct.len() as u64 && self.direct[code as usize] != NO_ID {
-            return self.direct[code as usize];
+        match self.place(prefix, code) {
+            Some(place) if self.direct[place] != NO_ID => self.direct[place],
+            place => self.insert_slow(prefix, code, place),
         }
-        self.insert_slow(prefix, code)
     }
 
-    fn insert_slow(&mut self, prefix: u32, code: u64) -> u32 {
-        let direct = prefix == 0 && code < self.direct.len() as u64;
-        if direct && self.table.is_empty() {
-            self.direct[code as usize] = self.length;
+    fn insert_slow(&mut self, prefix: u32, code: u64, place: Option<usize>) -> u32 {
+        if let Some(place) = place
+            && self.table.is_empty()
+        {
+            self.direct[place] = self.length;
             self.length += 1;
             return self.length - 1;
         }
@@ -88,11 +103,12 @@ impl DenseIds {
         }
         let id = self.length;
         self.length += 1;
-        if direct {
-            self.direct[code as usize] = id;
-        } else {
-            let rehash = |entry: &Entry| hash(entry.prefix, entry.code);
-            self.table.insert_unique(hashed, Entry { code, prefix, id }, rehash);
+        match place {
+            Some(place) => self.direct[place] = id,
+            None => {
+                let rehash = |entry: &Entry| hash(entry.prefix, entry.code);
+                self.table.insert_unique(hashed, Entry { code, prefix, id }, rehash);
+            }
         }
         id
     }
@@ -100,8 +116,8 @@ impl DenseIds {
     /// The id of a key, [`NO_ID`] where it has none.
     #[inline]
     pub fn find(&self, prefix: u32, code: u64) -> u32 {
-        if prefix == 0 && code < self.direct.len() as u64 {
-            let id = self.direct[code as usize];
+        if let Some(place) = self.place(prefix, code) {
+            let id = self.direct[place];
             if id != NO_ID || self.table.is_empty() {
                 return id;
             }
@@ -125,7 +141,7 @@ mod tests {
     fn ids_are_dense_in_order_of_appearance_and_stay() {
         let mut ids = DenseIds::default();
         let first: Vec<u32> = [7, 9, 7, u64::MAX].iter().map(|&code| ids.insert(0, code)).collect();
-        ids.expect(100, 200);
+        ids.expect(100, 0, 200);
         let second: Vec<u32> =
             [9, 11, 7, u64::MAX].iter().map(|&code| ids.insert(0, code)).collect();
         assert_eq!((first, second), (vec![0, 1, 0, 2], vec![1, 3, 0, 2]));
@@ -141,7 +157,7 @@ mod tests {
         let first: Vec<u32> = codes.iter().map(|&code| ids.insert(0, code)).collect();
         assert_eq!(first, (0..5000).collect::<Vec<u32>>());
         ids.insert(1, 11);
-        ids.expect(1000, 60_000);
+        ids.expect(1000, 0, 60_000);
         assert!(!ids.direct.is_empty());
         let found: Vec<u32> = codes.iter().map(|&code| ids.find(0, code)).collect();
         let again: Vec<u32> = codes.iter().map(|&code| ids.insert(0, code)).collect();
@@ -150,9 +166,21 @@ mod tests {
     }
 
     #[test]
+    fn codes_far_from_zero_have_an_array_too() {
+        let mut ids = DenseIds::default();
+        ids.expect(100, 1 << 40, (1 << 40) + 99);
+        assert_eq!(ids.direct.len(), 100);
+        let codes = [(1 << 40) + 5, (1 << 40) - 1, 3, (1 << 40) + 5, u64::MAX];
+        assert_eq!(codes.map(|code| ids.insert(0, code)), [0, 1, 2, 0, 3]);
+        ids.expect(100, 0, (1 << 40) + 200);
+        assert_eq!(codes.map(|code| ids.find(0, code)), [0, 1, 2, 0, 3]);
+        assert_eq!([ids.find(0, 5), ids.find(1, codes[0])], [NO_ID; 2]);
+    }
+
+    #[test]
     fn prefixes_are_part_of_the_key() {
         let mut ids = DenseIds::default();
-        ids.expect(10, 100);
+        ids.expect(10, 0, 100);
         assert_eq!([ids.insert(0, 5), ids.insert(1, 5), ids.insert(2, 5)], [0, 1, 2]);
         assert_eq!([ids.find(0, 5), ids.find(1, 5), ids.find(3, 5)], [0, 1, NO_ID]);
     }

@@ -75,8 +75,9 @@ impl Step {
     fn insert(&mut self, codes: &Codes, keys: &mut Vec<u32>) {
         let is_first = keys.is_empty();
         if is_first {
-            let largest = codes.codes.iter().copied().max().unwrap_or(0);
-            self.ids.expect(codes.codes.len(), largest);
+            let ends = |(least, most): (u64, u64), &code: &u64| (least.min(code), most.max(code));
+            let (least, most) = codes.codes.iter().fold((u64::MAX, 0), ends);
+            self.ids.expect(codes.codes.len(), least.min(most), most);
             keys.resize(codes.codes.len(), 0);
         }
         match &codes.nulls {

@@ -124,7 +124,7 @@ impl Random {
     }
 
     /// A set that is never empty: rows that nobody wants are dropped by whoever makes them.
-    fn set(&mut self, density: u32, slots: usize) -> BTreeSet<Slot> {
+    pub fn set(&mut self, density: u32, slots: usize) -> BTreeSet<Slot> {
         let mut set: BTreeSet<Slot> =
             (0..slots as u32).map(Slot).filter(|_| self.chance(density)).collect();
         set.insert(Slot(self.below(slots) as u32));

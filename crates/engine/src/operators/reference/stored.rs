@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::aggregate::grouped;
+use super::aggregate::{aggregate, grouped};
 use super::filter::{filtered, parameters, users, variant};
 use super::join::joined;
 use super::random::Random;
 use super::{Relation, Row, check};
 use crate::operators::{
-    Faults, GroupBuild, GroupNode, Groups, IndexJoinNode, IndexJoinScratch, IndexJoinState,
+    ChunkOf, Faults, GroupBuild, GroupNode, GroupPart, Groups, IndexJoinNode, IndexJoinScratch,
+    IndexJoinState,
 };
 use crate::plan::{Aggregate, AggregateFunction, JoinKind};
-use crate::query_set::{SetTable, Tuples};
+use crate::query_set::{QuerySets, SetId, SetTable, Tuples};
+use crate::scan::TableBatch;
 use crate::storage::{Store, TableView, load_in_chunks};
 use crate::types::{
     ColumnDefault, ColumnId, ColumnSchema, DataType, IndexId, IndexKind, IndexSchema, Location,
@@ -24,6 +26,22 @@ const PAIR: IndexId = IndexId(2);
 
 /// A table of `id integer primary key` and further columns, with an ordered index on (third, second).
 pub fn table(store: &Arc<Store>, id: u32, types: &[DataType], rows: &[Row]) -> Arc<TableView> {
+    // Chunks of a load hold their values in other widths than those that grow.
+    match rows.len() % 2 {
+        0 => loaded_table(store, id, types, rows, 1 + rows.len() / 2, &[]),
+        _ => loaded_table(store, id, types, &[], 1, rows),
+    }
+}
+
+/// The same with rows loaded in chunks of `chunk_rows`, and more that were inserted later.
+fn loaded_table(
+    store: &Arc<Store>,
+    id: u32,
+    types: &[DataType],
+    loaded: &[Row],
+    chunk_rows: usize,
+    inserted: &[Row],
+) -> Arc<TableView> {
     let column = |(i, &data_type): (usize, &DataType)| ColumnSchema {
         name: format!("c{i}").into(),
         data_type,
@@ -51,11 +69,8 @@ pub fn table(store: &Arc<Store>, id: u32, types: &[DataType], rows: &[Row]) -> A
         foreign_keys: Vec::new(),
     });
     let version = store.published().next();
-    // Chunks of a load hold their values in other widths than those that grow.
-    match rows.len() % 2 {
-        0 => drop(load_in_chunks(&table, rows, 1 + rows.len() / 2, version)),
-        _ => drop(table.insert_rows(rows, version)),
-    }
+    load_in_chunks(&table, loaded, chunk_rows, version);
+    table.insert_rows(inserted, version);
     store.publish(version);
     table.view(version)
 }
@@ -224,6 +239,89 @@ fn grouping_by_a_tables_key_equals_alone() {
             });
         });
     }
+}
+
+/// Rows mostly in the order of their third column; what was inserted later, and one loaded row in 100, has any value.
+fn clustered_rows(random: &mut Random, types: &[DataType], loaded: usize, all: usize) -> Vec<Row> {
+    let row = |number: usize| {
+        let key = match number < loaded && !random.chance(1) {
+            true => number / 3,
+            false => random.below(loaded / 3),
+        };
+        let mut row: Row = types.iter().map(|&data_type| random.value(data_type)).collect();
+        row[0] = Value::Integer(number as i32);
+        row[2] = Value::Integer(key as i32 - 20);
+        row
+    };
+    (0..all).map(row).collect()
+}
+
+#[test]
+fn groups_that_one_chunk_has_equal_alone() {
+    let mut kept_apart = 0;
+    for seed in 0..120 {
+        let mut random = Random::new(seed);
+        let types = [DataType::Integer, random.data_type(), DataType::Integer, random.data_type()];
+        let (slots, loaded) = (random.slots(), 100 + random.below(100));
+        let all = loaded + random.below(20);
+        let rows = clustered_rows(&mut random, &types, loaded, all);
+        let store = Store::new(2);
+        let (first, later) = rows.split_at(loaded);
+        let view = loaded_table(&store, 1, &types, first, 1 + random.below(12), later);
+        let activations = random.activations(slots, &[]);
+        let sets: Vec<BTreeSet<Slot>> = (0..2).map(|_| random.set(50, slots)).collect();
+        let several = random.below(2);
+        let keys = [vec![2], vec![1, 2], vec![3, 2, 0]][random.below(3)].clone();
+        let aggregates = (0..1 + random.below(3)).map(|_| aggregate(&mut random, &types, &[]));
+        let aggregates = aggregates.collect();
+        let node = GroupNode { keys, determinants: Vec::new(), aggregates };
+        let few = [0, 4][random.below(2)];
+        activations.with(|batch| {
+            let sets = sets.iter().map(|set| batch.sets.intern_slots(set.iter().copied()));
+            let sets: Vec<SetId> = sets.collect();
+            let set_of = |row: usize| sets[row % 2 * several];
+            let scan = TableBatch::new(view.clone(), &Arc::new(SetTable::new(slots)), &[]);
+            let mut parts = [GroupPart::keeping(few), GroupPart::keeping(few)];
+            let mut faults = Faults::default();
+            let mut wanted = Vec::new();
+            for (i, (chunk, stored)) in view.chunks().iter().enumerate() {
+                let part = &mut parts[i % 2];
+                let places: Vec<Location> = (0..stored.rows() as u32)
+                    .map(|offset| Location { chunk: *chunk, offset })
+                    .collect();
+                let of = Some(ChunkOf { table: &scan, chunk: *chunk });
+                for places in places.chunks(1 + random.below(places.len())) {
+                    let ids = (0..places.len()).map(set_of).collect();
+                    let sets = QuerySets::Interned(ids).compact(places.len(), batch.sets);
+                    let tuples = Tuples::of_table(view.clone(), places.to_vec(), sets);
+                    part.add(&node, batch, of, tuples, &mut faults);
+                    let row = |place: &Location| view.cell(ColumnId(0), *place).to_owned();
+                    wanted.extend((0..).map(set_of).zip(places.iter().map(row)));
+                }
+                part.end_chunk(&node, batch, &scan, &mut faults);
+            }
+            let mut merged = vec![Vec::new()];
+            for part in parts {
+                kept_apart += part.whole.groups();
+                merged[0].push(part.spread);
+                merged.push(vec![part.whole]);
+            }
+            let mut output = Vec::new();
+            for builds in merged.into_iter().filter(|own| own.iter().any(|one| one.groups() > 0)) {
+                let groups = Groups::merge(&node, batch, builds, &mut faults);
+                output.push(groups.finish(&node, batch, batch.sets.all(), (0, 1), &mut faults));
+            }
+            check(seed, batch, &output, &faults, false, |slot| {
+                let own = wanted.iter().filter(|(set, _)| batch.sets.contains(*set, slot));
+                let numbers = own.map(|(_, number)| match number {
+                    Value::Integer(number) => rows[*number as usize].clone(),
+                    other => unreachable!("{other:?} numbers no row"),
+                });
+                grouped(&numbers.collect::<Vec<_>>(), &types, &node, &activations, slot)
+            });
+        });
+    }
+    assert!(kept_apart > 400, "{kept_apart} groups were of one chunk");
 }
 
 /// An inner row that fails the predicate of an activation which never reaches it harms nobody.

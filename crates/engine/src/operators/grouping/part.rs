@@ -1,0 +1,139 @@
+//! One worker's part of a grouping's input. Where rows come chunk by chunk and a key's values lie in one chunk each
+//! ([`Clustering`](crate::storage::Clustering)), a chunk's groups have all their rows once it is read: they get their numbers from a table as small
+//! as the chunk, and never meet those of other chunks and workers.
+
+use super::GroupNode;
+use super::build::GroupBuild;
+use crate::operators::{Batch, Faults};
+use crate::query_set::{ColumnOrigin, Tuples};
+use crate::scan::TableBatch;
+use crate::types::{ChunkId, ColumnId};
+
+/// A chunk of fewer groups need not be kept apart: they are soon put together with others'.
+const FEW_GROUPS: usize = 256;
+
+/// One worker's part of a grouping's input.
+#[derive(Debug)]
+pub struct GroupPart {
+    /// Groups that may have rows in several chunks.
+    pub spread: GroupBuild,
+    /// Groups all of whose rows are here.
+    pub whole: GroupBuild,
+    /// Groups of the chunk that is being read.
+    chunk: Option<ChunkGroups>,
+    /// A chunk of fewer groups is not kept apart, nor are those that follow.
+    few: usize,
+    has_few: bool,
+}
+
+impl Default for GroupPart {
+    fn default() -> GroupPart {
+        GroupPart::keeping(FEW_GROUPS)
+    }
+}
+
+#[derive(Debug)]
+struct ChunkGroups {
+    chunk: ChunkId,
+    /// Which of the keys is clustered, and the column that it is.
+    key: usize,
+    column: ColumnId,
+    build: GroupBuild,
+}
+
+/// The chunk that rows come from: all rows that anybody wants of it come one after the other, no others between them.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkOf<'a> {
+    /// Its table, which no other source of the rows is.
+    pub table: &'a TableBatch,
+    /// Its number.
+    pub chunk: ChunkId,
+}
+
+impl GroupPart {
+    /// An empty part that keeps chunks of `few` groups apart.
+    pub(in crate::operators) fn keeping(few: usize) -> GroupPart {
+        let (spread, whole) = (GroupBuild::default(), GroupBuild::default());
+        GroupPart { spread, whole, chunk: None, few, has_few: false }
+    }
+
+    /// Takes in rows, see [`GroupBuild::add`]; where they come chunk by chunk, [`Self::end_chunk`] follows the last of
+    /// each.
+    pub fn add(
+        &mut self,
+        node: &GroupNode,
+        batch: &Batch<'_>,
+        of: Option<ChunkOf<'_>>,
+        tuples: Tuples,
+        faults: &mut Faults,
+    ) {
+        if self.chunk.is_none() && !self.has_few && tuples.rows > 0 {
+            self.chunk = of.and_then(|of| ChunkGroups::new(node, of, &tuples));
+        }
+        let build = match &mut self.chunk {
+            Some(chunk) => &mut chunk.build,
+            None => &mut self.spread,
+        };
+        build.add(node, batch, tuples, faults);
+    }
+
+    /// No further row comes from the chunk.
+    pub fn end_chunk(
+        &mut self,
+        node: &GroupNode,
+        batch: &Batch<'_>,
+        table: &TableBatch,
+        faults: &mut Faults,
+    ) {
+        let Some(ChunkGroups { chunk, key, column, mut build }) = self.chunk.take() else { return };
+        self.has_few = build.groups() < self.few;
+        if self.has_few {
+            return self.spread.take_in(node, batch, build, faults);
+        }
+        if build.pays_to_fold(batch) {
+            build.fold(node, batch, faults);
+        }
+        let clustering = table.clustering(column).expect("the chunk is clustered by it");
+        let owners = build.owners(key, clustering.spread(chunk));
+        if owners.iter().all(|&owner| owner == 0) {
+            return self.whole.take_in_whole(node, build);
+        }
+        let mut parts = build.divide(&owners, 2).into_iter();
+        self.whole.take_in_whole(node, parts.next().expect("two parts"));
+        self.spread.take_in(node, batch, parts.next().expect("two parts"), faults);
+    }
+}
+
+impl ChunkGroups {
+    /// `None` where no key is clustered.
+    fn new(node: &GroupNode, of: ChunkOf<'_>, tuples: &Tuples) -> Option<ChunkGroups> {
+        let ChunkOf { table, chunk } = of;
+        let clustered = |&key: &usize| {
+            let ColumnOrigin::Source { source, column } = tuples.columns[key] else { return None };
+            let is_its_table = std::sync::Arc::ptr_eq(&tuples.sources[source].view, table.view());
+            let clustering = table.clustering(column).filter(|_| is_its_table)?;
+            let key = node.keys.iter().position(|own| *own == key)?;
+            clustering.is_clustered(chunk).then_some((key, column))
+        };
+        let (key, column) = node.identity().iter().find_map(clustered)?;
+        Some(ChunkGroups { chunk, key, column, build: GroupBuild::holding(usize::MAX) })
+    }
+}
+
+impl GroupBuild {
+    /// By group: 1 where its key is among `spread`, 0 elsewhere.
+    fn owners(&self, key: usize, spread: &[i64]) -> Vec<u32> {
+        let mut owners = Vec::with_capacity(self.groups());
+        for run in self.representatives.iter().filter(|run| run.rows > 0) {
+            let ColumnOrigin::Source { source, column } = run.columns[key] else {
+                unreachable!("a clustered key is a table's column")
+            };
+            let source = &run.sources[source];
+            let values = source.view.whole_numbers(column, &source.locations);
+            let values = values.expect("a clustered column is an integer and never NULL");
+            owners
+                .extend(values.iter().map(|value| u32::from(spread.binary_search(value).is_ok())));
+        }
+        owners
+    }
+}
