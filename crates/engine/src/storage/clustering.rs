@@ -7,9 +7,11 @@ use hashbrown::HashMap;
 use super::{Chunk, TableView};
 use crate::types::{ChunkId, ColumnId, DataType, Value, ValueRef};
 
-/// Chunks beside the clustered ones whose values are read, all of them: while a chunk grows nothing is known of it,
-/// and updates scatter what was in order. More would take longer than a grouping gains by it.
+/// Up to so many chunks beside the clustered ones have their values read, all of them: while a chunk grows nothing is known
+/// of it, what a load leaves over lies with what another did, and updates scatter what was in order.
 const OTHERS: usize = 16;
+/// More may be, one of so many: reading more would take longer than a grouping gains by it.
+const OTHERS_OF: usize = 16;
 /// Fewer chunks are not worth it.
 const CHUNKS: usize = 8;
 
@@ -24,7 +26,7 @@ pub struct Clustering {
 
 impl Clustering {
     /// Of all row versions that the view may see; `None` where chunks' ranges overlap too much. Costs a look at each
-    /// chunk's zone and at the values of [`OTHERS`] chunks.
+    /// chunk's zone and at the values of the chunks that are not clustered.
     pub(super) fn of(view: &TableView, column: ColumnId) -> Option<Clustering> {
         use DataType::*;
         let data_type = view.schema().columns[column.index()].data_type;
@@ -49,14 +51,16 @@ impl Clustering {
                 end = Some(most);
             }
         }
-        if chunks.len() - ranges.len() > OTHERS || ranges.len() < CHUNKS {
+        let others = chunks.len() - ranges.len();
+        if others > OTHERS.max(chunks.len() / OTHERS_OF) || ranges.len() < CHUNKS {
             return None;
         }
         for (id, chunk) in chunks.iter().filter(|(id, _)| !ranges.contains_key(id)) {
             let offsets: Vec<u32> = (0..chunk.rows() as u32).collect();
             spread.extend(view.select_whole_numbers(column, *id, &offsets)?);
         }
-        spread.sort_unstable();
+        // Stable, because that sort takes runs as they are.
+        spread.sort();
         spread.dedup();
         Some(Clustering { ranges, spread })
     }

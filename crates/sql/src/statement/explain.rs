@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::Statement;
-use engine::types::{DataType, Result, Value};
+use datafusion::sql::sqlparser::ast::{Statement, UtilityOption};
+use engine::types::{DataType, Error, Result, SqlState, Value};
 
 use super::describe::text_column;
 use super::write::output_column;
@@ -11,13 +11,59 @@ use crate::session::{Outcome, Rows, Session, answer_of};
 
 /// Runs EXPLAIN.
 pub async fn run(session: &mut Session, statement: &Statement, _text: &str) -> Result<Outcome> {
-    let Statement::Explain { statement: inner, analyze, .. } = statement else {
+    let Statement::Explain { statement: inner, analyze, options, .. } = statement else {
         unreachable!("the caller matched");
     };
-    let lines = session.explain(inner, *analyze).await?;
+    let analyze = asks_to_run(options.as_deref().unwrap_or_default(), *analyze)?;
+    let lines = session.explain(inner, analyze).await?;
     let values = vec![lines.into_iter().map(|line| Value::Text(line.into())).collect()];
     let output = Arc::new([output_column("QUERY PLAN", DataType::Text)]);
     let answer = answer_of(output, &values);
     let columns = Arc::new([text_column("QUERY PLAN")]);
     Ok(Outcome::Rows(Rows { counted: false, ..Rows::complete(columns, answer, "EXPLAIN") }))
+}
+
+/// Whether the statement is to be run, by the options in parentheses: the last ANALYZE counts. What else PostgreSQL's
+/// options would add to its text is not part of ours.
+fn asks_to_run(options: &[UtilityOption], mut analyze: bool) -> Result<bool> {
+    for option in options {
+        let argument = option.arg.as_ref().map(|argument| argument.to_string().to_lowercase());
+        let argument = argument.as_deref().map(|argument| argument.trim_matches('\''));
+        let name = option.name.value.to_lowercase();
+        match name.as_str() {
+            "analyze" => analyze = boolean(&name, argument)?,
+            "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing"
+            | "summary" => {
+                boolean(&name, argument)?;
+            }
+            "format" if argument == Some("text") => {}
+            "format" if matches!(argument, Some("xml" | "json" | "yaml")) => {
+                let message = "EXPLAIN's only format is TEXT";
+                return Err(Error::new(SqlState::FeatureNotSupported, message));
+            }
+            "format" => {
+                let value = argument.unwrap_or_default();
+                let message =
+                    format!("unrecognized value for EXPLAIN option \"format\": \"{value}\"");
+                return Err(Error::new(SqlState::InvalidParameterValue, message));
+            }
+            _ => {
+                let message = format!("unrecognized EXPLAIN option \"{name}\"");
+                return Err(Error::new(SqlState::SyntaxError, message));
+            }
+        }
+    }
+    Ok(analyze)
+}
+
+/// An option's value: without one it is on.
+fn boolean(name: &str, argument: Option<&str>) -> Result<bool> {
+    match argument {
+        None | Some("true" | "on" | "1") => Ok(true),
+        Some("false" | "off" | "0") => Ok(false),
+        Some(_) => {
+            let message = format!("{name} requires a Boolean value");
+            Err(Error::new(SqlState::SyntaxError, message))
+        }
+    }
 }

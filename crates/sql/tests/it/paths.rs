@@ -121,7 +121,7 @@ By itself it takes the global plan: predicted 5800 µs in the global plan, predi
     let lines = run(&mut session, &explain).await;
     assert!(!column(&lines).iter().any(|line| line.starts_with("By itself")), "{lines:?}");
     run(&mut session, FIRST).await;
-    let analyze = format!("EXPLAIN ANALYZE {FIRST}");
+    let analyze = format!("EXPLAIN (COSTS OFF, ANALYZE) {FIRST}");
     let lines = run(&mut session, &analyze).await;
     assert!(column(&lines).iter().any(|line| line.starts_with("Heartbeat")), "{lines:?}");
     run(&mut session, "RESET shareddb.path").await;

@@ -470,6 +470,10 @@ impl<'a> Run<'a> {
                 _ => None,
             });
         let (builds, whole): (Vec<GroupBuild>, Vec<GroupBuild>) = parts_of_workers.unzip();
+        let in_one_chunk: usize = whole.iter().map(GroupBuild::groups).sum();
+        if in_one_chunk > 0 {
+            self.spent[n].access = Some(format!("{in_one_chunk} groups in one chunk each").into());
+        }
         let mut groups = match GroupBuild::partitions(node, &builds, self.pool.workers()) {
             Some(partitions) => self.merge_partitions(n, builds, partitions),
             None => {

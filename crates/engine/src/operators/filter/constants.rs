@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use arrow_array::{Array, ArrayRef};
 
-use super::mask::{number, numbers};
+use super::mask::{digits, digits_of, number, numbers};
 use crate::operators::kernel::{evaluate_constant, evaluate_expression, reads_columns};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{SetId, Tuples, words};
@@ -99,6 +99,13 @@ impl Constants {
             return Box::new(numbers.map(move |number| {
                 let place = constants.partition_point(|&constant| constant < number);
                 (place, constants.get(place) == Some(&number))
+            }));
+        }
+        let known: Option<Vec<i128>> = self.values.iter().map(|v| digits_of(array, v)).collect();
+        if let (Some(constants), Some(digits)) = (known, digits(array)) {
+            return Box::new(digits.iter().map(move |digits| {
+                let place = constants.partition_point(|constant| constant < digits);
+                (place, constants.get(place) == Some(digits))
             }));
         }
         Box::new((0..array.len()).map(move |row| {

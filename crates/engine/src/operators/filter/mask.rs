@@ -168,6 +168,9 @@ fn compare(array: &ArrayRef, comparison: Comparison, value: &Value) -> Vec<bool>
         (Some(numbers), Some(number), _) => {
             numbers.map(|n| holds(comparison, n.cmp(&number))).collect()
         }
+        _ if let Some((digits, constant)) = digits(array).zip(digits_of(array, value)) => {
+            digits.iter().map(|own| holds(comparison, own.cmp(&constant))).collect()
+        }
         (_, _, Value::Text(text)) if *array.data_type() == ArrowType::Utf8View => {
             let array = array.as_string_view();
             let order = |row| array.value(row).as_bytes().cmp(text.as_bytes());
@@ -223,6 +226,26 @@ pub fn number(array: &ArrayRef, value: &Value) -> Option<i64> {
     }
 }
 
+/// Numerics without their point.
+pub fn digits(array: &ArrayRef) -> Option<&[i128]> {
+    let array = array.as_primitive_opt::<Decimal128Type>()?;
+    Some(array.values())
+}
+
+/// A constant as digits that compare with those of `array`; `None` where it has further ones after the point.
+pub fn digits_of(array: &ArrayRef, value: &Value) -> Option<i128> {
+    let ArrowType::Decimal128(_, scale) = array.data_type() else { return None };
+    let (digits, own) = match value {
+        Value::SmallInt(v) => (i128::from(*v), 0),
+        Value::Integer(v) => (i128::from(*v), 0),
+        Value::BigInt(v) => (i128::from(*v), 0),
+        Value::Numeric(digits, scale) => (*digits, *scale),
+        _ => return None,
+    };
+    let missing = u32::from(u8::try_from(*scale).ok()?.checked_sub(own)?);
+    digits.checked_mul(10i128.checked_pow(missing)?)
+}
+
 /// IN: true where a value equals, NOT IN: where all are known and none equals.
 fn is_in(
     array: &ArrayRef,
@@ -257,4 +280,26 @@ fn is_in(
     }
     let verdicts = equal.into_iter().zip(unknown);
     Ok(verdicts.map(|(equal, unknown)| if negated { !equal && !unknown } else { equal }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Decimal128Array;
+
+    use super::*;
+
+    #[test]
+    fn numerics_compare_with_constants_of_any_scale() {
+        let prices = Decimal128Array::from(vec![Some(150), Some(200), None, Some(i128::MAX)]);
+        let prices: ArrayRef = Arc::new(prices.with_precision_and_scale(38, 2).unwrap());
+        let greater = |value: Value| compare(&prices, Comparison::Greater, &value);
+        assert_eq!(greater(Value::Integer(1)), [true, true, false, true]);
+        assert_eq!(greater(Value::Numeric(15, 1)), [false, true, false, true]);
+        assert_eq!(greater(Value::Numeric(1_999, 3)), [false, true, false, true]);
+        assert_eq!(greater(Value::Numeric(i128::MAX, 0)), [false; 4]);
+        assert_eq!(digits_of(&prices, &Value::Numeric(1_999, 3)), None);
+        assert_eq!(digits_of(&prices, &Value::Numeric(i128::MAX, 0)), None);
+    }
 }
