@@ -1,7 +1,10 @@
 //! Phase 1: rows to group ids and aggregate arguments, chunk by chunk.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_select::take::take;
 
 use super::GroupNode;
@@ -12,7 +15,7 @@ use crate::operators::kernel::{
     parameters_read, prune, scale_of,
 };
 use crate::operators::{Batch, Faults};
-use crate::plan::Aggregate;
+use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{ColumnOrigin, QuerySets, SetId, Tuples};
 use crate::storage::CHUNK_ROWS;
 use crate::types::{DataType, Scalar};
@@ -334,7 +337,10 @@ fn evaluate_arguments(
     let mut columns = WholeColumns::new(tuples);
     let aggregates = node.aggregates.iter();
     let whole: Vec<Option<ArrayRef>> = aggregates
-        .map(|aggregate| whole_argument(aggregate, batch, tuples, &mut columns))
+        .map(|aggregate| {
+            let present = only_counted(aggregate).then(|| presence(aggregate, tuples)).flatten();
+            present.or_else(|| whole_argument(aggregate, batch, tuples, &mut columns))
+        })
         .collect();
     let rest = node.aggregates.iter().zip(&whole).filter(|(_, whole)| whole.is_none());
     let gathered = read_once(rest.map(|(aggregate, _)| aggregate), tuples);
@@ -353,9 +359,38 @@ fn evaluate_arguments(
                     _ => evaluate(argument, argument_type(argument), tuples, batch, faults),
                 })
             });
+            let counts = only_counted(aggregate);
+            let argument = argument.map(|array| if counts { validity(&array) } else { array });
             (argument, filter)
         })
         .collect()
+}
+
+/// Whether nothing of an argument matters but that it is not NULL.
+fn only_counted(aggregate: &Aggregate) -> bool {
+    aggregate.function == AggregateFunction::Count && !aggregate.distinct
+}
+
+/// Which rows have a value, as an array of one bit per row.
+fn validity(array: &ArrayRef) -> ArrayRef {
+    present(array.len(), array.logical_nulls())
+}
+
+fn present(rows: usize, nulls: Option<NullBuffer>) -> ArrayRef {
+    Arc::new(BooleanArray::new(BooleanBuffer::new_unset(rows), nulls))
+}
+
+/// The same of a table's column without NULLs, which need not be read: an outer join's rows without a partner have none.
+fn presence(aggregate: &Aggregate, tuples: &Tuples) -> Option<ArrayRef> {
+    let Some(Scalar::Column(column)) = aggregate.argument else { return None };
+    let ColumnOrigin::Source { source, column } = tuples.columns[column] else { return None };
+    let source = &tuples.sources[source];
+    if !source.view.schema().columns[column.index()].not_null {
+        return None;
+    }
+    let is_there = source.locations.iter().map(|location| !location.is_none());
+    let nulls = source.locations.iter().any(|location| location.is_none());
+    Some(present(tuples.rows, nulls.then(|| is_there.collect::<Vec<bool>>().into())))
 }
 
 /// An argument of the rows that pass the filter, NULL elsewhere: what a row that does not pass would fail with is

@@ -149,6 +149,12 @@ fn inner(batch: &Batch<'_>, left: Tuples, right: &Tuples, matches: Matches) -> T
 
 /// Of each left row, the slots that found no partner.
 fn unmatched(batch: &Batch<'_>, left: &Tuples, matches: &Matches) -> QuerySets {
+    if let (QuerySets::Uniform(own), QuerySets::Uniform(found)) = (&left.sets, &matches.sets) {
+        let rest = batch.sets.difference(*own, *found);
+        let mut sets = vec![*own; left.rows];
+        matches.pairs.left.iter().for_each(|&row| sets[row as usize] = rest);
+        return QuerySets::Interned(sets);
+    }
     let found = matches.sets.union_by(&matches.pairs.left, left.rows, batch.sets);
     left.sets.difference(&found, left.rows, batch.sets)
 }
@@ -167,7 +173,8 @@ fn outer(
     }
     let Matches { mut pairs, sets } = matches;
     let found = pairs.left.len();
-    let parts = [(&sets, found), (&unmatched.take(&lonely), lonely.len())];
+    let of_lonely = unmatched.take(&lonely).compact(lonely.len(), batch.sets);
+    let parts = [(&sets, found), (&of_lonely, lonely.len())];
     let sets = QuerySets::concat(&parts, batch.sets).compact(found + lonely.len(), batch.sets);
     pairs.right.resize(found + lonely.len(), NO_ROW);
     pairs.left.extend(lonely);

@@ -210,14 +210,16 @@ fn grouping_by_a_tables_key_equals_alone() {
             inner: vec![Vec::new()],
             residuals: vec![Vec::new()],
         };
-        let sum = Aggregate {
-            function: AggregateFunction::Sum,
-            argument: Some(Scalar::Column(0)),
+        let of = |function, column| Aggregate {
+            function,
+            argument: Some(Scalar::Column(column)),
             distinct: false,
             filter: None,
             data_type: DataType::BigInt,
         };
-        let node = GroupNode { keys: vec![7, 4, 5], determinants: vec![4], aggregates: vec![sum] };
+        let (sum, count) = (AggregateFunction::Sum, AggregateFunction::Count);
+        let aggregates = vec![of(sum, 0), of(count, 4), of(count, 5)];
+        let node = GroupNode { keys: vec![7, 4, 5], determinants: vec![4], aggregates };
         let users = users(&mut random, &activations, 1);
         activations.with(|batch| {
             let mut faults = Faults::default();
