@@ -107,6 +107,7 @@ fn write_part(
                 none.insert(DataFileWriter::create(directory, name.clone(), file, schema)?)
             }
         };
+        writer.keep_together(visible.len())?;
         for &offset in &visible {
             let cell = |column: ColumnId| chunk.cell(column, offset);
             writer.row(chunk.row_id(offset), cell)?;

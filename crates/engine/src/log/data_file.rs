@@ -67,6 +67,13 @@ impl DataFileWriter {
         if is_full { self.finish_block() } else { Ok(()) }
     }
 
+    /// So many rows follow that lie in one chunk: they begin a block where they would not fit into the one begun. Recovery
+    /// makes a chunk of a block, and values that lie together stay together.
+    pub fn keep_together(&mut self, rows: usize) -> Result<()> {
+        let fit = self.ids.is_empty() || self.ids.len() + rows <= CHUNK_ROWS;
+        if fit { Ok(()) } else { self.finish_block() }
+    }
+
     /// A header's place, the ids, the columns.
     fn encode_block(&mut self) -> Vec<u8> {
         let mut encoder = Encoder { bytes: vec![0; BLOCK_HEADER] };

@@ -23,6 +23,10 @@ const MORSEL_ROWS: usize = 8192;
 /// Pairs of rows that a join makes at a time: a few milliseconds' work and a few megabytes.
 const PIECE_PAIRS: usize = 1 << 16;
 
+/// Chunks of which fewer rows are left wait for those of others, until there are so many together: what operators do per
+/// call, some microseconds each, would be more than what they do per row.
+const FEW_ROWS: usize = 2048;
+
 /// A source and the operators that its rows stream through.
 pub struct Pipe {
     /// Where the rows come from.
@@ -222,6 +226,7 @@ impl Loop for Pipeline {
             }
             worker.morsel(morsel);
         }
+        worker.flush();
         self.done.lock().push(worker.work);
     }
 }
@@ -233,6 +238,9 @@ struct Worker<'a> {
     index_joins: Vec<(usize, IndexJoinScratch)>,
     /// The chunk that rows come from, where a grouping takes them chunk by chunk.
     chunk: Option<(Arc<TableBatch>, ChunkId)>,
+    /// Rows that wait for others of the same pipe, and whose they are.
+    waiting: Vec<Tuples>,
+    waits_for: usize,
     work: Work,
 }
 
@@ -245,20 +253,65 @@ impl<'a> Worker<'a> {
             spent: Vec::new(),
         };
         let batch = pipeline.shared.batch(parameters);
-        Worker { pipeline, batch, index_joins: Vec::new(), chunk: None, work }
+        Worker {
+            pipeline,
+            batch,
+            index_joins: Vec::new(),
+            chunk: None,
+            waiting: Vec::new(),
+            waits_for: 0,
+            work,
+        }
     }
 
     fn morsel(&mut self, morsel: usize) {
-        let pipe = self.pipeline.starts.partition_point(|start| *start <= morsel) - 1;
-        let within = morsel - self.pipeline.starts[pipe];
-        let pipe = &self.pipeline.pipes[pipe];
+        let number = self.pipeline.starts.partition_point(|start| *start <= morsel) - 1;
+        let within = morsel - self.pipeline.starts[number];
+        let pipe = &self.pipeline.pipes[number];
         if let Sink::GroupChunks(_) = self.pipeline.sink {
             self.chunk = pipe.chunk(within);
         }
-        if let Some(tuples) = self.source(&pipe.source, within) {
-            self.run(&pipe.steps, morsel, tuples);
+        match self.source(&pipe.source, within) {
+            Some(tuples) if tuples.rows < FEW_ROWS && self.may_wait(pipe) => {
+                self.wait(number, tuples);
+            }
+            Some(tuples) => self.run(&pipe.steps, morsel, tuples),
+            None => {}
         }
         self.end_chunk();
+    }
+
+    /// Whether nobody asks which of a table's rows come together, and operators stand between them and the sink.
+    fn may_wait(&self, pipe: &Pipe) -> bool {
+        let takes_chunks = match &self.work.part {
+            Part::Collect(_) => true,
+            Part::Group(part) => self.chunk.is_some() && part.takes_chunks(),
+            Part::Join(_) | Part::Sort(_) => false,
+        };
+        !takes_chunks && !pipe.steps.is_empty() && pipe.table().is_some()
+    }
+
+    /// Keeps rows until there are enough.
+    fn wait(&mut self, pipe: usize, tuples: Tuples) {
+        if self.waits_for != pipe {
+            self.flush();
+            self.waits_for = pipe;
+        }
+        if tuples.rows > 0 {
+            self.waiting.push(tuples);
+        }
+        if self.waiting.iter().map(|tuples| tuples.rows).sum::<usize>() >= FEW_ROWS {
+            self.flush();
+        }
+    }
+
+    /// Streams the rows that wait through their steps.
+    fn flush(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let Some(tuples) = Tuples::concat(waiting, self.batch.sets) else { return };
+        let pipeline = self.pipeline;
+        // Only rows that are kept as they come have the number of their morsel.
+        self.run(&pipeline.pipes[self.waits_for].steps, 0, tuples);
     }
 
     /// A grouping may close what only the chunk has.

@@ -2,6 +2,8 @@
 //! ([`Clustering`](crate::storage::Clustering)), a chunk's groups have all their rows once it is read: they get their numbers from a table as small
 //! as the chunk, and never meet those of other chunks and workers.
 
+use std::sync::Arc;
+
 use super::GroupNode;
 use super::build::GroupBuild;
 use crate::operators::{Batch, Faults};
@@ -21,9 +23,9 @@ pub struct GroupPart {
     pub whole: GroupBuild,
     /// Groups of the chunk that is being read.
     chunk: Option<ChunkGroups>,
-    /// A chunk of fewer groups is not kept apart, nor are those that follow.
+    /// Whether chunks are kept apart: until one has fewer than `few` groups, or no key turns out to be clustered.
+    by_chunk: bool,
     few: usize,
-    has_few: bool,
 }
 
 impl Default for GroupPart {
@@ -54,7 +56,7 @@ impl GroupPart {
     /// An empty part that keeps chunks of `few` groups apart.
     pub(in crate::operators) fn keeping(few: usize) -> GroupPart {
         let (spread, whole) = (GroupBuild::default(), GroupBuild::default());
-        GroupPart { spread, whole, chunk: None, few, has_few: false }
+        GroupPart { spread, whole, chunk: None, by_chunk: true, few }
     }
 
     /// Takes in rows, see [`GroupBuild::add`]; where they come chunk by chunk, [`Self::end_chunk`] follows the last of
@@ -67,14 +69,21 @@ impl GroupPart {
         tuples: Tuples,
         faults: &mut Faults,
     ) {
-        if self.chunk.is_none() && !self.has_few && tuples.rows > 0 {
-            self.chunk = of.and_then(|of| ChunkGroups::new(node, of, &tuples));
+        if let Some(of) = of.filter(|_| self.chunk.is_none() && self.by_chunk && tuples.rows > 0) {
+            let key = clustered_key(node, of.table, &tuples);
+            self.by_chunk = key.is_some();
+            self.chunk = key.and_then(|(key, column)| ChunkGroups::new(of, key, column));
         }
         let build = match &mut self.chunk {
             Some(chunk) => &mut chunk.build,
             None => &mut self.spread,
         };
         build.add(node, batch, tuples, faults);
+    }
+
+    /// Whether it matters which rows are of the same chunk.
+    pub fn takes_chunks(&self) -> bool {
+        self.by_chunk
     }
 
     /// No further row comes from the chunk.
@@ -86,8 +95,8 @@ impl GroupPart {
         faults: &mut Faults,
     ) {
         let Some(ChunkGroups { chunk, key, column, mut build }) = self.chunk.take() else { return };
-        self.has_few = build.groups() < self.few;
-        if self.has_few {
+        self.by_chunk = build.groups() >= self.few;
+        if !self.by_chunk {
             return self.spread.take_in(node, batch, build, faults);
         }
         if build.pays_to_fold(batch) {
@@ -104,19 +113,28 @@ impl GroupPart {
     }
 }
 
+/// A key whose values lie in one chunk of the table each, and the table's column that it is.
+fn clustered_key(
+    node: &GroupNode,
+    table: &TableBatch,
+    tuples: &Tuples,
+) -> Option<(usize, ColumnId)> {
+    let clustered = |&key: &usize| {
+        let ColumnOrigin::Source { source, column } = tuples.columns[key] else { return None };
+        let is_its_table = Arc::ptr_eq(&tuples.sources[source].view, table.view());
+        table.clustering(column).filter(|_| is_its_table)?;
+        Some((node.keys.iter().position(|own| *own == key)?, column))
+    };
+    node.identity().iter().find_map(clustered)
+}
+
 impl ChunkGroups {
-    /// `None` where no key is clustered.
-    fn new(node: &GroupNode, of: ChunkOf<'_>, tuples: &Tuples) -> Option<ChunkGroups> {
+    /// `None` where the chunk is one of those that have values of others.
+    fn new(of: ChunkOf<'_>, key: usize, column: ColumnId) -> Option<ChunkGroups> {
         let ChunkOf { table, chunk } = of;
-        let clustered = |&key: &usize| {
-            let ColumnOrigin::Source { source, column } = tuples.columns[key] else { return None };
-            let is_its_table = std::sync::Arc::ptr_eq(&tuples.sources[source].view, table.view());
-            let clustering = table.clustering(column).filter(|_| is_its_table)?;
-            let key = node.keys.iter().position(|own| *own == key)?;
-            clustering.is_clustered(chunk).then_some((key, column))
-        };
-        let (key, column) = node.identity().iter().find_map(clustered)?;
-        Some(ChunkGroups { chunk, key, column, build: GroupBuild::holding(usize::MAX) })
+        let is_clustered = table.clustering(column)?.is_clustered(chunk);
+        let build = GroupBuild::holding(usize::MAX);
+        is_clustered.then_some(ChunkGroups { chunk, key, column, build })
     }
 }
 

@@ -145,3 +145,23 @@ fn loads_come_back_from_the_log_and_from_a_checkpoint() {
     f.insert(1_000_007, 0).unwrap();
     assert_eq!(refused(f.load(T, [(-1, 0), (14, 0)])), (SqlState::UniqueViolation, at(1)));
 }
+
+/// Deleted rows leave chunks that are not full, but do not mix them with others.
+#[test]
+fn rows_in_order_stay_in_order_through_a_checkpoint() {
+    let directory = SimulatedDirectory::new();
+    let f = Fixture::on(&directory, Tuning::default()).unwrap();
+    f.define(Definition::CreateTable(table(T, "t"))).unwrap();
+    f.load(T, (0..10 * MANY).map(|id| (id, id))).unwrap();
+    (0..4).for_each(|id| drop(f.write(&delete_by_id(T), &[int(id * MANY)]).unwrap()));
+    let is_clustered = |f: &Fixture| {
+        let table = f.writes.store().table(T).expect("created above");
+        table.view(f.snapshot().version()).clustering(ColumnId(0)).is_some()
+    };
+    assert!(is_clustered(&f));
+    f.checkpoint().unwrap();
+    drop(f);
+    let f = Fixture::on(&directory, Tuning::default()).unwrap();
+    assert!(is_clustered(&f));
+    assert_eq!(f.rows().len(), 10 * MANY as usize - 4);
+}
