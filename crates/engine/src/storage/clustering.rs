@@ -13,7 +13,7 @@ const OTHERS: usize = 16;
 /// More may be, one of so many: reading more would take longer than a grouping gains by it.
 const OTHERS_OF: usize = 16;
 /// Fewer chunks are not worth it.
-const CHUNKS: usize = 8;
+const CHUNKS: usize = 4;
 
 /// The values of a column that one chunk has and no other.
 #[derive(Debug)]

@@ -39,6 +39,7 @@ const STATEMENTS: &[&str] = &[
     "SELECT dim, count(*), avg(amount) FROM fact GROUP BY dim ORDER BY dim",
     "SELECT avg(DISTINCT amount * 1.3), avg(id), avg(amount) FROM fact WHERE dim < 11",
     "SELECT count(DISTINCT note), avg(DISTINCT amount) FROM fact WHERE dim < 25",
+    "SELECT count(*), sum(total) FROM (SELECT id, sum(amount) AS total FROM fact GROUP BY id HAVING sum(amount) > 900) AS g",
     "SELECT name, sum(amount * 2) FROM fact JOIN dim ON dim = dim.id GROUP BY name ORDER BY name",
     "SELECT dim, sum(amount * (1 - amount / 1000)), sum(amount * (2 - amount) * (1.5 + id)), avg(amount + id),
      min(amount - 0.125), max(id * dim), sum(id - dim * 3), count(amount * 2) FROM fact GROUP BY dim ORDER BY dim",
@@ -96,6 +97,17 @@ async fn answers_are_the_same_on_each_path() {
         rounds += 1;
         assert!(rounds < 1000, "nothing ever runs alone");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_of_a_clustered_key_are_whole_chunk_by_chunk() {
+    let database = facts().await;
+    let mut session = database.session("shareddb");
+    run(&mut session, "SET shareddb.path = global").await;
+    let text =
+        "EXPLAIN ANALYZE SELECT id, sum(amount) FROM fact GROUP BY id HAVING sum(amount) > 900";
+    let lines = column(&run(&mut session, text).await);
+    assert!(lines.iter().any(|line| line.contains("groups in one chunk each")), "{lines:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
