@@ -106,7 +106,8 @@ async fn groups_of_a_clustered_key_are_whole_chunk_by_chunk() {
     run(&mut session, "SET shareddb.path = global").await;
     let text =
         "EXPLAIN ANALYZE SELECT id, sum(amount) FROM fact GROUP BY id HAVING sum(amount) > 900";
-    let lines = column(&run(&mut session, text).await);
+    let answer = run(&mut session, text).await;
+    let lines = column(&answer);
     assert!(lines.iter().any(|line| line.contains("groups in one chunk each")), "{lines:?}");
 }
 
