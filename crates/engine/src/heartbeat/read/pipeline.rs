@@ -240,6 +240,7 @@ struct Worker<'a> {
     chunk: Option<(Arc<TableBatch>, ChunkId)>,
     /// Rows that wait for others of the same pipe, and whose they are.
     waiting: Vec<Tuples>,
+    waiting_rows: usize,
     waits_for: usize,
     work: Work,
 }
@@ -259,6 +260,7 @@ impl<'a> Worker<'a> {
             index_joins: Vec::new(),
             chunk: None,
             waiting: Vec::new(),
+            waiting_rows: 0,
             waits_for: 0,
             work,
         }
@@ -298,15 +300,17 @@ impl<'a> Worker<'a> {
             self.waits_for = pipe;
         }
         if tuples.rows > 0 {
+            self.waiting_rows += tuples.rows;
             self.waiting.push(tuples);
         }
-        if self.waiting.iter().map(|tuples| tuples.rows).sum::<usize>() >= FEW_ROWS {
+        if self.waiting_rows >= FEW_ROWS {
             self.flush();
         }
     }
 
     /// Streams the rows that wait through their steps.
     fn flush(&mut self) {
+        self.waiting_rows = 0;
         let waiting = std::mem::take(&mut self.waiting);
         let Some(tuples) = Tuples::concat(waiting, self.batch.sets) else { return };
         let pipeline = self.pipeline;

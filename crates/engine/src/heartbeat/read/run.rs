@@ -496,8 +496,8 @@ impl<'a> Run<'a> {
         Ok(groups.into_iter().map(pipe).collect())
     }
 
-    /// Whether each row of a grouping's input comes from another row of one table, and has no other columns of it: then
-    /// values that only a chunk has make groups that only the chunk has.
+    /// Whether a grouping's rows come from those of one table, which nothing below it reads a second time: then values that
+    /// only a chunk has make groups that only the chunk has.
     fn comes_in_chunks(&self, n: usize, input: &[Pipe]) -> bool {
         let [pipe] = input else { return false };
         let Some(table) = pipe.table() else { return false };

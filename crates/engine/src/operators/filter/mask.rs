@@ -8,7 +8,9 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use super::live::Live;
-use crate::operators::kernel::{evaluate_constant, evaluate_expression, try_evaluate_expression};
+use crate::operators::kernel::{
+    evaluate_constant, evaluate_expression, rescale, try_evaluate_expression,
+};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, RowSet, Tuples};
 use crate::scan::Pattern;
@@ -242,8 +244,7 @@ pub fn digits_of(array: &ArrayRef, value: &Value) -> Option<i128> {
         Value::Numeric(digits, scale) => (*digits, *scale),
         _ => return None,
     };
-    let missing = u32::from(u8::try_from(*scale).ok()?.checked_sub(own)?);
-    digits.checked_mul(10i128.checked_pow(missing)?)
+    rescale(digits, own, *scale as u8)
 }
 
 /// IN: true where a value equals, NOT IN: where all are known and none equals.

@@ -134,8 +134,8 @@ fn by_view(array: &StringViewArray, mut code: impl FnMut(&[u8]) -> u64) -> Vec<u
     codes.collect()
 }
 
-/// `value` with more digits after the point; `None` where 128 bits do not hold it.
-fn rescale(value: i128, from: u8, to: u8) -> Option<i128> {
+/// `value` with more digits after the point; `None` where 128 bits do not hold it, or it has more of them already.
+pub fn rescale(value: i128, from: u8, to: u8) -> Option<i128> {
     value.checked_mul(10i128.checked_pow(u32::from(to.checked_sub(from)?))?)
 }
 

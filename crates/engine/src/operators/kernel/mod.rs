@@ -13,7 +13,9 @@ mod rows;
 mod whole_columns;
 mod whole_numbers;
 
-pub(super) use codes::{Codes, Strings, bytes_of, float_number, number_float, value_hashes};
+pub(super) use codes::{
+    Codes, Strings, bytes_of, float_number, number_float, rescale, value_hashes,
+};
 pub(super) use dense::{DenseIds, NO_ID};
 pub(super) use evaluate::{
     agree, constant_array, evaluate, evaluate_constant, evaluate_expression, one_value_per_row,

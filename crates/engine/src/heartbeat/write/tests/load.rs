@@ -152,7 +152,7 @@ fn rows_in_order_stay_in_order_through_a_checkpoint() {
     let directory = SimulatedDirectory::new();
     let f = Fixture::on(&directory, Tuning::default()).unwrap();
     f.define(Definition::CreateTable(table(T, "t"))).unwrap();
-    f.load(T, (0..10 * MANY).map(|id| (id, id))).unwrap();
+    f.load(T, (0..20 * MANY).map(|id| (id, id))).unwrap();
     (0..4).for_each(|id| drop(f.write(&delete_by_id(T), &[int(id * MANY)]).unwrap()));
     let is_clustered = |f: &Fixture| {
         let table = f.writes.store().table(T).expect("created above");
@@ -163,5 +163,5 @@ fn rows_in_order_stay_in_order_through_a_checkpoint() {
     drop(f);
     let f = Fixture::on(&directory, Tuning::default()).unwrap();
     assert!(is_clustered(&f));
-    assert_eq!(f.rows().len(), 10 * MANY as usize - 4);
+    assert_eq!(f.rows().len(), 20 * MANY as usize - 4);
 }
