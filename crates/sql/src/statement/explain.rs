@@ -8,13 +8,14 @@ use engine::types::{DataType, Error, Result, SqlState, Value};
 use super::describe::text_column;
 use super::write::output_column;
 use crate::session::{Outcome, Rows, Session, answer_of};
+use crate::template::{byte_of, characters};
 
 /// Runs EXPLAIN.
-pub async fn run(session: &mut Session, statement: &Statement, _text: &str) -> Result<Outcome> {
+pub async fn run(session: &mut Session, statement: &Statement, text: &str) -> Result<Outcome> {
     let Statement::Explain { statement: inner, analyze, options, .. } = statement else {
         unreachable!("the caller matched");
     };
-    let analyze = asks_to_run(options.as_deref().unwrap_or_default(), *analyze)?;
+    let analyze = asks_to_run(options.as_deref().unwrap_or_default(), *analyze, text)?;
     let lines = session.explain(inner, analyze).await?;
     let values = vec![lines.into_iter().map(|line| Value::Text(line.into())).collect()];
     let output = Arc::new([output_column("QUERY PLAN", DataType::Text)]);
@@ -25,8 +26,10 @@ pub async fn run(session: &mut Session, statement: &Statement, _text: &str) -> R
 
 /// Whether the statement is to be run, by the options in parentheses: the last ANALYZE counts. What else PostgreSQL's
 /// options would add to its text is not part of ours.
-fn asks_to_run(options: &[UtilityOption], mut analyze: bool) -> Result<bool> {
+fn asks_to_run(options: &[UtilityOption], mut analyze: bool, text: &str) -> Result<bool> {
     for option in options {
+        let start = option.name.span.start;
+        let position = characters(text, byte_of(text, start.line, start.column));
         let argument = option.arg.as_ref().map(|argument| argument.to_string().to_lowercase());
         let argument = argument.as_deref().map(|argument| argument.trim_matches('\''));
         let name = option.name.value.to_lowercase();
@@ -45,11 +48,11 @@ fn asks_to_run(options: &[UtilityOption], mut analyze: bool) -> Result<bool> {
                 let value = argument.unwrap_or_default();
                 let message =
                     format!("unrecognized value for EXPLAIN option \"format\": \"{value}\"");
-                return Err(Error::new(SqlState::InvalidParameterValue, message));
+                return Err(Error::new(SqlState::InvalidParameterValue, message).position(position));
             }
             _ => {
                 let message = format!("unrecognized EXPLAIN option \"{name}\"");
-                return Err(Error::new(SqlState::SyntaxError, message));
+                return Err(Error::new(SqlState::SyntaxError, message).position(position));
             }
         }
     }
