@@ -127,14 +127,15 @@ impl Drop for Server {
 }
 
 /// A command whose process is interrupted when the thread that starts it ends, however that comes about: a driver
-/// that is killed leaves no server behind. Runs as `user` when we are root: database servers refuse to be root.
+/// that is killed leaves no server behind. SIGINT ends a process that has no handler yet even where the driver runs
+/// in the background, which ignores it. Runs as `user` when we are root: database servers refuse to be root.
 pub fn command(program: impl AsRef<OsStr>, user: Option<&str>) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT"]);
     if let Some(user) = user.filter(|_| is_root()) {
         command.args(["--reuid", user, "--regid", user, "--init-groups"]);
     }
-    command.arg("--").arg(program);
+    command.args(["--", "env", "--default-signal=INT", "--"]).arg(program);
     command
 }
 
