@@ -3,7 +3,7 @@
 //! Interned sets meet through a small memo of pairs of ids. Where most pairs are new (two columns with many
 //! distinct sets each) a memo costs more than the words themselves, so the column turns into bitmaps.
 
-use super::{QuerySets, SetId, SetTable, words};
+use super::{QuerySets, SetId, SetTable, word, words};
 use crate::types::Slot;
 
 /// Entries of a kernel's own memo: 12 bytes each, so that it stays in the core's first cache.
@@ -16,15 +16,25 @@ const TRIAL_ROWS: usize = 512;
 struct Algebra {
     ids: fn(&SetTable, SetId, SetId) -> SetId,
     words: fn(&mut [u64], &[u64]),
-    word: fn(u64, u64) -> u64,
+    /// Of sets that are a word each, rows of another column with them.
+    word: fn(&mut [u64], &QuerySets, &SetTable),
 }
 
-const INTERSECT: Algebra =
-    Algebra { ids: SetTable::intersect, words: words::intersect_into, word: |a, b| a & b };
-const UNION: Algebra =
-    Algebra { ids: SetTable::union, words: words::union_into, word: |a, b| a | b };
-const SUBTRACT: Algebra =
-    Algebra { ids: SetTable::difference, words: words::subtract_into, word: |a, b| a & !b };
+const INTERSECT: Algebra = Algebra {
+    ids: SetTable::intersect,
+    words: words::intersect_into,
+    word: |words, other, table| word::combine(words, other, table, |a, b| a & b),
+};
+const UNION: Algebra = Algebra {
+    ids: SetTable::union,
+    words: words::union_into,
+    word: |words, other, table| word::combine(words, other, table, |a, b| a | b),
+};
+const SUBTRACT: Algebra = Algebra {
+    ids: SetTable::difference,
+    words: words::subtract_into,
+    word: |words, other, table| word::combine(words, other, table, |a, b| a & !b),
+};
 
 impl QuerySets {
     /// Row by row, slots that are in both columns. The result may have rows with empty sets.
@@ -48,7 +58,9 @@ impl QuerySets {
             QuerySets::Interned(own) => combine_ids(own, ids, table, INTERSECT),
             QuerySets::Bitmaps { words_per_row, words } => {
                 let mut words = words.clone();
-                if *words_per_row > 0 {
+                if *words_per_row == 1 {
+                    word::intersect_ids(&mut words, ids, table);
+                } else if *words_per_row > 0 {
                     for (set, &id) in words.chunks_exact_mut(*words_per_row).zip(ids) {
                         words::intersect_into(set, table.words(id));
                     }
@@ -105,6 +117,10 @@ impl QuerySets {
         }
         let width = table.word_count();
         let mut words = vec![0; group_count * width];
+        if let QuerySets::Bitmaps { words_per_row: 1, words: own } = self {
+            own.iter().zip(groups).for_each(|(word, &group)| words[group as usize] |= word);
+            return QuerySets::Bitmaps { words_per_row: 1, words }.compact(group_count, table);
+        }
         for (row, &group) in groups.iter().enumerate() {
             let target = &mut words[group as usize * width..][..width];
             self.row(row).union_into(target, table);
@@ -139,10 +155,8 @@ fn combine_words(
 ) -> QuerySets {
     let width = table.word_count();
     let mut words = a.bitmaps(rows, table);
-    if let (QuerySets::Bitmaps { words: other, .. }, 1) = (b, width) {
-        for (word, other) in words.iter_mut().zip(other) {
-            *word = (algebra.word)(*word, *other);
-        }
+    if width == 1 {
+        (algebra.word)(&mut words, b, table);
     } else if width > 0 {
         let mut scratch = vec![0; width];
         for (row, target) in words.chunks_exact_mut(width).enumerate() {

@@ -1,5 +1,6 @@
 //! Choosing an encoding by density, joining columns of sets end to end, renumbering slots.
 
+use super::word::{Recall, append_words};
 use super::{QuerySets, SetId, SetTable, words};
 use crate::types::Slot;
 
@@ -39,12 +40,15 @@ impl QuerySets {
         match self {
             QuerySets::Uniform(id) => QuerySets::Uniform(renumbering.set(*id, from, to)),
             QuerySets::Interned(ids) => {
-                let mut known = hashbrown::HashMap::new();
+                let mut known = Recall::new(0, SetId::EMPTY);
                 let mut renumbered =
-                    |id: SetId| *known.entry(id).or_insert_with(|| renumbering.set(id, from, to));
+                    |id: SetId| known.get(id.0.into(), || renumbering.set(id, from, to));
                 QuerySets::Interned(ids.iter().map(|&id| renumbered(id)).collect())
             }
             QuerySets::Single(slots) => renumber_singles(slots, to, renumbering),
+            QuerySets::Bitmaps { words_per_row: 1, words } => {
+                renumber_words(words, to, renumbering)
+            }
             _ => renumber_pairs(self, rows, from, renumbering),
         }
     }
@@ -104,6 +108,24 @@ fn renumber_singles(slots: &[Slot], to: &SetTable, renumbering: &Renumbering) ->
     QuerySets::Interned(slots.iter().map(set).collect())
 }
 
+/// Sets that are a word each.
+fn renumber_words(words: &[u64], to: &SetTable, renumbering: &Renumbering) -> QuerySets {
+    let renumbered = |word: u64| {
+        let mut slots = Vec::with_capacity(word.count_ones() as usize);
+        words::for_each(&[word], |slot| slots.extend(renumbering.new_slot(slot)));
+        slots
+    };
+    if to.word_count() == 1 {
+        let mut known = Recall::new(0, 0);
+        let set = |word| renumbered(word).iter().fold(0, |set, slot| set | 1 << slot.0);
+        let words = words.iter().map(|&word| known.get(word, || set(word))).collect();
+        return QuerySets::Bitmaps { words_per_row: 1, words };
+    }
+    let mut known = Recall::new(0, SetId::EMPTY);
+    let set = |word| to.intern_slots(renumbered(word));
+    QuerySets::Interned(words.iter().map(|&word| known.get(word, || set(word))).collect())
+}
+
 fn renumber_pairs(
     sets: &QuerySets,
     rows: usize,
@@ -143,6 +165,9 @@ fn compact_ids(ids: Vec<SetId>, table: &SetTable) -> QuerySets {
 }
 
 fn compact_rows(sets: QuerySets, rows: usize, table: &SetTable) -> QuerySets {
+    if let QuerySets::Bitmaps { words_per_row: 1, words } = sets {
+        return compact_word(words, table);
+    }
     let pairs = sets.pairs(rows, table);
     if pairs == 0 {
         return QuerySets::Uniform(SetId::EMPTY);
@@ -181,8 +206,11 @@ fn compact_singles(slots: Vec<Slot>, table: &SetTable) -> QuerySets {
 
 fn compact_word(words: Vec<u64>, table: &SetTable) -> QuerySets {
     let first = words[0];
-    match words.iter().all(|&word| word == first) {
-        true => QuerySets::Uniform(table.intern(&[first])),
+    if words.iter().all(|&word| word == first) {
+        return QuerySets::Uniform(table.intern(&[first]));
+    }
+    match words.iter().all(|word| word.is_power_of_two()) {
+        true => QuerySets::Single(words.iter().map(|word| Slot(word.trailing_zeros())).collect()),
         false => QuerySets::Bitmaps { words_per_row: 1, words },
     }
 }
@@ -238,6 +266,11 @@ fn concat_several(parts: &[(&QuerySets, usize)], table: &SetTable) -> QuerySets 
         return QuerySets::Interned(ids.map(|set| set.id(table)).collect());
     }
     let width = table.word_count();
+    if width == 1 {
+        let mut words = Vec::with_capacity(rows);
+        parts.iter().for_each(|(sets, rows)| append_words(sets, *rows, table, &mut words));
+        return QuerySets::Bitmaps { words_per_row: 1, words };
+    }
     let mut words = vec![0; rows * width];
     let sets = parts.iter().flat_map(|&(sets, rows)| (0..rows).map(move |row| sets.row(row)));
     for (target, set) in words.chunks_exact_mut(width.max(1)).zip(sets) {

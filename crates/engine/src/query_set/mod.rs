@@ -14,6 +14,7 @@ mod expand;
 mod sets;
 mod table;
 mod tuples;
+mod word;
 pub mod words;
 
 #[cfg(test)]
@@ -24,3 +25,4 @@ pub use expand::SlotBuckets;
 pub use sets::{QuerySets, RowSet};
 pub use table::{SetId, SetTable};
 pub use tuples::{ColumnOrigin, Source, Tuples};
+pub use word::{Recall, intersect_ids};

@@ -1,5 +1,6 @@
 //! One logical column, several encodings, chosen by density.
 
+use super::word::{Recall, append_words, ids_of_words};
 use super::{SetId, SetTable, words};
 use crate::types::Slot;
 
@@ -165,6 +166,16 @@ impl QuerySets {
         match self {
             QuerySets::Uniform(id) if rows > 0 => *id,
             QuerySets::Uniform(_) => SetId::EMPTY,
+            QuerySets::Bitmaps { words_per_row: 1, words } => {
+                table.intern(&[words.iter().fold(0, |all, word| all | word)])
+            }
+            QuerySets::Interned(ids) => {
+                let mut all = vec![0; table.word_count()];
+                let mut known = Recall::new(0, ());
+                let mut add = |id| words::union_into(&mut all, table.words(id));
+                ids.iter().for_each(|&id| known.get(id.0.into(), || add(id)));
+                table.intern(&all)
+            }
             _ => {
                 let mut all = vec![0; table.word_count()];
                 (0..rows).for_each(|row| self.row(row).union_into(&mut all, table));
@@ -234,6 +245,7 @@ impl QuerySets {
     pub fn ids(&self, rows: usize, table: &SetTable) -> Vec<SetId> {
         match self {
             QuerySets::Interned(ids) => ids.clone(),
+            QuerySets::Bitmaps { words_per_row: 1, words } => ids_of_words(words, table),
             _ => (0..rows).map(|row| self.row(row).id(table)).collect(),
         }
     }
@@ -244,6 +256,11 @@ impl QuerySets {
             return words.clone();
         }
         let width = table.word_count();
+        if width == 1 {
+            let mut words = Vec::with_capacity(rows);
+            append_words(self, rows, table, &mut words);
+            return words;
+        }
         let mut bitmaps = vec![0; rows * width];
         if width > 0 {
             for (row, bitmap) in bitmaps.chunks_exact_mut(width).enumerate() {

@@ -10,7 +10,7 @@ use super::fold::Folded;
 use super::output::Output;
 use crate::operators::kernel::{bucket, concat, concat_arguments};
 use crate::operators::{Batch, Faults};
-use crate::query_set::{QuerySets, SetId, SlotBuckets, Tuples};
+use crate::query_set::{QuerySets, Recall, SetId, SlotBuckets, Tuples};
 use crate::types::{Error, Slot};
 
 /// A grouping's whole input, ready to be aggregated slot by slot.
@@ -299,9 +299,8 @@ fn distinct_sets(
         QuerySets::Uniform(_) if rows == 0 => Some((Vec::new(), Vec::new())),
         QuerySets::Uniform(set) => Some((vec![*set], vec![0; rows])),
         QuerySets::Interned(ids) => number_sets(ids, batch),
-        QuerySets::Bitmaps { words_per_row: 1, words } => {
-            let ids = words.iter().map(|word| batch.sets.intern(std::slice::from_ref(word)));
-            number_sets(&ids.collect::<Vec<_>>(), batch)
+        QuerySets::Bitmaps { words_per_row: 1, .. } => {
+            number_sets(&sets.ids(rows, batch.sets), batch)
         }
         _ => None,
     }
@@ -311,13 +310,17 @@ fn number_sets(ids: &[SetId], batch: &Batch<'_>) -> Option<(Vec<SetId>, Vec<u32>
     let limit = SETS.min(ids.len() / 4 + batch.sets.slots() + 1);
     let mut distinct: Vec<SetId> = Vec::new();
     let mut known = hashbrown::HashMap::new();
+    // No set has this number.
+    let mut lately = Recall::new(u64::MAX, 0);
     let mut numbers = Vec::with_capacity(ids.len());
     for &id in ids {
-        let number = *known.entry(id).or_insert_with(|| {
-            distinct.push(id);
-            distinct.len() as u32 - 1
-        });
-        numbers.push(number);
+        let mut number = || {
+            *known.entry(id).or_insert_with(|| {
+                distinct.push(id);
+                distinct.len() as u32 - 1
+            })
+        };
+        numbers.push(lately.get(id.0.into(), &mut number));
         if distinct.len() > limit {
             return None;
         }

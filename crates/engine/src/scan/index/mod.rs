@@ -11,6 +11,7 @@ mod key_index;
 mod literal_matcher;
 mod narrow_index;
 mod pattern_index;
+mod ranks;
 
 pub use bytes_index::BytesIndex;
 pub use key_index::KeyIndex;
@@ -20,7 +21,7 @@ pub use pattern_index::PatternIndex;
 use super::filter::{ColumnFilter, narrow_key};
 use super::key_set::KeySet;
 use super::rows::Rows;
-use crate::query_set::{SetId, SetTable};
+use crate::query_set::{SetId, SetTable, intersect_ids};
 use crate::storage::{ColumnSlice, Nulls, Zone};
 use crate::types::{Slot, Value, ValueRef};
 
@@ -106,6 +107,24 @@ impl ColumnIndex {
             }
         };
         set_nulls(column.nulls(), rows, nulls, &mut out[start..]);
+    }
+
+    /// Takes slots that this column rules out from each row's set; sets are a word each.
+    pub fn narrow(
+        &self,
+        column: &ColumnSlice<'_>,
+        rows: Rows<'_>,
+        table: &SetTable,
+        words: &mut [u64],
+    ) {
+        if let (ColumnIndex::Narrow(index), Nulls::None) = (self, column.nulls())
+            && index.narrow(column, rows, table, words)
+        {
+            return;
+        }
+        let mut ids = Vec::with_capacity(rows.len());
+        self.probe(column, rows, table, &mut ids);
+        intersect_ids(words, &ids, table);
     }
 
     /// The set for one value.

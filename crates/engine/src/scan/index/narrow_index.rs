@@ -3,7 +3,8 @@
 use super::super::filter::float_key;
 use super::super::rows::Rows;
 use super::KeyIndex;
-use crate::query_set::SetId;
+use super::ranks::narrow_by_ranks;
+use crate::query_set::{SetId, SetTable};
 use crate::storage::{ColumnSlice, each_width};
 
 /// Up to so many bounds a search is as fast as anything.
@@ -103,6 +104,24 @@ impl NarrowIndex {
                 rows.for_each(|row| out.push(find_point(slots, *shift, *gap, key(values[row]))));
             }
         }
+    }
+
+    /// Takes slots that do not want a row's key from its set, a word; `false` where [`Self::probe`] has to tell. No row is
+    /// NULL.
+    pub fn narrow(
+        &self,
+        column: &ColumnSlice<'_>,
+        rows: Rows<'_>,
+        table: &SetTable,
+        words: &mut [u64],
+    ) -> bool {
+        if !matches!(self.lookup, Lookup::Search) || self.keys.bounds().len() > FEW_BOUNDS {
+            return false;
+        }
+        let mut sets = [0; FEW_BOUNDS + 1];
+        let own = sets.iter_mut().take(self.keys.bounds().len() + 1).enumerate();
+        own.for_each(|(rank, set)| *set = table.words(self.keys.set(rank))[0]);
+        narrow_by_ranks(column, rows, self.keys.bounds(), &sets, words)
     }
 
     /// What EXPLAIN calls it.
@@ -231,7 +250,6 @@ fn find_point(slots: &[(i64, SetId)], shift: u32, gap: SetId, key: i64) -> SetId
 mod tests {
     use super::super::super::key_set::KeySet;
     use super::*;
-    use crate::query_set::SetTable;
     use crate::types::Slot;
 
     fn check(keys: &[KeySet<i64>], kind: &str) {

@@ -87,9 +87,37 @@ impl Asking<'_> {
             if live.rows.is_empty() {
                 break;
             }
-            live = self.one(test, live);
+            live = match self.sets.word_count() {
+                1 if test.slots != self.sets.all() => self.one_by_words(test, live),
+                _ => self.one(test, live).wanted(),
+            };
         }
-        live
+        live.wanted()
+    }
+
+    /// Where a set is a word, and some slots ask nothing: only rows of those that ask are looked at more than once. Rows
+    /// that nobody wants any more may stay.
+    fn one_by_words(&mut self, test: &SharedTest, live: Live) -> Live {
+        let Live { rows, sets } = live;
+        let mut words = match sets {
+            QuerySets::Bitmaps { words, .. } => words,
+            sets => sets.bitmaps(rows.len(), self.sets),
+        };
+        let asking = self.sets.words(test.slots)[0];
+        let open = words.iter().map(|word| word & asking).collect();
+        let open = QuerySets::Bitmaps { words_per_row: 1, words: open };
+        let places = open.wanted_rows(rows.len());
+        let places = places.unwrap_or_else(|| (0..rows.len() as u32).collect());
+        if !places.is_empty() {
+            let concerned = Live { rows: rows.clone(), sets: open }.take(&places);
+            let answer = self.answer(&test.question, test.slots, &concerned);
+            let answer = answer.bitmaps(places.len(), self.sets);
+            for (place, answer) in places.into_iter().zip(answer) {
+                let word = &mut words[place as usize];
+                *word = *word & !asking | answer;
+            }
+        }
+        Live { rows, sets: QuerySets::Bitmaps { words_per_row: 1, words } }
     }
 
     fn one(&mut self, test: &SharedTest, live: Live) -> Live {
@@ -111,12 +139,18 @@ impl Asking<'_> {
             let others = live.sets.difference(&asking, total, self.sets);
             sets = others.union(&sets, total, self.sets);
         }
-        Live { rows: live.rows, sets }.wanted()
+        Live { rows: live.rows, sets }
     }
 
     /// Of each row's slots those that the question lets through.
     fn answer(&mut self, question: &Question, slots: SetId, live: &Live) -> QuerySets {
         match question {
+            Question::Column(column, index) if self.sets.word_count() == 1 => {
+                let mut words = live.sets.bitmaps(live.rows.len(), self.sets);
+                let values = self.reader.chunk.column(*column);
+                index.narrow(&values, Rows::Some(&live.rows), self.sets, &mut words);
+                QuerySets::Bitmaps { words_per_row: 1, words }
+            }
             Question::Column(column, index) => {
                 let mut ids = Vec::with_capacity(live.rows.len());
                 let values = self.reader.chunk.column(*column);
