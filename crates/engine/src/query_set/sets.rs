@@ -166,6 +166,11 @@ impl QuerySets {
         match self {
             QuerySets::Uniform(id) if rows > 0 => *id,
             QuerySets::Uniform(_) => SetId::EMPTY,
+            QuerySets::Single(slots) => {
+                let mut all = vec![0; table.word_count()];
+                slots.iter().for_each(|&slot| words::insert(&mut all, slot));
+                table.intern(&all)
+            }
             QuerySets::Bitmaps { words_per_row: 1, words } => {
                 table.intern(&[words.iter().fold(0, |all, word| all | word)])
             }

@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 
 use super::clock_scan::ChunkRows;
 use super::rows::Rows;
-use crate::query_set::{QuerySets, SetId, SetTable};
+use crate::query_set::{QuerySets, Recall, SetId, SetTable};
 use crate::storage::{ColumnSlice, Nulls, each_width};
 use crate::types::{DataType, Value, for_each_integer};
 
@@ -38,6 +38,8 @@ pub struct KeyFilter {
     marks: Marks,
     /// Who takes rows of other keys: slots that the join is not for.
     others: SetId,
+    /// Where a set is a word: those that keys are marked with, that of other keys first.
+    words: Vec<u64>,
     /// Of the rows that scans have left.
     narrowed: Share,
     /// Of the rows that were looked up before anything was asked of them.
@@ -104,8 +106,13 @@ impl KeyFilter {
             }
             None => numbers(runs, least, places, joining, others, sets)?,
         };
+        let words = match &marks {
+            _ if sets.word_count() != 1 => Vec::new(),
+            Marks::Bits(_, wanted) => [others, *wanted].map(|set| sets.words(set)[0]).to_vec(),
+            Marks::Sets(_, known, _) => known.iter().map(|&set| sets.words(set)[0]).collect(),
+        };
         let (narrowed, looked_up) = (Share::default(), Share::default());
-        Some(KeyFilter { least, places, marks, others, narrowed, looked_up })
+        Some(KeyFilter { least, places, marks, others, words, narrowed, looked_up })
     }
 
     /// Bytes held.
@@ -216,6 +223,9 @@ impl KeyFilter {
     }
 
     fn meet(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
+        if sets.word_count() == 1 {
+            return self.meet_words(column, found, sets);
+        }
         let ChunkRows { rows, sets: own, errors } = found;
         let mut ids = Vec::with_capacity(rows.len());
         for_each_key(column, Rows::Some(&rows), |_, key| {
@@ -228,6 +238,53 @@ impl KeyFilter {
             None => rows,
         };
         ChunkRows { rows, sets: own, errors }
+    }
+
+    /// The same where a set is a word: only keys of rows that somebody joining wants are looked up.
+    fn meet_words(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
+        let ChunkRows { rows, sets: own, errors } = found;
+        let mut words = own.bitmaps(rows.len(), sets);
+        match self.places_of_joining(&words) {
+            None => {
+                let mut own = words.iter_mut();
+                self.for_each_word(column, &rows, |word| *own.next().expect("a row each") &= word);
+            }
+            Some(places) => {
+                let joining: Vec<u32> = places.iter().map(|&place| rows[place as usize]).collect();
+                let mut places = places.into_iter();
+                self.for_each_word(column, &joining, |word| {
+                    words[places.next().expect("a row each") as usize] &= word;
+                });
+            }
+        }
+        let own = QuerySets::Bitmaps { words_per_row: 1, words };
+        let Some(kept) = own.wanted_rows(rows.len()) else {
+            return ChunkRows { rows, sets: own, errors };
+        };
+        let rows = kept.iter().map(|&place| rows[place as usize]).collect();
+        ChunkRows { rows, sets: own.take(&kept), errors }
+    }
+
+    /// Where somebody joining wants the row; `None` where the join is for all slots.
+    fn places_of_joining(&self, words: &[u64]) -> Option<Vec<u32>> {
+        if self.others == SetId::EMPTY {
+            return None;
+        }
+        let joining = words.iter().map(|word| word & !self.words[0]).collect();
+        let joining = QuerySets::Bitmaps { words_per_row: 1, words: joining };
+        joining.wanted_rows(words.len())
+    }
+
+    /// Calls `visit` with the set of each row's key.
+    fn for_each_word(&self, column: &ColumnSlice<'_>, rows: &[u32], mut visit: impl FnMut(u64)) {
+        for_each_key(column, Rows::Some(rows), |_, key| {
+            let place = key.and_then(|key| self.place(key));
+            let number = place.map_or(0, |place| match &self.marks {
+                Marks::Bits(bits, _) => (bits[place / 64] >> (place % 64) & 1) as usize,
+                Marks::Sets(numbers, ..) => numbers[place].into(),
+            });
+            visit(self.words[number]);
+        });
     }
 
     #[inline]
@@ -277,14 +334,15 @@ fn numbers(
     let mut numbers = vec![0u16; places as usize];
     let mut known = vec![others];
     let mut by_id: HashMap<SetId, u16> = HashMap::from([(others, 0)]);
-    // Of a number and a further set, the number of their union.
+    // Of a number and a further set, the number of their union; 0 with nobody is 0.
     let mut unions: HashMap<(u16, SetId), u16> = HashMap::new();
+    let mut lately = Recall::new(0, 0);
     for (keys, own) in runs {
         let ids = own.ids(keys.len(), sets);
         let mut failed = false;
         for_each_integer(keys, |row, key| {
             let number = &mut numbers[key.wrapping_sub(least) as usize];
-            let union = *unions.entry((*number, ids[row])).or_insert_with(|| {
+            let mut union = || {
                 let wanted = sets.intersect(ids[row], joining);
                 let union = sets.union(known[usize::from(*number)], wanted);
                 *by_id.entry(union).or_insert_with(|| {
@@ -292,8 +350,10 @@ fn numbers(
                     failed |= known.len() > MOST_SETS;
                     (known.len() - 1) as u16
                 })
-            });
-            *number = union;
+            };
+            let pair = u64::from(*number) << 32 | u64::from(ids[row].0);
+            *number =
+                lately.get(pair, || *unions.entry((*number, ids[row])).or_insert_with(&mut union));
         });
         if failed {
             return None;

@@ -5,7 +5,8 @@ use super::GroupNode;
 use super::accumulator::Accumulator;
 use super::argument::Argument;
 use super::build::Chunk;
-use crate::operators::kernel::{DenseIds, NO_ID, bucket};
+use super::places::PairPlaces;
+use crate::operators::kernel::{NO_ID, bucket};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, SetId};
 use crate::types::Error;
@@ -32,7 +33,7 @@ pub(super) enum Places {
     /// All rows have this set: a row by group, [`NO_ID`] where there is none.
     One(SetId, Vec<u32>),
     /// By group and set.
-    Many(DenseIds),
+    Many(PairPlaces),
 }
 
 impl Places {
@@ -40,7 +41,7 @@ impl Places {
     pub(super) fn emptied(&self) -> Places {
         match self {
             Places::One(set, _) => Places::One(*set, Vec::new()),
-            Places::Many(_) => Places::Many(DenseIds::default()),
+            Places::Many(_) => Places::Many(PairPlaces::default()),
         }
     }
 }
@@ -92,7 +93,8 @@ impl Folded {
             QuerySets::Uniform(set) => self.places_of_one(*set, &chunk.groups),
             sets => {
                 let sets = sets.ids(chunk.groups.len(), batch.sets);
-                self.places(chunk.groups.iter().copied().zip(sets))
+                let pairs = chunk.groups.iter().copied().zip(sets);
+                self.places(&pairs.collect::<Vec<_>>())
             }
         };
         self.accumulators.iter_mut().for_each(|own| own.grow(self.groups.len()));
@@ -121,7 +123,10 @@ impl Folded {
         let groups: Vec<u32> = other.groups.iter().map(|&own| group(own)).collect();
         let places = match other.places {
             Places::One(set, _) => self.places_of_one(set, &groups),
-            Places::Many(_) => self.places(groups.iter().copied().zip(other.sets)),
+            Places::Many(_) => {
+                let pairs = groups.iter().copied().zip(other.sets);
+                self.places(&pairs.collect::<Vec<_>>())
+            }
         };
         for (accumulator, other) in self.accumulators.iter_mut().zip(&other.accumulators) {
             accumulator.grow(self.groups.len());
@@ -145,19 +150,10 @@ impl Folded {
             let groups = self.groups.iter().zip(0..);
             groups.for_each(|(&group, row)| rows[group as usize] = row);
         } else {
-            self.places = Places::Many(self.numbered());
+            // Found out when the next rows come.
+            self.places = Places::Many(PairPlaces::default());
         }
         self
-    }
-
-    /// The rows by group and set.
-    fn numbered(&self) -> DenseIds {
-        let mut ids = DenseIds::default();
-        for (place, (&group, set)) in self.groups.iter().zip(&self.sets).enumerate() {
-            let id = ids.insert(set.0, u64::from(group));
-            assert_eq!(id as usize, place, "groups that differ keep differing");
-        }
-        ids
     }
 
     /// The places of rows that all have the same set.
@@ -166,10 +162,10 @@ impl Folded {
             self.places = Places::One(set, Vec::new());
         }
         let Places::One(known, places) = &mut self.places else {
-            return self.places(groups.iter().map(|&group| (group, set)));
+            return self.places(&of_one(set, groups));
         };
         if *known != set {
-            return self.places(groups.iter().map(|&group| (group, set)));
+            return self.places(&of_one(set, groups));
         }
         let most = groups.iter().max().map_or(0, |&most| most as usize + 1);
         if places.len() < most {
@@ -187,19 +183,23 @@ impl Folded {
         groups.iter().map(place).collect()
     }
 
-    fn places(&mut self, rows: impl Iterator<Item = (u32, SetId)>) -> Vec<u32> {
+    fn places(&mut self, rows: &[(u32, SetId)]) -> Vec<u32> {
         if let Places::One(..) = self.places {
-            self.places = Places::Many(self.numbered());
+            self.places = Places::Many(PairPlaces::default());
         }
-        let Places::Many(ids) = &mut self.places else { unreachable!("numbered just now") };
-        let place = |(group, set): (u32, SetId)| {
-            let place = ids.insert(set.0, u64::from(group));
+        let Places::Many(pairs) = &mut self.places else { unreachable!("made just now") };
+        let places = pairs.insert(&self.groups, &self.sets, rows);
+        for (&place, &(group, set)) in places.iter().zip(rows) {
             if place as usize == self.groups.len() {
                 self.groups.push(group);
                 self.sets.push(set);
             }
-            place
-        };
-        rows.map(place).collect()
+        }
+        places
     }
+}
+
+/// Groups with their set.
+fn of_one(set: SetId, groups: &[u32]) -> Vec<(u32, SetId)> {
+    groups.iter().map(|&group| (group, set)).collect()
 }

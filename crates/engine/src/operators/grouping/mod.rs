@@ -25,6 +25,7 @@ mod fold;
 mod output;
 mod part;
 mod partition;
+mod places;
 mod result;
 
 pub(super) use accumulator::Accumulator;

@@ -85,10 +85,19 @@ fn is_same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The slot whose parameters are those of all rows; `None` where each row has one of its own, or there is none.
-pub(super) fn spokesman(sets: &QuerySets, rows: usize, batch: &Batch<'_>) -> Option<Slot> {
+/// The slot whose values of these parameters are those of all rows; `None` where each row's slot has its own, or there is
+/// none.
+pub(super) fn spokesman(
+    sets: &QuerySets,
+    rows: usize,
+    parameters: &[usize],
+    batch: &Batch<'_>,
+) -> Option<Slot> {
     match sets {
-        QuerySets::Single(_) => None,
+        QuerySets::Single(slots) => {
+            let wanted = sets.wanted(rows, batch.sets);
+            slots.first().copied().filter(|_| agree(parameters, wanted, batch))
+        }
         QuerySets::Uniform(id) => batch.sets.members(*id).next(),
         _ => (0..rows).find_map(|row| {
             let mut first = None;
@@ -166,11 +175,12 @@ fn parameter_array(
     batch: &Batch<'_>,
 ) -> ArrayRef {
     let value = |slot: Slot| &batch.parameters[slot.index()][parameter];
-    match (&tuples.sets, spokesman(&tuples.sets, tuples.rows, batch)) {
-        (QuerySets::Single(slots), _) => {
+    let spokesman = spokesman(&tuples.sets, tuples.rows, &[parameter], batch);
+    match (&tuples.sets, spokesman) {
+        (_, Some(slot)) => constant_array(data_type, value(slot), tuples.rows),
+        (QuerySets::Single(slots), None) => {
             array_from_values(data_type, slots.iter().map(|&slot| value(slot).borrow()))
         }
-        (_, Some(slot)) => constant_array(data_type, value(slot), tuples.rows),
         (_, None) => {
             assert_eq!(tuples.rows, 0, "somebody wants the rows");
             constant_array(data_type, &Value::Null, 0)
@@ -199,7 +209,7 @@ impl Inputs {
         let columns = expression.columns().iter().map(|&column| tuples.column(column));
         let only = match expression.parameters() {
             [] => None,
-            _ => spokesman(&tuples.sets, tuples.rows, batch),
+            read => spokesman(&tuples.sets, tuples.rows, read, batch),
         };
         let parameters = expression.parameters().iter().map(|&parameter| match only {
             Some(slot) => {

@@ -59,7 +59,7 @@ impl WholeColumns<'_> {
     }
 }
 
-/// The parameters that all rows have; `None` where each row has its own.
+/// The values that all rows have of the parameters; `None` where each row has its own.
 fn parameters<'a>(
     expression: &dyn Expression,
     tuples: &Tuples,
@@ -69,7 +69,7 @@ fn parameters<'a>(
     if read.is_empty() {
         return Some(Vec::new());
     }
-    let slot = spokesman(&tuples.sets, tuples.rows, batch)?;
+    let slot = spokesman(&tuples.sets, tuples.rows, read, batch)?;
     let own = batch.parameters[slot.index()];
     Some(read.iter().map(|&parameter| &own[parameter]).collect())
 }
