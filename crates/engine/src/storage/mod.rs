@@ -33,6 +33,7 @@ mod column;
 mod column_store;
 mod dense;
 mod dictionary;
+mod dictionary_codes;
 mod ends;
 mod gather;
 mod histogram;

@@ -8,6 +8,7 @@ use arrow_array::ArrayRef;
 
 use super::arrays;
 use super::chunk_list::ChunkList;
+use super::dictionary_codes::dictionary_codes;
 use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
@@ -94,6 +95,20 @@ impl TableView {
             return nulls.is_none().then_some(numbers);
         }
         whole_numbers(self.runs(locations), locations.len(), column)
+    }
+
+    /// Strings of many rows as codes of their column's dictionary, all below the number that comes second; `None` where a
+    /// row is NULL or has no code, the dictionary has more strings than `most`, or rows jump from chunk to chunk.
+    pub fn dictionary_codes(
+        &self,
+        column: ColumnId,
+        locations: &[Location],
+        most: usize,
+    ) -> Option<(Vec<u32>, usize)> {
+        if most == 0 || !self.data_type(column).is_string() || jumps(locations) {
+            return None;
+        }
+        dictionary_codes(self.runs(locations), locations.len(), column, most)
     }
 
     /// Which values of an integer column lie in one chunk only; `None` where they lie anywhere.

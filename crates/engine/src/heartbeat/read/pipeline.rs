@@ -283,14 +283,14 @@ impl<'a> Worker<'a> {
         self.end_chunk();
     }
 
-    /// Whether nobody asks which of a table's rows come together, and operators stand between them and the sink.
+    /// Whether nobody asks which of a table's rows come together, and a run of rows costs something that more rows share.
     fn may_wait(&self, pipe: &Pipe) -> bool {
-        let takes_chunks = match &self.work.part {
-            Part::Collect(_) => true,
-            Part::Group(part) => self.chunk.is_some() && part.takes_chunks(),
-            Part::Join(_) | Part::Sort(_) => false,
+        let pays = match &self.work.part {
+            Part::Collect(_) => false,
+            Part::Group(part) => !(self.chunk.is_some() && part.takes_chunks()),
+            Part::Join(_) | Part::Sort(_) => !pipe.steps.is_empty(),
         };
-        !takes_chunks && !pipe.steps.is_empty() && pipe.table().is_some()
+        pays && pipe.table().is_some()
     }
 
     /// Keeps rows until there are enough.

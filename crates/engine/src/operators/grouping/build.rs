@@ -9,14 +9,15 @@ use arrow_select::take::take;
 
 use super::GroupNode;
 use super::argument::Argument;
+use super::combinations::Combinations;
 use super::fold::Folded;
 use crate::operators::kernel::{
     Codes, KeyTable, WholeColumns, evaluate, evaluate_expression, narrow_array, one_value_per_row,
-    parameters_read, prune, scale_of,
+    parameters_read, scale_of,
 };
 use crate::operators::{Batch, Faults};
 use crate::plan::{Aggregate, AggregateFunction};
-use crate::query_set::{ColumnOrigin, QuerySets, SetId, Tuples};
+use crate::query_set::{ColumnOrigin, QuerySets, SetId, Source, Tuples};
 use crate::storage::CHUNK_ROWS;
 use crate::types::{DataType, Scalar};
 
@@ -171,9 +172,8 @@ impl GroupBuild {
         let mut rows = 0;
         for chunk in self.chunks.iter() {
             let sample = chunk.groups.len().min(SAMPLE_ROWS);
-            for (row, &group) in chunk.groups[..sample].iter().enumerate() {
-                pairs.insert((group, chunk.sets.row(row).id(batch.sets)));
-            }
+            let sets = chunk.sets.slice(0..sample).ids(sample, batch.sets);
+            pairs.extend(chunk.groups[..sample].iter().copied().zip(sets));
             rows += sample;
         }
         // A partial aggregate takes about twice the bytes of a row.
@@ -310,14 +310,40 @@ impl GroupBuild {
 
 /// The key columns of some rows. Nobody wants representatives: their slots are decided in phase 2.
 fn representatives(node: &GroupNode, tuples: &Tuples, rows: &[u32]) -> Tuples {
-    let keys = Tuples {
-        rows: tuples.rows,
-        sources: tuples.sources.clone(),
-        computed: tuples.computed.clone(),
-        columns: node.keys.iter().map(|&key| tuples.columns[key]).collect(),
+    columns_of(&node.keys, tuples, rows)
+}
+
+/// Columns of some rows, wanted by nobody. Copies no other rows' places.
+fn columns_of(columns: &[usize], tuples: &Tuples, rows: &[u32]) -> Tuples {
+    let mut picked = Tuples {
+        rows: rows.len(),
+        sources: Vec::new(),
+        computed: Vec::new(),
+        columns: Arc::new([]),
         sets: QuerySets::Uniform(SetId::EMPTY),
     };
-    prune(keys).take(rows)
+    let mut sources: Vec<usize> = Vec::new();
+    let origins = columns.iter().map(|&column| match tuples.columns[column] {
+        ColumnOrigin::Source { source, column } => {
+            let known = sources.iter().position(|&own| own == source);
+            let place = known.unwrap_or_else(|| {
+                let Source { view, locations } = &tuples.sources[source];
+                let locations = rows.iter().map(|&row| locations[row as usize]).collect();
+                picked.sources.push(Source { view: view.clone(), locations });
+                sources.push(source);
+                sources.len() - 1
+            });
+            ColumnOrigin::Source { source: place, column }
+        }
+        ColumnOrigin::Computed(i) => {
+            let rows = UInt32Array::from(rows.to_vec());
+            let values = take(&tuples.computed[i], &rows, None);
+            picked.computed.push(values.expect("rows lie inside the array"));
+            ColumnOrigin::Computed(picked.computed.len() - 1)
+        }
+    });
+    picked.columns = origins.collect();
+    picked
 }
 
 /// What the aggregates read of an activation.
@@ -514,6 +540,12 @@ impl Keys {
                 (first..*groups).collect()
             }
             Keys::Values(table) => {
+                if let Some(combinations) = Combinations::of(identity, tuples) {
+                    let firsts = columns_of(identity, tuples, &combinations.firsts);
+                    let columns: Vec<ArrayRef> =
+                        (0..identity.len()).map(|c| firsts.column(c)).collect();
+                    return combinations.spread(&table.insert(&columns));
+                }
                 let columns: Vec<ArrayRef> = identity.iter().map(|&c| tuples.column(c)).collect();
                 table.insert(&columns)
             }

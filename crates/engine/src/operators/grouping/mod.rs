@@ -20,6 +20,7 @@
 mod accumulator;
 mod argument;
 mod build;
+mod combinations;
 mod finish;
 mod fold;
 mod output;
