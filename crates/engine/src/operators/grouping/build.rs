@@ -10,7 +10,7 @@ use arrow_select::take::take;
 use super::GroupNode;
 use super::argument::Argument;
 use super::combinations::Combinations;
-use super::fold::Folded;
+use super::fold::{FEW_GROUPS, Folded};
 use crate::operators::kernel::{
     Codes, KeyTable, WholeColumns, evaluate, evaluate_expression, narrow_array, one_value_per_row,
     parameters_read, scale_of,
@@ -147,7 +147,7 @@ impl GroupBuild {
     }
 
     /// Folds what is held if it is much, and that makes it much smaller; where it does not, more rows are held before
-    /// the next try.
+    /// the next try. Rows of few groups are folded as they come, while their arguments lie in the core's cache.
     fn fold_when_full(&mut self, node: &GroupNode, batch: &Batch<'_>, faults: &mut Faults) {
         if self.held <= self.hold {
             return;
@@ -157,7 +157,10 @@ impl GroupBuild {
             return;
         }
         self.fold(node, batch, faults);
-        self.hold = self.hold.max(self.folded.as_ref().map_or(0, Folded::len));
+        self.hold = match self.folded.as_ref().map_or(0, Folded::len) {
+            ..=FEW_GROUPS => 0,
+            groups => self.hold.max(groups),
+        };
     }
 
     /// Whether partial aggregates would be much fewer than the rows held.
@@ -166,8 +169,16 @@ impl GroupBuild {
         few_sets && (self.folded.is_some() || self.would_shrink(batch))
     }
 
-    /// Whether the rows held are of few groups and sets: the first rows of each chunk tell.
+    /// Whether the rows held, which are all so far, are of few groups and sets: where sets differ the first rows of each chunk
+    /// tell.
     fn would_shrink(&self, batch: &Batch<'_>) -> bool {
+        // A partial aggregate takes about twice the bytes of a row.
+        if self.groups() * 2 > self.held {
+            return false;
+        }
+        if self.chunks.iter().all(|chunk| matches!(chunk.sets, QuerySets::Uniform(_))) {
+            return true;
+        }
         let mut pairs = hashbrown::HashSet::new();
         let mut rows = 0;
         for chunk in self.chunks.iter() {
@@ -176,7 +187,6 @@ impl GroupBuild {
             pairs.extend(chunk.groups[..sample].iter().copied().zip(sets));
             rows += sample;
         }
-        // A partial aggregate takes about twice the bytes of a row.
         pairs.len() * 2 <= rows
     }
 
@@ -361,13 +371,13 @@ fn evaluate_arguments(
     faults: &mut Faults,
 ) -> Vec<(Option<ArrayRef>, Option<ArrayRef>)> {
     let mut columns = WholeColumns::new(tuples);
-    let aggregates = node.aggregates.iter();
-    let whole: Vec<Option<ArrayRef>> = aggregates
-        .map(|aggregate| {
-            let present = only_counted(aggregate).then(|| presence(aggregate, tuples)).flatten();
-            present.or_else(|| whole_argument(aggregate, batch, tuples, &mut columns))
-        })
-        .collect();
+    let mut whole: Vec<Option<ArrayRef>> = Vec::with_capacity(node.aggregates.len());
+    for (at, aggregate) in node.aggregates.iter().enumerate() {
+        let same = node.same_state(at).and_then(|same| whole[same].clone());
+        let present = || only_counted(aggregate).then(|| presence(aggregate, tuples)).flatten();
+        let own = || whole_argument(aggregate, batch, tuples, &mut columns);
+        whole.push(same.or_else(present).or_else(own));
+    }
     let rest = node.aggregates.iter().zip(&whole).filter(|(_, whole)| whole.is_none());
     let gathered = read_once(rest.map(|(aggregate, _)| aggregate), tuples);
     let tuples = gathered.as_ref().unwrap_or(tuples);

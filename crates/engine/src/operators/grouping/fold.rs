@@ -12,7 +12,7 @@ use crate::query_set::{QuerySets, SetId};
 use crate::types::Error;
 
 /// Up to so many groups rows are bucketed by group before they are aggregated,
-const FEW_GROUPS: usize = 64;
+pub(super) const FEW_GROUPS: usize = 64;
 /// where there are so many rows per group.
 const SHORT_RUN: usize = 16;
 
@@ -101,7 +101,7 @@ impl Folded {
         let rows: Vec<u32> = (0..chunk.groups.len() as u32).collect();
         let arguments = chunk.arguments(node);
         if self.groups.len() <= FEW_GROUPS && rows.len() > SHORT_RUN * self.groups.len() {
-            return self.fold_by_group(&places, &arguments);
+            return self.fold_by_group(node, &places, &arguments);
         }
         for (accumulator, argument) in self.accumulators.iter_mut().zip(&arguments) {
             accumulator.fold(argument, &places, &rows);
@@ -109,9 +109,14 @@ impl Folded {
     }
 
     /// Group after group: each one's sums stay in registers.
-    fn fold_by_group(&mut self, places: &[u32], arguments: &[Argument]) {
+    fn fold_by_group(&mut self, node: &GroupNode, places: &[u32], arguments: &[Argument]) {
         let rows = bucket(places, self.groups.len(), 0..places.len() as u32);
-        for (accumulator, argument) in self.accumulators.iter_mut().zip(arguments) {
+        for (at, argument) in arguments.iter().enumerate() {
+            if let Some(same) = node.same_state(at) {
+                self.accumulators[at] = self.accumulators[same].clone();
+                continue;
+            }
+            let accumulator = &mut self.accumulators[at];
             for (group, rows) in rows.iter().filter(|(_, rows)| !rows.is_empty()) {
                 accumulator.fold_group(argument, group.index(), rows);
             }

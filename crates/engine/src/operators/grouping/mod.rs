@@ -36,7 +36,8 @@ pub use finish::Groups;
 pub use part::{ChunkOf, GroupPart};
 pub(super) use result::results;
 
-use crate::plan::Aggregate;
+use crate::plan::{Aggregate, AggregateFunction};
+use crate::types::Scalar;
 
 /// One row per distinct key and slot; without keys exactly one row per slot.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,24 @@ impl GroupNode {
     /// SELECT DISTINCT over an input of `columns` output columns.
     pub fn distinct(columns: usize) -> GroupNode {
         GroupNode { keys: (0..columns).collect(), ..GroupNode::default() }
+    }
+
+    /// An aggregate before this one that keeps the same of the same column: a sum and an average do.
+    fn same_state(&self, at: usize) -> Option<usize> {
+        let column = |aggregate: &Aggregate| match aggregate {
+            Aggregate {
+                argument: Some(Scalar::Column(column)),
+                distinct: false,
+                filter: None,
+                ..
+            } => Some(*column),
+            _ => None,
+        };
+        let sums = |aggregate: &Aggregate| {
+            matches!(aggregate.function, AggregateFunction::Sum | AggregateFunction::Average)
+        };
+        let own = column(&self.aggregates[at]).filter(|_| sums(&self.aggregates[at]))?;
+        self.aggregates[..at].iter().position(|other| sums(other) && column(other) == Some(own))
     }
 
     /// The columns that tell groups apart.
