@@ -68,9 +68,9 @@ impl Share {
 
 #[derive(Debug)]
 enum Marks {
-    /// A bit per key, and who takes the rows of those that have one.
+    /// A bit per key, the last word empty, and who takes the rows of those that have one.
     Bits(Vec<u64>, SetId),
-    /// By key, the position of a set, and a bit per key that somebody joining wants: most rows are dropped by bits, which
+    /// By key, the position of a set, and such bits for keys that somebody joining wants: most rows are dropped by bits, which
     /// take a sixteenth of the cache.
     Sets(Vec<u16>, Vec<SetId>, Vec<u64>),
 }
@@ -210,12 +210,16 @@ impl KeyFilter {
     ) -> Vec<u32> {
         let mut kept = vec![0; rows.len()];
         let (mut count, mut visited) = (0, 0);
+        // Places beyond all keys come to the last word, which is empty: no branch that could be guessed wrong.
+        let last = bits.len() - 1;
         for_each_key(column, rows, |row, key| {
-            let place = key.and_then(|key| self.place(key));
-            let keep = place.is_some_and(|place| bits[place / 64] >> (place % 64) & 1 == 1);
+            let bit = key.map_or(0, |key| {
+                let place = key.wrapping_sub(self.least) as u64;
+                bits[(place / 64).min(last as u64) as usize] >> (place % 64) & 1
+            });
             // `count` never passes the number of rows visited.
             kept[count] = of(visited, row);
-            count += usize::from(keep);
+            count += bit as usize;
             visited += 1;
         });
         kept.truncate(count);
@@ -312,8 +316,13 @@ fn uniform(runs: &[Keys<'_>]) -> Option<SetId> {
     Some(found.unwrap_or(SetId::EMPTY))
 }
 
+/// A bit for each place, and a word beyond.
+fn no_bits(places: usize) -> Vec<u64> {
+    vec![0; places.div_ceil(64) + 1]
+}
+
 fn bits(runs: &[Keys<'_>], least: i64, places: u64) -> Vec<u64> {
-    let mut bits = vec![0u64; (places as usize).div_ceil(64)];
+    let mut bits = no_bits(places as usize);
     for (keys, _) in runs {
         for_each_integer(keys, |_, key| {
             let place = key.wrapping_sub(least) as usize;
@@ -359,7 +368,7 @@ fn numbers(
             return None;
         }
     }
-    let mut bits = vec![0u64; numbers.len().div_ceil(64)];
+    let mut bits = no_bits(numbers.len());
     for (place, _) in numbers.iter().enumerate().filter(|(_, number)| **number != 0) {
         bits[place / 64] |= 1 << (place % 64);
     }
