@@ -3,7 +3,7 @@
 //! Interned sets meet through a small memo of pairs of ids. Where most pairs are new (two columns with many
 //! distinct sets each) a memo costs more than the words themselves, so the column turns into bitmaps.
 
-use super::{QuerySets, SetId, SetTable, word, words};
+use super::{QuerySets, SetId, SetTable, one_word, words};
 use crate::types::Slot;
 
 /// Entries of a kernel's own memo: 12 bytes each, so that it stays in the core's first cache.
@@ -23,17 +23,17 @@ struct Algebra {
 const INTERSECT: Algebra = Algebra {
     ids: SetTable::intersect,
     words: words::intersect_into,
-    word: |words, other, table| word::combine(words, other, table, |a, b| a & b),
+    word: |words, other, table| one_word::combine(words, other, table, |a, b| a & b),
 };
 const UNION: Algebra = Algebra {
     ids: SetTable::union,
     words: words::union_into,
-    word: |words, other, table| word::combine(words, other, table, |a, b| a | b),
+    word: |words, other, table| one_word::combine(words, other, table, |a, b| a | b),
 };
 const SUBTRACT: Algebra = Algebra {
     ids: SetTable::difference,
     words: words::subtract_into,
-    word: |words, other, table| word::combine(words, other, table, |a, b| a & !b),
+    word: |words, other, table| one_word::combine(words, other, table, |a, b| a & !b),
 };
 
 impl QuerySets {
@@ -59,7 +59,7 @@ impl QuerySets {
             QuerySets::Bitmaps { words_per_row, words } => {
                 let mut words = words.clone();
                 if *words_per_row == 1 {
-                    word::intersect_ids(&mut words, ids, table);
+                    one_word::intersect_ids(&mut words, ids, table);
                 } else if *words_per_row > 0 {
                     for (set, &id) in words.chunks_exact_mut(*words_per_row).zip(ids) {
                         words::intersect_into(set, table.words(id));

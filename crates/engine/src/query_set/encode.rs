@@ -1,6 +1,6 @@
 //! Choosing an encoding by density, joining columns of sets end to end, renumbering slots.
 
-use super::word::{Recall, append_words};
+use super::one_word::{Recall, append_words};
 use super::{QuerySets, SetId, SetTable, words};
 use crate::types::Slot;
 

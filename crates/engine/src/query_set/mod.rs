@@ -11,10 +11,10 @@
 mod algebra;
 mod encode;
 mod expand;
+mod one_word;
 mod sets;
 mod table;
 mod tuples;
-mod word;
 pub mod words;
 
 #[cfg(test)]
@@ -22,7 +22,7 @@ mod reference;
 
 pub use encode::Renumbering;
 pub use expand::SlotBuckets;
+pub use one_word::{Recall, intersect_ids};
 pub use sets::{QuerySets, RowSet};
 pub use table::{SetId, SetTable};
 pub use tuples::{ColumnOrigin, Source, Tuples};
-pub use word::{Recall, intersect_ids};

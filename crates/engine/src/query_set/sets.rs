@@ -1,6 +1,6 @@
 //! One logical column, several encodings, chosen by density.
 
-use super::word::{Recall, append_words, ids_of_words};
+use super::one_word::{Recall, append_words, ids_of_words};
 use super::{SetId, SetTable, words};
 use crate::types::Slot;
 
