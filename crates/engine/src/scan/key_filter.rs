@@ -70,8 +70,8 @@ impl Share {
 enum Marks {
     /// A bit per key, the last word empty, and who takes the rows of those that have one.
     Bits(Vec<u64>, SetId),
-    /// By key, the position of a set, and such bits for keys that somebody joining wants: most rows are dropped by bits, which
-    /// take a sixteenth of the cache.
+    /// By key, the position of a set, and such bits for keys that somebody joining wants: most rows are dropped by bits,
+    /// which take a sixteenth of the cache.
     Sets(Vec<u16>, Vec<SetId>, Vec<u64>),
 }
 

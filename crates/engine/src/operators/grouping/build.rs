@@ -169,8 +169,8 @@ impl GroupBuild {
         few_sets && (self.folded.is_some() || self.would_shrink(batch))
     }
 
-    /// Whether the rows held, which are all so far, are of few groups and sets: where sets differ the first rows of each chunk
-    /// tell.
+    /// Whether the rows held, which are all so far, are of few groups and sets: where sets differ the first rows of each
+    /// chunk tell.
     fn would_shrink(&self, batch: &Batch<'_>) -> bool {
         // A partial aggregate takes about twice the bytes of a row.
         if self.groups() * 2 > self.held {
