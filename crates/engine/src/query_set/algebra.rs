@@ -83,13 +83,7 @@ impl QuerySets {
             },
             _ => self.intersect_ids(ids, table),
         };
-        match sets.wanted_rows(ids.len()) {
-            Some(kept) => {
-                let sets = sets.take(&kept);
-                (Some(kept), sets)
-            }
-            None => (None, sets),
-        }
+        sets.only_wanted(ids.len())
     }
 
     /// The same set AND every row's.

@@ -40,10 +40,13 @@ impl QuerySets {
         match self {
             QuerySets::Uniform(id) => QuerySets::Uniform(renumbering.set(*id, from, to)),
             QuerySets::Interned(ids) => {
-                let mut known = Recall::new(0, SetId::EMPTY);
+                // Sets may be more than are remembered lately, and each takes the table's lock.
+                let mut known = hashbrown::HashMap::new();
+                let mut lately = Recall::new(0, SetId::EMPTY);
                 let mut renumbered =
-                    |id: SetId| known.get(id.0.into(), || renumbering.set(id, from, to));
-                QuerySets::Interned(ids.iter().map(|&id| renumbered(id)).collect())
+                    |id: SetId| *known.entry(id).or_insert_with(|| renumbering.set(id, from, to));
+                let ids = ids.iter().map(|&id| lately.get(id.0.into(), || renumbered(id)));
+                QuerySets::Interned(ids.collect())
             }
             QuerySets::Single(slots) => renumber_singles(slots, to, renumbering),
             QuerySets::Bitmaps { words_per_row: 1, words } => {

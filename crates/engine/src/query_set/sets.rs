@@ -202,6 +202,17 @@ impl QuerySets {
         }
     }
 
+    /// Drops the rows that nobody wants: the positions of those that stay (`None` for all of them) and their sets.
+    pub fn only_wanted(self, rows: usize) -> (Option<Vec<u32>>, QuerySets) {
+        match self.wanted_rows(rows) {
+            Some(kept) => {
+                let sets = self.take(&kept);
+                (Some(kept), sets)
+            }
+            None => (None, self),
+        }
+    }
+
     /// The sets of `rows`, in that order; a row may come several times.
     pub fn take(&self, rows: &[u32]) -> QuerySets {
         match self {
@@ -252,6 +263,14 @@ impl QuerySets {
             QuerySets::Interned(ids) => ids.clone(),
             QuerySets::Bitmaps { words_per_row: 1, words } => ids_of_words(words, table),
             _ => (0..rows).map(|row| self.row(row).id(table)).collect(),
+        }
+    }
+
+    /// Like [`Self::bitmaps`], without a copy where these are what there is.
+    pub fn into_bitmaps(self, rows: usize, table: &SetTable) -> Vec<u64> {
+        match self {
+            QuerySets::Bitmaps { words, .. } => words,
+            _ => self.bitmaps(rows, table),
         }
     }
 

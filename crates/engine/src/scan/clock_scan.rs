@@ -357,18 +357,15 @@ impl ScanBatch {
         visible: Option<Vec<u32>>,
         count: usize,
     ) -> ChunkRows {
-        let live = match self.sets.word_count() {
-            1 => self.probe_by_words(reader.chunk, wanted, visible, count),
-            _ => self.probe_by_ids(reader.chunk, wanted, visible, count),
-        };
+        let live = self.probe(reader.chunk, wanted, visible, count);
         let mut asking = Asking { reader, sets: &self.sets, errors: Vec::new() };
         let Live { rows, sets } = asking.narrow(&self.tests, live);
         let sets = sets.compact(rows.len(), &self.sets);
         ChunkRows { rows, sets, errors: asking.errors }
     }
 
-    /// What the indexes leave of the rows, whose sets are numbers that meet by a memo.
-    fn probe_by_ids(
+    /// What the indexes leave of the rows.
+    fn probe(
         &self,
         chunk: &Chunk,
         wanted: SetId,
@@ -382,35 +379,23 @@ impl ScanBatch {
             if rows.len() == 0 {
                 return Live { rows: Vec::new(), sets: QuerySets::none() };
             }
-            ids.clear();
-            index.probe(&chunk.column(*column), rows, &self.sets, &mut ids);
-            let (kept, met) = sets.meet(&ids, &self.sets);
+            let column = chunk.column(*column);
+            let (kept, met) = match self.sets.word_count() {
+                1 => {
+                    let mut words = sets.into_bitmaps(rows.len(), &self.sets);
+                    index.narrow(&column, rows, &self.sets, &mut words);
+                    QuerySets::Bitmaps { words_per_row: 1, words }.only_wanted(rows.len())
+                }
+                _ => {
+                    ids.clear();
+                    index.probe(&column, rows, &self.sets, &mut ids);
+                    sets.meet(&ids, &self.sets)
+                }
+            };
             sets = met;
             if let Some(kept) = kept {
                 let offsets = kept.iter().map(|&index| rows.offset(index as usize) as u32);
                 visible = Some(offsets.collect());
-            }
-        }
-        Live { rows: visible.unwrap_or_else(|| (0..count as u32).collect()), sets }
-    }
-
-    /// The same where a set is a word.
-    fn probe_by_words(
-        &self,
-        chunk: &Chunk,
-        wanted: SetId,
-        mut visible: Option<Vec<u32>>,
-        count: usize,
-    ) -> Live {
-        let mut sets = QuerySets::Uniform(wanted);
-        for (column, index) in &self.indexes {
-            let rows = Rows::of(visible.as_deref(), count);
-            let mut words = sets.bitmaps(rows.len(), &self.sets);
-            index.narrow(&chunk.column(*column), rows, &self.sets, &mut words);
-            sets = QuerySets::Bitmaps { words_per_row: 1, words };
-            if let Some(kept) = sets.wanted_rows(rows.len()) {
-                let offsets = kept.iter().map(|&index| rows.offset(index as usize) as u32);
-                (visible, sets) = (Some(offsets.collect()), sets.take(&kept));
             }
         }
         Live { rows: visible.unwrap_or_else(|| (0..count as u32).collect()), sets }

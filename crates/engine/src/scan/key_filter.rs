@@ -117,10 +117,11 @@ impl KeyFilter {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        match &self.marks {
+        let marks = match &self.marks {
             Marks::Bits(bits, _) => bits.len() * 8,
             Marks::Sets(numbers, sets, bits) => numbers.len() * 2 + sets.len() * 4 + bits.len() * 8,
-        }
+        };
+        marks + self.words.len() * 8
     }
 
     /// The rows of a chunk that somebody can still join, by their keys in `column`.
@@ -227,16 +228,18 @@ impl KeyFilter {
     }
 
     fn meet(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
-        if sets.word_count() == 1 {
-            return self.meet_words(column, found, sets);
-        }
         let ChunkRows { rows, sets: own, errors } = found;
-        let mut ids = Vec::with_capacity(rows.len());
-        for_each_key(column, Rows::Some(&rows), |_, key| {
-            let place = key.and_then(|key| self.place(key));
-            ids.push(place.map_or(self.others, |place| self.set(place)));
-        });
-        let (kept, own) = own.meet(&ids, sets);
+        let (kept, own) = match sets.word_count() {
+            1 => self.meet_words(column, &rows, own, sets),
+            _ => {
+                let mut ids = Vec::with_capacity(rows.len());
+                for_each_key(column, Rows::Some(&rows), |_, key| {
+                    let place = key.and_then(|key| self.place(key));
+                    ids.push(place.map_or(self.others, |place| self.set(place)));
+                });
+                own.meet(&ids, sets)
+            }
+        };
         let rows = match kept {
             Some(kept) => kept.into_iter().map(|place| rows[place as usize]).collect(),
             None => rows,
@@ -245,13 +248,18 @@ impl KeyFilter {
     }
 
     /// The same where a set is a word: only keys of rows that somebody joining wants are looked up.
-    fn meet_words(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
-        let ChunkRows { rows, sets: own, errors } = found;
-        let mut words = own.bitmaps(rows.len(), sets);
+    fn meet_words(
+        &self,
+        column: &ColumnSlice<'_>,
+        rows: &[u32],
+        own: QuerySets,
+        sets: &SetTable,
+    ) -> (Option<Vec<u32>>, QuerySets) {
+        let mut words = own.into_bitmaps(rows.len(), sets);
         match self.places_of_joining(&words) {
             None => {
                 let mut own = words.iter_mut();
-                self.for_each_word(column, &rows, |word| *own.next().expect("a row each") &= word);
+                self.for_each_word(column, rows, |word| *own.next().expect("a row each") &= word);
             }
             Some(places) => {
                 let joining: Vec<u32> = places.iter().map(|&place| rows[place as usize]).collect();
@@ -261,15 +269,10 @@ impl KeyFilter {
                 });
             }
         }
-        let own = QuerySets::Bitmaps { words_per_row: 1, words };
-        let Some(kept) = own.wanted_rows(rows.len()) else {
-            return ChunkRows { rows, sets: own, errors };
-        };
-        let rows = kept.iter().map(|&place| rows[place as usize]).collect();
-        ChunkRows { rows, sets: own.take(&kept), errors }
+        QuerySets::Bitmaps { words_per_row: 1, words }.only_wanted(rows.len())
     }
 
-    /// Where somebody joining wants the row; `None` where the join is for all slots.
+    /// Where somebody joining wants the row; `None` where that is everywhere.
     fn places_of_joining(&self, words: &[u64]) -> Option<Vec<u32>> {
         if self.others == SetId::EMPTY {
             return None;

@@ -99,19 +99,17 @@ impl Asking<'_> {
     /// that nobody wants any more may stay.
     fn one_by_words(&mut self, test: &SharedTest, live: Live) -> Live {
         let Live { rows, sets } = live;
-        let mut words = match sets {
-            QuerySets::Bitmaps { words, .. } => words,
-            sets => sets.bitmaps(rows.len(), self.sets),
-        };
+        let mut words = sets.into_bitmaps(rows.len(), self.sets);
         let asking = self.sets.words(test.slots)[0];
         let open = words.iter().map(|word| word & asking).collect();
         let open = QuerySets::Bitmaps { words_per_row: 1, words: open };
         let places = open.wanted_rows(rows.len());
         let places = places.unwrap_or_else(|| (0..rows.len() as u32).collect());
         if !places.is_empty() {
-            let concerned = Live { rows: rows.clone(), sets: open }.take(&places);
+            let asked = places.iter().map(|&place| rows[place as usize]).collect();
+            let concerned = Live { rows: asked, sets: open.take(&places) };
             let answer = self.answer(&test.question, test.slots, &concerned);
-            let answer = answer.bitmaps(places.len(), self.sets);
+            let answer = answer.into_bitmaps(places.len(), self.sets);
             for (place, answer) in places.into_iter().zip(answer) {
                 let word = &mut words[place as usize];
                 *word = *word & !asking | answer;
