@@ -196,7 +196,9 @@ impl QuerySets {
             QuerySets::Uniform(_) | QuerySets::Single(_) => None,
             QuerySets::Interned(ids) => rows_where(rows, |row| ids[row] != SetId::EMPTY),
             QuerySets::Bitmaps { words_per_row: 1, words } => {
-                rows_where(rows, |row| words[row] != 0)
+                // Mostly so, and a vector of rows is counted at once.
+                let unwanted = words.iter().map(|&word| usize::from(word == 0)).sum::<usize>();
+                (unwanted > 0).then(|| rows_where(rows, |row| words[row] != 0)).flatten()
             }
             _ => rows_where(rows, |row| !self.row(row).is_empty()),
         }

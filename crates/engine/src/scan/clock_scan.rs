@@ -380,6 +380,13 @@ impl ScanBatch {
                 return Live { rows: Vec::new(), sets: QuerySets::none() };
             }
             let column = chunk.column(*column);
+            if let (QuerySets::Uniform(set), 1) = (&sets, self.sets.word_count())
+                && let Some(kept) =
+                    index.select(&column, rows, &self.sets, self.sets.words(*set)[0])
+            {
+                visible = Some(kept);
+            }
+            let rows = Rows::of(visible.as_deref(), count);
             let (kept, met) = match self.sets.word_count() {
                 1 => {
                     let mut words = sets.into_bitmaps(rows.len(), &self.sets);

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use memchr::memmem;
 
 use super::filter::{ColumnFilter, ColumnTest, contains_bytes, float_key};
+use super::index::select_by_ranks;
 use super::key_set::KeySet;
 use super::pattern::{Pattern, PatternShape};
 use super::rows::Rows;
@@ -81,7 +82,12 @@ impl ColumnKernel {
                 rows.select(out, |_| accepted);
             }
             (ColumnTest::Keys(ColumnFilter::Narrow(keys)), _) => {
-                select_narrow(column, keys, rows, out);
+                let by_ranks = keys.cuts().len() <= FEW_CUTS
+                    && matches!(column.nulls(), Nulls::None)
+                    && select_by_ranks(column, rows, keys.cuts(), out);
+                if !by_ranks {
+                    select_narrow(column, keys, rows, out);
+                }
             }
             (ColumnTest::Keys(ColumnFilter::Wide(keys)), ColumnSlice::Int128(values, nulls)) => {
                 select_by(*nulls, keys.nulls(), rows, out, |row| keys.contains(&values[row]));

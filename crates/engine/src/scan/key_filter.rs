@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arrow_array::{Array, ArrayRef};
 use hashbrown::HashMap;
 
+use super::blocks::{BLOCK, Block, append_set};
 use super::clock_scan::ChunkRows;
 use super::rows::Rows;
 use crate::query_set::{QuerySets, Recall, SetId, SetTable};
@@ -140,15 +141,18 @@ impl KeyFilter {
                 if sets.intersect(self.others, *set) == SetId::EMPTY =>
             {
                 let kept = QuerySets::Uniform(sets.intersect(*set, *wanted));
-                let rows = Rows::Some(&found.rows);
-                let kept_rows = self.with_bits(bits, column, rows, |_, row| row);
-                ChunkRows { rows: kept_rows, sets: kept, errors: found.errors }
+                let rows = self.rows_with_bits(bits, column, Rows::Some(&found.rows));
+                ChunkRows { rows, sets: kept, errors: found.errors }
             }
             (Marks::Bits(bits, _) | Marks::Sets(_, _, bits), _)
                 if self.others == SetId::EMPTY && seen > 0 =>
             {
-                let rows = Rows::Some(&found.rows);
-                let places = self.with_bits(bits, column, rows, |place, _| place);
+                let mut places = Vec::with_capacity(seen);
+                let mut first = 0;
+                self.with_bits(bits, column, Rows::Some(&found.rows), |block, truths| {
+                    append_set(truths, |place| (first + place) as u32, &mut places);
+                    first += block.len();
+                });
                 let rows = places.iter().map(|&place| found.rows[place as usize]).collect();
                 let own = found.sets.take(&places);
                 self.meet(column, ChunkRows { rows, sets: own, errors: found.errors }, sets)
@@ -173,7 +177,7 @@ impl KeyFilter {
     /// The rows whose key somebody has, whoever that is.
     pub(super) fn look_up(&self, column: &ColumnSlice<'_>, rows: Rows<'_>) -> Vec<u32> {
         let (Marks::Bits(bits, _) | Marks::Sets(_, _, bits)) = &self.marks;
-        let kept = self.with_bits(bits, column, rows, |_, row| row);
+        let kept = self.rows_with_bits(bits, column, rows);
         self.looked_up.add(rows.len(), kept.len());
         kept
     }
@@ -194,37 +198,26 @@ impl KeyFilter {
         }
     }
 
-    #[inline(always)]
-    fn place(&self, key: i64) -> Option<usize> {
-        let place = key.wrapping_sub(self.least) as u64;
-        (place < self.places).then_some(place as usize)
+    fn rows_with_bits(&self, bits: &[u64], column: &ColumnSlice<'_>, rows: Rows<'_>) -> Vec<u32> {
+        let mut kept = Vec::with_capacity(rows.len());
+        self.with_bits(bits, column, rows, |block, truths| block.append_where(truths, &mut kept));
+        kept
     }
 
-    /// Of the rows whose key has a bit, what `of` makes of their place and number.
-    #[inline(always)]
+    /// Asks block by block who has a key, and hands each block to `visit` with a byte for each row: 1 where its key has a bit.
     fn with_bits(
         &self,
         bits: &[u64],
         column: &ColumnSlice<'_>,
         rows: Rows<'_>,
-        of: impl Fn(u32, u32) -> u32,
-    ) -> Vec<u32> {
-        let mut kept = vec![0; rows.len()];
-        let (mut count, mut visited) = (0, 0);
-        // Places beyond all keys come to the last word, which is empty: no branch that could be guessed wrong.
-        let last = bits.len() - 1;
-        for_each_key(column, rows, |row, key| {
-            let bit = key.map_or(0, |key| {
-                let place = key.wrapping_sub(self.least) as u64;
-                bits[(place / 64).min(last as u64) as usize] >> (place % 64) & 1
-            });
-            // `count` never passes the number of rows visited.
-            kept[count] = of(visited, row);
-            count += bit as usize;
-            visited += 1;
+        mut visit: impl FnMut(Block<'_>, &[u8]),
+    ) {
+        let mut truths = [0; BLOCK];
+        for_each_block_of_keys(column, rows, self.least, |block, places| {
+            let truths = &mut truths[..block.len()];
+            are_set(bits, places, truths);
+            visit(block, truths);
         });
-        kept.truncate(count);
-        kept
     }
 
     fn meet(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
@@ -233,9 +226,8 @@ impl KeyFilter {
             1 => self.meet_words(column, &rows, own, sets),
             _ => {
                 let mut ids = Vec::with_capacity(rows.len());
-                for_each_key(column, Rows::Some(&rows), |_, key| {
-                    let place = key.and_then(|key| self.place(key));
-                    ids.push(place.map_or(self.others, |place| self.set(place)));
+                for_each_block_of_keys(column, Rows::Some(&rows), self.least, |_, places| {
+                    ids.extend(places.iter().map(|&place| self.set(place)));
                 });
                 own.meet(&ids, sets)
             }
@@ -284,18 +276,28 @@ impl KeyFilter {
 
     /// Calls `visit` with the set of each row's key.
     fn for_each_word(&self, column: &ColumnSlice<'_>, rows: &[u32], mut visit: impl FnMut(u64)) {
-        for_each_key(column, Rows::Some(rows), |_, key| {
-            let place = key.and_then(|key| self.place(key));
-            let number = place.map_or(0, |place| match &self.marks {
-                Marks::Bits(bits, _) => (bits[place / 64] >> (place % 64) & 1) as usize,
-                Marks::Sets(numbers, ..) => numbers[place].into(),
-            });
-            visit(self.words[number]);
+        let mut truths = [0; BLOCK];
+        for_each_block_of_keys(column, Rows::Some(rows), self.least, |block, places| {
+            match &self.marks {
+                Marks::Bits(bits, _) => {
+                    let truths = &mut truths[..block.len()];
+                    are_set(bits, places, truths);
+                    truths.iter().for_each(|&truth| visit(self.words[usize::from(truth)]));
+                }
+                Marks::Sets(numbers, ..) => places.iter().for_each(|&place| {
+                    let number = numbers.get(place as usize).copied().unwrap_or(0);
+                    visit(self.words[usize::from(number)]);
+                }),
+            }
         });
     }
 
     #[inline]
-    fn set(&self, place: usize) -> SetId {
+    fn set(&self, place: u64) -> SetId {
+        if place >= self.places {
+            return self.others;
+        }
+        let place = place as usize;
         match &self.marks {
             Marks::Bits(bits, wanted) => match bits[place / 64] >> (place % 64) & 1 {
                 1 => *wanted,
@@ -304,6 +306,16 @@ impl KeyFilter {
             Marks::Sets(numbers, sets, _) => sets[usize::from(numbers[place])],
         }
     }
+}
+
+/// Whether each place has a bit: 1 or 0. The last word is empty, and places beyond all keys come to it: no branch that could
+/// be guessed wrong.
+#[inline(never)]
+fn are_set(bits: &[u64], places: &[u64], truths: &mut [u8]) {
+    let last = bits.len() as u64 - 1;
+    places.iter().zip(truths).for_each(|(&place, truth)| {
+        *truth = (bits[(place / 64).min(last) as usize] >> (place % 64)) as u8 & 1;
+    });
 }
 
 /// The set of all keys, where they have only one.
@@ -388,31 +400,33 @@ fn range(keys: &ArrayRef) -> Option<(i64, i64)> {
     range
 }
 
-/// Calls `visit` with every row and its key.
+/// The place of what is no key of anybody.
+const NOWHERE: u64 = u64::MAX;
+
+/// Calls `visit` with each block of rows and how far each row's key lies above `least`: places beyond all keys for those that
+/// lie below it and for NULL.
 #[inline(always)]
-fn for_each_key(column: &ColumnSlice<'_>, rows: Rows<'_>, mut visit: impl FnMut(u32, Option<i64>)) {
-    #[inline(always)]
-    fn of<T: Copy>(
-        values: &[T],
-        key: impl Fn(T) -> i64,
-        nulls: Nulls<'_>,
-        rows: Rows<'_>,
-        mut visit: impl FnMut(u32, Option<i64>),
-    ) {
-        match nulls {
-            Nulls::None => rows.for_each(|row| visit(row as u32, Some(key(values[row])))),
-            _ => rows.for_each(|row| {
-                let known = !nulls.is_null(row);
-                visit(row as u32, known.then(|| key(values[row])));
-            }),
-        }
+fn for_each_block_of_keys(
+    column: &ColumnSlice<'_>,
+    rows: Rows<'_>,
+    least: i64,
+    mut visit: impl FnMut(Block<'_>, &[u64]),
+) {
+    let mut places = [NOWHERE; BLOCK];
+    for block in rows.blocks() {
+        let places = &mut places[..block.len()];
+        places_of_block(column, block, least, places);
+        visit(block, places);
     }
+}
+
+fn places_of_block(column: &ColumnSlice<'_>, block: Block<'_>, least: i64, places: &mut [u64]) {
     match column {
-        ColumnSlice::Int16(values, nulls) => of(values, i64::from, *nulls, rows, visit),
-        ColumnSlice::Int32(values, nulls) => of(values, i64::from, *nulls, rows, visit),
-        ColumnSlice::Int64(values, nulls) => of(values, |value| value, *nulls, rows, visit),
-        ColumnSlice::Framed(base, distances, nulls) => each_width!(*distances, distances => {
-            of(distances, |distance| base + i64::from(distance), *nulls, rows, visit)
+        ColumnSlice::Int16(values, _) => distances(values, block, 0, least, places),
+        ColumnSlice::Int32(values, _) => distances(values, block, 0, least, places),
+        ColumnSlice::Int64(values, _) => distances(values, block, 0, least, places),
+        ColumnSlice::Framed(base, values, _) => each_width!(*values, values => {
+            distances(values, block, *base, least, places);
         }),
         ColumnSlice::Constant(value, _) => {
             let key = match value {
@@ -421,10 +435,34 @@ fn for_each_key(column: &ColumnSlice<'_>, rows: Rows<'_>, mut visit: impl FnMut(
                 Value::BigInt(value) => Some(*value),
                 _ => None,
             };
-            rows.for_each(|row| visit(row as u32, key));
+            places.fill(key.map_or(NOWHERE, |key| key.wrapping_sub(least) as u64));
         }
         other => unreachable!("{other:?} has no key of an array"),
     }
+    let nulls = column.nulls();
+    if !matches!(nulls, Nulls::None) {
+        for (index, place) in places.iter_mut().enumerate() {
+            if nulls.is_null(block.offset(index)) {
+                *place = NOWHERE;
+            }
+        }
+    }
+}
+
+/// How far `base` and each row's value lie above `least`.
+fn distances<T: Copy + Default + Into<i64>>(
+    values: &[T],
+    block: Block<'_>,
+    base: i64,
+    least: i64,
+    places: &mut [u64],
+) {
+    let added = base.wrapping_sub(least);
+    let mut room = [T::default(); BLOCK];
+    let values = block.values(values, &mut room).iter();
+    places.iter_mut().zip(values).for_each(|(place, &value)| {
+        *place = value.into().wrapping_add(added) as u64;
+    });
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 
 mod access;
 mod batch;
+mod blocks;
 mod clock_scan;
 mod column_kernel;
 mod column_pair;

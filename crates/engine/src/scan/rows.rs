@@ -18,6 +18,14 @@ impl<'a> Rows<'a> {
     pub fn of(some: Option<&'a [u32]>, count: usize) -> Rows<'a> {
         some.map_or(Rows::All(count), Rows::Some)
     }
+
+    /// So many of them, or all.
+    pub fn first(self, count: usize) -> Rows<'a> {
+        match self {
+            Rows::All(rows) => Rows::All(rows.min(count)),
+            Rows::Some(rows) => Rows::Some(&rows[..rows.len().min(count)]),
+        }
+    }
 }
 
 impl Rows<'_> {

@@ -17,6 +17,7 @@ pub use bytes_index::BytesIndex;
 pub use key_index::KeyIndex;
 pub use narrow_index::NarrowIndex;
 pub use pattern_index::PatternIndex;
+pub use ranks::select_by_ranks;
 
 use super::filter::{ColumnFilter, narrow_key};
 use super::key_set::KeySet;
@@ -125,6 +126,21 @@ impl ColumnIndex {
         let mut ids = Vec::with_capacity(rows.len());
         self.probe(column, rows, table, &mut ids);
         intersect_ids(words, &ids, table);
+    }
+
+    /// The rows that a slot of `wanted`, a word, wants as far as this column tells; `None` where that is most of them, or
+    /// only asking row by row would tell.
+    pub fn select(
+        &self,
+        column: &ColumnSlice<'_>,
+        rows: Rows<'_>,
+        table: &SetTable,
+        wanted: u64,
+    ) -> Option<Vec<u32>> {
+        match (self, column.nulls()) {
+            (ColumnIndex::Narrow(index), Nulls::None) => index.select(column, rows, table, wanted),
+            _ => None,
+        }
     }
 
     /// The set for one value.

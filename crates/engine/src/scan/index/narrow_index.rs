@@ -3,12 +3,14 @@
 use super::super::filter::float_key;
 use super::super::rows::Rows;
 use super::KeyIndex;
-use super::ranks::narrow_by_ranks;
+use super::ranks::{narrow_by_ranks, select_by_ranks};
 use crate::query_set::{SetId, SetTable};
 use crate::storage::{ColumnSlice, each_width};
 
 /// Up to so many bounds a search is as fast as anything.
 const FEW_BOUNDS: usize = 8;
+/// Rows that tell whether most of a chunk are wanted.
+const SAMPLE_ROWS: usize = 1024;
 /// Most bounds of one bucket: beyond, a search is faster than walking.
 const BUCKET_BOUNDS: usize = 8;
 /// Largest table of one set per key: 256 KiB, which stays in a core's second cache.
@@ -122,6 +124,34 @@ impl NarrowIndex {
         let own = sets.iter_mut().take(self.keys.bounds().len() + 1).enumerate();
         own.for_each(|(rank, set)| *set = table.words(self.keys.set(rank))[0]);
         narrow_by_ranks(column, rows, self.keys.bounds(), &sets, words)
+    }
+
+    /// The rows whose key a slot of `wanted`, a word, wants; `None` where that is most of them, going by the first, or
+    /// [`Self::probe`] has to tell. No row is NULL.
+    pub fn select(
+        &self,
+        column: &ColumnSlice<'_>,
+        rows: Rows<'_>,
+        table: &SetTable,
+        wanted: u64,
+    ) -> Option<Vec<u32>> {
+        let bounds = self.keys.bounds();
+        if !matches!(self.lookup, Lookup::Search) || bounds.len() > FEW_BOUNDS {
+            return None;
+        }
+        let is_wanted = |rank| table.words(self.keys.set(rank))[0] & wanted != 0;
+        let toggles = (1..=bounds.len()).filter(|&rank| is_wanted(rank) != is_wanted(rank - 1));
+        let toggles = toggles.map(|rank| bounds[rank - 1]);
+        let below = is_wanted(0).then_some(i64::MIN);
+        let cuts: Vec<i64> = below.into_iter().chain(toggles).collect();
+        let mut kept = Vec::new();
+        let sample = rows.first(SAMPLE_ROWS);
+        if !select_by_ranks(column, sample, &cuts, &mut kept) || kept.len() * 2 > sample.len() {
+            return None;
+        }
+        kept.clear();
+        select_by_ranks(column, rows, &cuts, &mut kept);
+        Some(kept)
     }
 
     /// What EXPLAIN calls it.

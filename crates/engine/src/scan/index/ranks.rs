@@ -1,14 +1,33 @@
 //! Few bounds: a loop per bound over a block of rows counts how many of them are not above each row's key, in the width that
 //! the column is stored in and without branches, where a search would guess wrong at every other row.
 
+use super::super::blocks::{BLOCK, Block};
 use super::super::rows::Rows;
 use crate::storage::{ColumnSlice, each_width};
 
-/// Rows of a block: their keys and ranks stay in the core's first cache.
-const BLOCK: usize = 1024;
+/// Evaluates an expression for the integers that a column holds and what is to be added to each; `false` for columns of other
+/// representations.
+macro_rules! of_integers {
+    ($column:expr, $base:ident, $values:ident => $body:expr) => {
+        match *$column {
+            ColumnSlice::Int16($values, _) => of_integers!(0, $base, $body),
+            ColumnSlice::Int32($values, _) => of_integers!(0, $base, $body),
+            ColumnSlice::Int64($values, _) => of_integers!(0, $base, $body),
+            ColumnSlice::Framed(base, distances, _) => {
+                each_width!(distances, $values => of_integers!(base, $base, $body))
+            }
+            _ => false,
+        }
+    };
+    ($own:expr, $base:ident, $body:expr) => {{
+        let $base: i64 = $own;
+        $body;
+        true
+    }};
+}
 
 /// Narrows each row's set to that of its key's rank; `false` for columns of other representations. There are fewer bounds
-/// than `sets`, and fewer of these than 256.
+/// than `sets`, and fewer of these than 256. No row is NULL.
 pub fn narrow_by_ranks(
     column: &ColumnSlice<'_>,
     rows: Rows<'_>,
@@ -16,16 +35,29 @@ pub fn narrow_by_ranks(
     sets: &[u64],
     words: &mut [u64],
 ) -> bool {
-    match column {
-        ColumnSlice::Int16(values, _) => narrow(values, rows, &in_width(bounds, 0), sets, words),
-        ColumnSlice::Int32(values, _) => narrow(values, rows, &in_width(bounds, 0), sets, words),
-        ColumnSlice::Int64(values, _) => narrow(values, rows, &in_width(bounds, 0), sets, words),
-        ColumnSlice::Framed(base, distances, _) => each_width!(*distances, distances => {
-            narrow(distances, rows, &in_width(bounds, *base), sets, words)
-        }),
-        _ => return false,
-    }
-    true
+    of_integers!(column, base, values => {
+        let mut blocks = words.chunks_mut(BLOCK);
+        for_each_block(values, rows, &in_width(bounds, base), |_, ranks| {
+            let words = blocks.next().expect("a word for each row").iter_mut();
+            words.zip(ranks).for_each(|(word, rank)| *word &= sets[usize::from(*rank)]);
+        });
+    })
+}
+
+/// Appends the rows whose key passes an odd number of bounds; `false` for columns of other representations. There are fewer
+/// than 256 bounds. No row is NULL.
+pub fn select_by_ranks(
+    column: &ColumnSlice<'_>,
+    rows: Rows<'_>,
+    bounds: &[i64],
+    out: &mut Vec<u32>,
+) -> bool {
+    of_integers!(column, base, values => {
+        for_each_block(values, rows, &in_width(bounds, base), |block, ranks| {
+            ranks.iter_mut().for_each(|rank| *rank &= 1);
+            block.append_where(ranks, out);
+        });
+    })
 }
 
 /// Bounds as distances from `base`.
@@ -50,28 +82,19 @@ fn in_width<T: TryFrom<i128>>(bounds: &[i64], base: i64) -> Bounds<T> {
     own
 }
 
-fn narrow<T: Copy + Default + PartialOrd>(
+fn for_each_block<T: Copy + Default + PartialOrd>(
     values: &[T],
     rows: Rows<'_>,
     bounds: &Bounds<T>,
-    sets: &[u64],
-    words: &mut [u64],
+    mut visit: impl FnMut(Block<'_>, &mut [u8]),
 ) {
-    let (mut gathered, mut ranks) = ([T::default(); BLOCK], [0u8; BLOCK]);
-    for (block, words) in words.chunks_mut(BLOCK).enumerate() {
-        let (start, count) = (block * BLOCK, words.len());
-        let block: &[T] = match rows {
-            Rows::All(_) => &values[start..start + count],
-            Rows::Some(rows) => {
-                let places = rows[start..start + count].iter();
-                places.zip(&mut gathered).for_each(|(&row, value)| *value = values[row as usize]);
-                &gathered[..count]
-            }
-        };
-        let ranks = &mut ranks[..count];
+    let (mut room, mut ranks) = ([T::default(); BLOCK], [0u8; BLOCK]);
+    for block in rows.blocks() {
+        let ranks = &mut ranks[..block.len()];
+        let values = block.values(values, &mut room);
         ranks.fill(bounds.passed);
-        bounds.open.iter().for_each(|&bound| count_passed(block, bound, ranks));
-        words.iter_mut().zip(ranks).for_each(|(word, rank)| *word &= sets[usize::from(*rank)]);
+        bounds.open.iter().for_each(|&bound| count_passed(values, bound, ranks));
+        visit(block, ranks);
     }
 }
 
@@ -96,6 +119,12 @@ mod tests {
             let rank = bounds.iter().filter(|&&bound| bound <= key).count();
             assert_eq!(word, 1 << rank, "{key} among {bounds:?}");
         }
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        assert!(select_by_ranks(column, rows, bounds, &mut found));
+        rows.select(&mut expected, |row| {
+            bounds.iter().filter(|&&bound| bound <= key(row)).count() % 2 == 1
+        });
+        assert_eq!(found, expected, "{bounds:?}");
     }
 
     #[test]
