@@ -14,7 +14,8 @@ use arrow_array::ArrayRef;
 use super::output::{Join, Matches, Pairs, fit_one_piece, pieces};
 use crate::operators::filter::any_predicate;
 use crate::operators::kernel::{
-    KeyTable, NO_ID, NO_ROW, RankedKeys, bucket, concat, constant_array, of_arrays, take_or_null,
+    KeyTable, NO_ID, NO_ROW, RankedKeys, RankedPairs, bucket, concat, constant_array, of_arrays,
+    take_or_null,
 };
 use crate::operators::{Batch, Faults, Users, restrict};
 use crate::plan::JoinKind;
@@ -38,6 +39,10 @@ pub struct HashJoinNode {
 }
 
 impl HashJoinNode {
+    fn is_integer(&self, (left, right): (usize, usize)) -> bool {
+        KeyFilter::is_for(self.left_types[left], self.right_types[right])
+    }
+
     /// Bytes counted for rows that wait for the other side.
     pub fn memory(&self, rows: &Tuples) -> usize {
         8 * rows.rows * (rows.sources.len() + rows.computed.len() + self.keys.len() + 2)
@@ -97,6 +102,8 @@ enum Keys {
     None,
     /// One column of integers that lie close together.
     Integers(RankedKeys),
+    /// Two such columns.
+    Pairs(RankedPairs),
     /// Anything else.
     Values(KeyTable),
 }
@@ -108,14 +115,19 @@ impl Keys {
         if columns.is_empty() {
             return (Keys::None, vec![0; rows.rows]);
         }
-        if let ([(left, right)], [column]) = (&node.keys[..], &columns[..])
-            && KeyFilter::is_for(node.left_types[*left], node.right_types[*right])
+        if let ([key], [column]) = (&node.keys[..], &columns[..])
+            && node.is_integer(*key)
             && let Some(keys) = RankedKeys::of(column)
         {
-            // Rows whose key is NULL lie together behind all others.
-            let nowhere = keys.len() as u32;
-            let ids = keys.find(column).into_iter().map(|id| id.min(nowhere)).collect();
+            let ids = nulls_last(keys.find(column), keys.len());
             return (Keys::Integers(keys), ids);
+        }
+        if node.keys.iter().all(|key| node.is_integer(*key))
+            && let Ok(pair) = <&[ArrayRef; 2]>::try_from(&columns[..])
+            && let Some(keys) = RankedPairs::of(pair)
+        {
+            let ids = nulls_last(keys.find(pair), keys.len());
+            return (Keys::Pairs(keys), ids);
         }
         let mut keys = KeyTable::new(node.scales());
         let ids = keys.insert(&columns);
@@ -127,6 +139,7 @@ impl Keys {
         match self {
             Keys::None => 1,
             Keys::Integers(keys) => keys.len() + 1,
+            Keys::Pairs(keys) => keys.len() + 1,
             Keys::Values(keys) => keys.len(),
         }
     }
@@ -137,6 +150,7 @@ impl Keys {
         match self {
             Keys::None => vec![0; left.rows],
             Keys::Integers(keys) => keys.find(&columns[0]),
+            Keys::Pairs(keys) => keys.find(columns[..].try_into().expect("two keys")),
             Keys::Values(keys) => keys.find(&columns),
         }
     }
@@ -145,9 +159,15 @@ impl Keys {
         match self {
             Keys::None => 0,
             Keys::Integers(keys) => keys.memory(),
+            Keys::Pairs(keys) => keys.memory(),
             Keys::Values(keys) => keys.memory(),
         }
     }
+}
+
+/// Rows whose key is NULL lie together behind all others.
+fn nulls_last(ids: Vec<u32>, keys: usize) -> Vec<u32> {
+    ids.into_iter().map(|id| id.min(keys as u32)).collect()
 }
 
 /// One worker's memory of which right rows found partners.

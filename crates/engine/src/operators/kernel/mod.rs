@@ -9,6 +9,7 @@ mod evaluate;
 mod key_table;
 mod order;
 mod ranked_keys;
+mod ranked_pairs;
 mod rows;
 mod whole_columns;
 mod whole_numbers;
@@ -24,6 +25,7 @@ pub(super) use evaluate::{
 pub(super) use key_table::KeyTable;
 pub(super) use order::Order;
 pub(super) use ranked_keys::RankedKeys;
+pub(super) use ranked_pairs::RankedPairs;
 pub(super) use rows::{NO_ROW, bucket, concat, no_rows, of_arrays, prune, scale_of, take_or_null};
 pub(super) use whole_columns::WholeColumns;
 pub(super) use whole_numbers::{WholeColumn, concat_arguments, narrow_array, whole_numbers};
