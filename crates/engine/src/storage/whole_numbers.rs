@@ -8,10 +8,10 @@ use super::scattered::integer;
 use super::{ColumnSlice, Nulls, each_width};
 use crate::types::{ColumnId, DataType};
 
-/// Whether a column of this type holds integers, or numerics that may fit 64 bits.
+/// Whether a column of this type holds integers, days, or numerics that may fit 64 bits.
 pub(super) fn may_be_whole(data_type: DataType) -> bool {
     use DataType::*;
-    matches!(data_type, SmallInt | Integer | BigInt | Numeric { .. })
+    matches!(data_type, SmallInt | Integer | BigInt | Date | Numeric { .. })
 }
 
 /// A column of rows; `None` where one of them is NULL or takes more bits.

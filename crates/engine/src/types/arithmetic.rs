@@ -25,6 +25,11 @@ pub enum Arithmetic {
     },
     /// The same for all.
     Literal(i64),
+    /// The year of a column of dates.
+    Year {
+        /// Position in [`super::Expression::columns`].
+        position: usize,
+    },
     /// Of two others.
     Step(Box<ArithmeticStep>),
 }
@@ -58,6 +63,7 @@ impl Arithmetic {
     pub fn for_each_column(&self, visit: &mut dyn FnMut(usize, u8)) {
         match self {
             Arithmetic::Column { position, scale } => visit(*position, *scale),
+            Arithmetic::Year { position } => visit(*position, 0),
             Arithmetic::Step(step) => {
                 step.left.for_each_column(visit);
                 step.right.for_each_column(visit);

@@ -13,7 +13,9 @@ pub struct Inputs<'a> {
 
 /// The expression, if it is an operation on whole numbers.
 pub fn arithmetic(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
-    operand(expr, inputs).filter(|whole| matches!(whole, Arithmetic::Step(_)))
+    let computes =
+        |whole: &Arithmetic| matches!(whole, Arithmetic::Step(_) | Arithmetic::Year { .. });
+    operand(expr, inputs).filter(computes)
 }
 
 fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
@@ -21,6 +23,10 @@ fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
         Expr::Column(column) => input(column, inputs),
         Expr::Literal(value, _) => literal(value).map(Arithmetic::Literal),
         Expr::Cast(cast) => converted(cast, inputs),
+        Expr::ScalarFunction(call) if call.func.name() == "date_part" => {
+            let [part, date] = &call.args[..] else { return None };
+            year(part, date, inputs)
+        }
         Expr::ScalarFunction(call) => {
             let operator = match call.func.name() {
                 "__add" => ArithmeticOperator::Add,
@@ -38,6 +44,17 @@ fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
         }
         _ => None,
     }
+}
+
+/// The year of a date in a column; in other parts and types days are not all that counts.
+fn year(part: &Expr, date: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
+    let Expr::Literal(ScalarValue::Utf8(Some(part)), _) = super::unalias(part) else { return None };
+    let Expr::Column(column) = super::unalias(date) else { return None };
+    let position = inputs.schema.maybe_index_of_column(column)?;
+    let is_date = *inputs.schema.field(position).data_type() == ArrowType::Date32;
+    let is_column = position < inputs.columns;
+    (part.eq_ignore_ascii_case("year") && is_date && is_column)
+        .then_some(Arithmetic::Year { position })
 }
 
 fn input(column: &datafusion::common::Column, inputs: &Inputs<'_>) -> Option<Arithmetic> {

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal64Type, Decimal128Type, Int16Type, Int32Type, Int64Type};
+use arrow_array::types::{
+    Date32Type, Decimal64Type, Decimal128Type, Int16Type, Int32Type, Int64Type,
+};
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::DataType as ArrowType;
 
@@ -82,6 +84,7 @@ fn operand<'a>(
     Some(match arithmetic {
         Arithmetic::Column { position, .. } => Operand::Column(columns[*position]),
         Arithmetic::Literal(number) => Operand::Same(*number),
+        Arithmetic::Year { position } => Operand::Computed(years(columns[*position])?),
         Arithmetic::Parameter { position, scale, limit } => {
             let number = whole(parameters[*position], *scale)?;
             (number.unsigned_abs() < *limit).then_some(Operand::Same(number))?
@@ -91,6 +94,32 @@ fn operand<'a>(
             apply(step, left, operand(&step.right, columns, parameters)?)?
         }
     })
+}
+
+/// Days from the epoch, either way, whose years every implementation of calendars agrees on: 180,000 years.
+const DAYS: u64 = 1 << 26;
+
+/// The year of each day, counted from the epoch; `None` where one lies far away.
+fn years(days: &WholeColumn) -> Option<WholeColumn> {
+    let near = days.most < DAYS;
+    near.then(|| WholeColumn::new(days.numbers.iter().map(|&day| year_of(day)).collect()))
+}
+
+/// The year of the Gregorian calendar that a day lies in.
+fn year_of(day: i64) -> i64 {
+    // Years that begin with March end with the day that some of them lack. Of 4 such years all but the last day,
+    const FOUR: i64 = 4 * 365;
+    // of 100 and of 400 all;
+    const CENTURY: i64 = 100 * 365 + 24;
+    const CYCLE: i64 = 400 * 365 + 97;
+    // from March of year 0 to the epoch, and from March to the end of December.
+    const EPOCH: i64 = 719_468;
+    const MARCH_TO_DECEMBER: i64 = 306;
+    let (cycle, day) = ((day + EPOCH).div_euclid(CYCLE), (day + EPOCH).rem_euclid(CYCLE));
+    // The days that longer years have more are taken out, so that each has 365.
+    let year = (day - day / FOUR + day / CENTURY - day / (CYCLE - 1)) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    400 * cycle + year + i64::from(day_of_year >= MARCH_TO_DECEMBER)
 }
 
 /// A value in whole numbers of so many digits after the point.
@@ -228,6 +257,9 @@ pub(in crate::operators) fn whole_numbers_of(array: &ArrayRef) -> Option<Vec<i64
         ArrowType::Int32 => {
             array.as_primitive::<Int32Type>().values().iter().map(|&n| n.into()).collect()
         }
+        ArrowType::Date32 => {
+            array.as_primitive::<Date32Type>().values().iter().map(|&n| n.into()).collect()
+        }
         ArrowType::Int64 => array.as_primitive::<Int64Type>().values().to_vec(),
         ArrowType::Decimal128(..) => {
             let digits = array.as_primitive::<Decimal128Type>().values().iter();
@@ -280,6 +312,7 @@ mod tests {
         Some(match arithmetic {
             Arithmetic::Column { position, .. } => columns[*position].into(),
             Arithmetic::Literal(number) => (*number).into(),
+            Arithmetic::Year { .. } => unreachable!("tested by itself"),
             Arithmetic::Parameter { limit, .. } => {
                 (parameter.unsigned_abs() < *limit).then_some(parameter.into())?
             }
@@ -334,6 +367,28 @@ mod tests {
         assert_eq!(given, Some(vec![10_494_950 * 90, 90_100 * 100]));
         let narrow = step(ArithmeticOperator::Multiply, column(0), column(0), limit / 10);
         assert_eq!(whole_numbers(&narrow, &columns.each_ref(), &[], 2), None);
+    }
+
+    #[test]
+    fn years_are_those_of_the_calendar() {
+        let days_of = |year: i64| match (year % 4, year % 100, year % 400) {
+            (0, 0, 0) => 366,
+            (_, 0, _) | (1..=3 | -3..=-1, ..) => 365,
+            _ => 366,
+        };
+        // From the first day of year -800 on.
+        let (mut days, mut expected) = (Vec::new(), Vec::new());
+        let before: i64 = (-800..1970).map(days_of).sum();
+        for year in -800..2900 {
+            let first = days.len() as i64 - before;
+            days.extend(first..first + days_of(year));
+            expected.resize(days.len(), year);
+        }
+        let year = Arithmetic::Year { position: 0 };
+        let given = whole_numbers(&year, &[&WholeColumn::new(days.clone())], &[], days.len());
+        assert_eq!(given, Some(expected));
+        let infinity = WholeColumn::new(vec![0, i32::MAX.into()]);
+        assert_eq!(whole_numbers(&year, &[&infinity], &[], 2), None);
     }
 
     #[test]

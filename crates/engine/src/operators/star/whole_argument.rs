@@ -17,6 +17,8 @@ pub(super) fn whole_argument(
     let id = |column: usize| ColumnId(column as u32);
     let type_of = |column: usize| star.fact.schema().columns[column].data_type;
     let (data_type, numbers) = match aggregate.argument.as_ref()? {
+        // Days are whole numbers, but no aggregate takes them so.
+        Scalar::Column(column) if type_of(*column) == DataType::Date => return None,
         Scalar::Column(column) => (type_of(*column), read(id(*column))?),
         Scalar::Expression(expression) => {
             let (arithmetic, columns) = (expression.arithmetic()?, expression.columns());
