@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 
 use super::gather::Validity;
-use super::{ColumnSlice, Unsigned};
-use crate::types::{ColumnId, DataType, Location, Value};
+use super::{ColumnSlice, Nulls, Unsigned};
+use crate::types::{ChunkId, ColumnId, DataType, Location, Value};
 
 use super::TableView;
 
@@ -66,6 +66,60 @@ pub(super) fn jumps(locations: &[Location]) -> bool {
 
 /// The values, 0 for NULL, and which are not NULL.
 pub(super) fn integers(
+    view: &TableView,
+    column: ColumnId,
+    locations: &[Location],
+) -> Option<(Vec<i64>, Option<NullBuffer>)> {
+    match distances(view, column, locations) {
+        Some(values) => Some((values, None)),
+        None => integers_one_by_one(view, column, locations),
+    }
+}
+
+/// The values where no row is [`Location::NONE`], and all chunks hold distances of one width and no NULL: then a row takes
+/// no decision.
+fn distances(view: &TableView, column: ColumnId, locations: &[Location]) -> Option<Vec<i64>> {
+    let most = locations.iter().map(|location| location.chunk.0).max()?;
+    // That of no row is larger than any, and so may one be whose chunks are too many for a list of them.
+    if most as usize > locations.len() {
+        return None;
+    }
+    let mut is_met = vec![false; most as usize + 1];
+    locations.iter().for_each(|location| is_met[location.chunk.0 as usize] = true);
+    let mut by_width = (Vec::new(), Vec::new(), Vec::new());
+    for (number, _) in is_met.iter().enumerate().filter(|(_, is_met)| **is_met) {
+        let slice = view.chunk(ChunkId(number as u32)).column(column);
+        let ColumnSlice::Framed(base, distances, Nulls::None) = slice else { return None };
+        match distances {
+            Unsigned::Bits8(values) => by_width.0.push((number, base, values)),
+            Unsigned::Bits16(values) => by_width.1.push((number, base, values)),
+            Unsigned::Bits32(values) => by_width.2.push((number, base, values)),
+        }
+    }
+    match by_width {
+        (slices, b, c) if b.is_empty() && c.is_empty() => Some(of_width(&slices, locations)),
+        (a, slices, c) if a.is_empty() && c.is_empty() => Some(of_width(&slices, locations)),
+        (a, b, slices) if a.is_empty() && b.is_empty() => Some(of_width(&slices, locations)),
+        _ => None,
+    }
+}
+
+/// The values of rows in chunks of these numbers.
+fn of_width<T: Copy + Into<i64>>(
+    slices: &[(usize, i64, &[T])],
+    locations: &[Location],
+) -> Vec<i64> {
+    let chunks = slices.last().map_or(0, |(number, ..)| number + 1);
+    let mut by_chunk: Vec<(i64, &[T])> = vec![(0, &[]); chunks];
+    slices.iter().for_each(|&(number, base, values)| by_chunk[number] = (base, values));
+    let value = |location: &Location| {
+        let (base, values) = by_chunk[location.chunk.0 as usize];
+        base + values[location.offset as usize].into()
+    };
+    locations.iter().map(value).collect()
+}
+
+fn integers_one_by_one(
     view: &TableView,
     column: ColumnId,
     locations: &[Location],
@@ -235,10 +289,30 @@ mod tests {
     fn digits(value: ValueRef<'_>) -> Option<i64> {
         match value {
             ValueRef::SmallInt(number) => Some(number.into()),
-            ValueRef::Integer(number) => Some(number.into()),
+            ValueRef::Integer(number) | ValueRef::Date(number) => Some(number.into()),
             ValueRef::BigInt(number) => Some(number),
             ValueRef::Numeric(digits, _) => digits.try_into().ok(),
             _ => None,
+        }
+    }
+
+    #[test]
+    fn rows_of_chunks_of_one_width_keep_their_values() {
+        for width in [7, 15, 31] {
+            let table = Store::new(1).create_table(table_schema(&[DataType::BigInt], Vec::new()));
+            let value = |row: i64| row * 0x5DEE_CE66D % (1 << width) - 3;
+            let rows: Vec<Vec<Value>> =
+                (0..90).map(|row| vec![Value::BigInt(value(row))]).collect();
+            load_in_chunks(&table, &rows, 30, Version(1));
+            let view = table.view(Version(1));
+            let all = locations(&view);
+            let some: Vec<Location> = (0..2 * ROWS).map(|i| all[i * 37 % all.len()]).collect();
+            let expected =
+                some.iter().map(|at| digits(view.cell(ColumnId(0), *at)).expect("digits"));
+            let given = distances(&view, ColumnId(0), &some);
+            assert_eq!(given, Some(expected.collect()), "{width} bits");
+            let none = [some[0], Location::NONE];
+            assert_eq!(distances(&view, ColumnId(0), &none), None);
         }
     }
 }
