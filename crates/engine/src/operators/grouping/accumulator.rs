@@ -218,6 +218,26 @@ impl Accumulator {
         }
     }
 
+    /// Takes in another accumulator of the same aggregate, whose groups come behind all that are here.
+    pub fn append(&mut self, mut other: Accumulator) {
+        let first = self.counts.len() as u32;
+        self.counts.append(&mut other.counts);
+        match (&mut self.state, other.state) {
+            (State::Count, State::Count) => {}
+            (State::Sum64(own), State::Sum64(mut other)) => own.append(&mut other),
+            (State::Sum128(own, lost), State::Sum128(mut other, also_lost)) => {
+                own.append(&mut other);
+                lost.extend(also_lost.into_iter().map(|group| first + group));
+            }
+            (State::SumFloat(own), State::SumFloat(mut other)) => own.append(&mut other),
+            (State::Least(own), State::Least(mut other))
+            | (State::Greatest(own), State::Greatest(mut other)) => own.append(&mut other),
+            (State::Least128(own), State::Least128(mut other))
+            | (State::Greatest128(own), State::Greatest128(mut other)) => own.append(&mut other),
+            (own, other) => unreachable!("{own:?} takes in {other:?} of another aggregate"),
+        }
+    }
+
     /// The groups of a range, counted from its start.
     pub fn slice(&self, range: std::ops::Range<usize>) -> Accumulator {
         let state = match &self.state {

@@ -228,12 +228,7 @@ impl GroupBuild {
         if matches!(keys, Keys::One) {
             return groups;
         }
-        let mut fresh = Vec::with_capacity(keys.len() - before);
-        for (row, &group) in groups.iter().enumerate() {
-            if group as usize == before + fresh.len() {
-                fresh.push(row as u32);
-            }
-        }
+        let fresh = first_rows(&groups, before as u32, keys.len() - before);
         if !fresh.is_empty() || self.representatives.is_empty() {
             self.representatives.push(representatives(node, tuples, &fresh));
         }
@@ -287,10 +282,28 @@ impl GroupBuild {
         self.fold_when_full(node, batch, faults);
     }
 
-    /// Takes in groups that have no row here.
-    pub(super) fn take_in_whole(&mut self, node: &GroupNode, other: GroupBuild) {
-        self.table.get_or_insert(Keys::Fresh(0));
-        self.absorb(node, other);
+    /// Takes in groups that have no row here: they get the next numbers, in their order.
+    pub(super) fn take_in_whole(&mut self, other: GroupBuild) {
+        let Keys::Fresh(groups) = self.table.get_or_insert(Keys::Fresh(0)) else {
+            unreachable!("whole groups are told apart by nothing but their numbers")
+        };
+        let first = *groups;
+        *groups += other.representatives.iter().map(|part| part.rows as u32).sum::<u32>();
+        let parts = other.representatives.into_iter();
+        self.representatives.extend(parts.filter(|part| part.rows > 0));
+        for mut chunk in other.chunks {
+            chunk.groups.iter_mut().for_each(|group| *group += first);
+            self.chunks.push(chunk);
+        }
+        self.held += other.held;
+        match (&mut self.folded, other.folded) {
+            (Some(folded), Some(other)) => folded.append(other, first),
+            (folded @ None, Some(mut other)) => {
+                other.groups.iter_mut().for_each(|own| *own += first);
+                *folded = Some(other.renumbered());
+            }
+            (_, None) => {}
+        }
     }
 
     /// Whether rows have become partial aggregates.
@@ -316,6 +329,19 @@ impl GroupBuild {
     pub fn groups(&self) -> usize {
         self.table.as_ref().map_or(0, Keys::len)
     }
+}
+
+/// The first row of each of `count` groups, which are numbered from `before` on in the order of these rows. Whether a row
+/// is one is anybody's guess: it is written down without a branch, and overwritten by the next where it is none.
+fn first_rows(groups: &[u32], before: u32, count: usize) -> Vec<u32> {
+    let mut fresh = vec![0; count + 1];
+    let mut found = 0;
+    for (row, &group) in groups.iter().enumerate() {
+        fresh[found] = row as u32;
+        found += usize::from(group == before + found as u32);
+    }
+    fresh.truncate(count);
+    fresh
 }
 
 /// The key columns of some rows. Nobody wants representatives: their slots are decided in phase 2.

@@ -1,6 +1,10 @@
 //! Rows to partial aggregates while they still come: what a grouping keeps is one row per group and distinct query
 //! set, not its input.
 
+use std::borrow::Cow;
+
+use hashbrown::HashMap;
+
 use super::GroupNode;
 use super::accumulator::Accumulator;
 use super::argument::Argument;
@@ -16,6 +20,11 @@ pub(super) const FEW_GROUPS: usize = 64;
 /// where there are so many rows per group.
 const SHORT_RUN: usize = 16;
 
+/// Up to so many pairs of a group and a set each is looked up once per chunk,
+const FEW_PAIRS: usize = 256;
+/// by a memo of so many pairs: 4 KiB, which stay in the core's first cache.
+const PAIRS_MEMO: usize = 256;
+
 /// Partial aggregates: row `i` is of group `groups[i]` and the slots of `sets[i]`.
 #[derive(Debug)]
 pub(super) struct Folded {
@@ -30,6 +39,8 @@ pub(super) struct Folded {
 /// From group and set to row.
 #[derive(Debug)]
 pub(super) enum Places {
+    /// All rows have this set, and each is that of the group of its number.
+    InOrder(SetId),
     /// All rows have this set: a row by group, [`NO_ID`] where there is none.
     One(SetId, Vec<u32>),
     /// By group and set.
@@ -40,7 +51,7 @@ impl Places {
     /// The same kind, of no row.
     pub(super) fn emptied(&self) -> Places {
         match self {
-            Places::One(set, _) => Places::One(*set, Vec::new()),
+            Places::InOrder(set) | Places::One(set, _) => Places::One(*set, Vec::new()),
             Places::Many(_) => Places::Many(PairPlaces::default()),
         }
     }
@@ -59,7 +70,7 @@ impl Folded {
         let inputs = node.aggregates.iter().zip(&arguments);
         let accumulators = inputs.map(|(a, argument)| Accumulator::new(a.function, argument));
         Some(Folded {
-            places: Places::One(SetId::EMPTY, Vec::new()),
+            places: Places::InOrder(SetId::EMPTY),
             groups: Vec::new(),
             sets: Vec::new(),
             accumulators: accumulators.collect(),
@@ -75,6 +86,7 @@ impl Folded {
     /// Bytes held.
     pub fn memory(&self) -> usize {
         let places = match &self.places {
+            Places::InOrder(_) => 0,
             Places::One(_, rows) => rows.capacity() * 4,
             Places::Many(ids) => ids.memory(),
         };
@@ -91,10 +103,13 @@ impl Folded {
     pub fn fold(&mut self, node: &GroupNode, batch: &Batch<'_>, chunk: &Chunk) {
         let places = match &chunk.sets {
             QuerySets::Uniform(set) => self.places_of_one(*set, &chunk.groups),
+            QuerySets::Bitmaps { words_per_row: 1, words } if self.has_few_pairs(chunk) => {
+                self.places_of_words(&chunk.groups, words, batch).into()
+            }
             sets => {
                 let sets = sets.ids(chunk.groups.len(), batch.sets);
                 let pairs = chunk.groups.iter().copied().zip(sets);
-                self.places(&pairs.collect::<Vec<_>>())
+                self.places(&pairs.collect::<Vec<_>>()).into()
             }
         };
         self.accumulators.iter_mut().for_each(|own| own.grow(self.groups.len()));
@@ -127,10 +142,10 @@ impl Folded {
     pub fn absorb(&mut self, other: Folded, group: impl Fn(u32) -> u32) {
         let groups: Vec<u32> = other.groups.iter().map(|&own| group(own)).collect();
         let places = match other.places {
-            Places::One(set, _) => self.places_of_one(set, &groups),
+            Places::InOrder(set) | Places::One(set, _) => self.places_of_one(set, &groups),
             Places::Many(_) => {
                 let pairs = groups.iter().copied().zip(other.sets);
-                self.places(&pairs.collect::<Vec<_>>())
+                self.places(&pairs.collect::<Vec<_>>()).into()
             }
         };
         for (accumulator, other) in self.accumulators.iter_mut().zip(&other.accumulators) {
@@ -139,38 +154,72 @@ impl Folded {
         }
     }
 
+    /// Takes in partial aggregates of groups that have none here and whose numbers are the next, counted from `first` on.
+    pub fn append(&mut self, other: Folded, first: u32) {
+        let rows = self.groups.len() as u32;
+        match (&mut self.places, &other.places) {
+            (Places::InOrder(own), Places::InOrder(set)) if own == set && rows == first => {}
+            _ => {
+                let numbers: Vec<u32> = other.groups.iter().map(|&group| first + group).collect();
+                return self.absorb(Folded { groups: numbers, ..other }, |group| group);
+            }
+        }
+        self.groups.extend(other.groups.iter().map(|&group| first + group));
+        self.sets.extend(other.sets);
+        let pairs = self.accumulators.iter_mut().zip(other.accumulators);
+        pairs.for_each(|(own, other)| own.append(other));
+    }
+
     /// The set of all rows, where they have only one.
     pub fn only_set(&self) -> Option<SetId> {
         match self.places {
-            Places::One(set, _) => Some(set),
+            Places::InOrder(set) | Places::One(set, _) => Some(set),
             Places::Many(_) => None,
         }
     }
 
     /// After its groups have got other numbers.
     pub fn renumbered(mut self) -> Folded {
-        if let Places::One(_, rows) = &mut self.places {
-            let most = self.groups.iter().max().map_or(0, |&most| most as usize + 1);
-            *rows = vec![NO_ID; most];
-            let groups = self.groups.iter().zip(0..);
-            groups.for_each(|(&group, row)| rows[group as usize] = row);
-        } else {
+        self.places = match self.places {
+            Places::InOrder(set) | Places::One(set, _)
+                if self.groups.iter().copied().eq(0..self.groups.len() as u32) =>
+            {
+                Places::InOrder(set)
+            }
+            Places::InOrder(set) | Places::One(set, _) => Places::One(set, self.rows_by_group()),
             // Found out when the next rows come.
-            self.places = Places::Many(PairPlaces::default());
-        }
+            Places::Many(_) => Places::Many(PairPlaces::default()),
+        };
         self
     }
 
+    /// Of groups with a row each.
+    fn rows_by_group(&self) -> Vec<u32> {
+        let most = self.groups.iter().max().map_or(0, |&most| most as usize + 1);
+        let mut rows = vec![NO_ID; most];
+        self.groups.iter().zip(0..).for_each(|(&group, row)| rows[group as usize] = row);
+        rows
+    }
+
     /// The places of rows that all have the same set.
-    fn places_of_one(&mut self, set: SetId, groups: &[u32]) -> Vec<u32> {
+    fn places_of_one<'a>(&mut self, set: SetId, groups: &'a [u32]) -> Cow<'a, [u32]> {
         if self.groups.is_empty() {
-            self.places = Places::One(set, Vec::new());
+            self.places = Places::InOrder(set);
+        }
+        if let Places::InOrder(known) = self.places {
+            let count = self.groups.len() as u32;
+            if let Some(end) = end_in_order(count, groups).filter(|_| known == set) {
+                self.groups.extend(count..end);
+                self.sets.resize(end as usize, set);
+                return Cow::Borrowed(groups);
+            }
+            self.places = Places::One(known, (0..count).collect());
         }
         let Places::One(known, places) = &mut self.places else {
-            return self.places(&of_one(set, groups));
+            return self.places(&of_one(set, groups)).into();
         };
         if *known != set {
-            return self.places(&of_one(set, groups));
+            return self.places(&of_one(set, groups)).into();
         }
         let most = groups.iter().max().map_or(0, |&most| most as usize + 1);
         if places.len() < most {
@@ -188,8 +237,23 @@ impl Folded {
         groups.iter().map(place).collect()
     }
 
+    fn has_few_pairs(&self, chunk: &Chunk) -> bool {
+        let most = chunk.groups.iter().max().map_or(0, |&most| most as usize);
+        most < FEW_GROUPS && self.groups.len() <= FEW_PAIRS
+    }
+
+    /// The places of rows of few groups and few distinct sets: looked up once for each pair of these.
+    fn places_of_words(&mut self, groups: &[u32], words: &[u64], batch: &Batch<'_>) -> Vec<u32> {
+        let (pairs, mut numbers) = distinct_pairs(groups, words);
+        let (groups, words): (Vec<u32>, Vec<u64>) = pairs.into_iter().unzip();
+        let sets = QuerySets::Bitmaps { words_per_row: 1, words }.ids(groups.len(), batch.sets);
+        let places = self.places(&groups.into_iter().zip(sets).collect::<Vec<_>>());
+        numbers.iter_mut().for_each(|number| *number = places[*number as usize]);
+        numbers
+    }
+
     fn places(&mut self, rows: &[(u32, SetId)]) -> Vec<u32> {
-        if let Places::One(..) = self.places {
+        if !matches!(self.places, Places::Many(_)) {
             self.places = Places::Many(PairPlaces::default());
         }
         let Places::Many(pairs) = &mut self.places else { unreachable!("made just now") };
@@ -202,6 +266,39 @@ impl Folded {
         }
         places
     }
+}
+
+/// The first number that no group has, if those from `known` on come in their order.
+fn end_in_order(known: u32, groups: &[u32]) -> Option<u32> {
+    let (mut end, mut is_in_order) = (known, true);
+    for &group in groups {
+        is_in_order &= group <= end;
+        end += u32::from(group == end);
+    }
+    is_in_order.then_some(end)
+}
+
+/// The distinct pairs of a group and a word, in order of first appearance, and the number of each row's.
+fn distinct_pairs(groups: &[u32], words: &[u64]) -> (Vec<(u32, u64)>, Vec<u32>) {
+    let mut pairs: Vec<(u32, u64)> = Vec::new();
+    let mut known: HashMap<(u32, u64), u32> = HashMap::new();
+    // No group has this number.
+    let mut lately = [(0, NO_ID, 0); PAIRS_MEMO];
+    let rows = groups.iter().zip(words);
+    let numbers = rows.map(|(&group, &word)| {
+        let mixed = (word ^ u64::from(group) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let entry = &mut lately[(mixed >> (64 - PAIRS_MEMO.ilog2())) as usize];
+        if (entry.0, entry.1) != (word, group) {
+            let number = *known.entry((group, word)).or_insert_with(|| {
+                pairs.push((group, word));
+                pairs.len() as u32 - 1
+            });
+            *entry = (word, group, number);
+        }
+        entry.2
+    });
+    let numbers = numbers.collect();
+    (pairs, numbers)
 }
 
 /// Groups with their set.

@@ -105,10 +105,10 @@ impl GroupPart {
         let clustering = table.clustering(column).expect("the chunk is clustered by it");
         let owners = build.owners(key, clustering.spread(chunk));
         if owners.iter().all(|&owner| owner == 0) {
-            return self.whole.take_in_whole(node, build);
+            return self.whole.take_in_whole(build);
         }
         let mut parts = build.divide(&owners, 2).into_iter();
-        self.whole.take_in_whole(node, parts.next().expect("two parts"));
+        self.whole.take_in_whole(parts.next().expect("two parts"));
         self.spread.take_in(node, batch, parts.next().expect("two parts"), faults);
     }
 }

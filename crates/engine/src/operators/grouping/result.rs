@@ -115,6 +115,12 @@ fn exact_results(
         DataType::Numeric { scale, .. } => scale,
         _ => 0,
     };
+    if aggregate.function == AggregateFunction::Sum
+        && from == to
+        && let Some(sums) = plain_sums(accumulator, aggregate.data_type)
+    {
+        return sums;
+    }
     let mut result = |group: usize| {
         let count = accumulator.count(group);
         if count == 0 {
@@ -134,6 +140,20 @@ fn exact_results(
         DataType::Numeric { .. } => decimals(results, aggregate.data_type),
         other => number_array(&other.arrow(), results.into_iter().map(|v| v.map(|v| v as i64))),
     }
+}
+
+/// Sums of decimals where each is there and in range: most are.
+fn plain_sums(accumulator: &Accumulator, data_type: DataType) -> Option<ArrayRef> {
+    let State::Sum128(sums, lost) = &accumulator.state else { return None };
+    let all_there = (0..sums.len()).all(|group| accumulator.count(group) > 0);
+    let is_numeric = matches!(data_type, DataType::Numeric { .. });
+    if !is_numeric || !all_there || !lost.is_empty() {
+        return None;
+    }
+    sums.iter().all(|&sum| in_range(sum, data_type)).then(|| {
+        let array = PrimitiveArray::<Decimal128Type>::new(sums.clone().into(), None);
+        typed(array, data_type)
+    })
 }
 
 /// `sum / divisor` with `to` digits after the point, `sum` having `from`; rounded half away from zero.
@@ -174,10 +194,13 @@ fn out_of_range(data_type: DataType) -> Error {
 }
 
 fn decimals(values: Vec<Option<i128>>, data_type: DataType) -> ArrayRef {
+    typed(values.into_iter().collect(), data_type)
+}
+
+fn typed(array: PrimitiveArray<Decimal128Type>, data_type: DataType) -> ArrayRef {
     let DataType::Numeric { precision, scale } = data_type else {
         unreachable!("decimals have the type numeric, not {data_type}")
     };
-    let array: PrimitiveArray<Decimal128Type> = values.into_iter().collect();
     let typed = array.with_precision_and_scale(precision, scale as i8);
     Arc::new(typed.expect("numeric types have precisions that Arrow allows"))
 }

@@ -88,6 +88,31 @@ impl DenseIds {
         }
     }
 
+    /// The ids of codes between `least` and `largest` under prefix 0, new ones where they have none, without a branch per
+    /// code; `false` where the array has no place for all of them.
+    pub fn insert_all(
+        &mut self,
+        codes: &[u64],
+        (least, largest): (u64, u64),
+        ids: &mut [u32],
+    ) -> bool {
+        // The array may reach around the end of all codes: then what lies between two of its codes may lie outside.
+        let ends = self.place(0, least).zip(self.place(0, largest));
+        if !self.table.is_empty() || ends.is_none_or(|(first, last)| first > last) {
+            return false;
+        }
+        let mut length = self.length;
+        for (id, &code) in ids.iter_mut().zip(codes) {
+            let place = &mut self.direct[code.wrapping_sub(self.least) as usize];
+            let is_new = *place == NO_ID;
+            *id = if is_new { length } else { *place };
+            *place = *id;
+            length += u32::from(is_new);
+        }
+        self.length = length;
+        true
+    }
+
     fn insert_slow(&mut self, prefix: u32, code: u64, place: Option<usize>) -> u32 {
         if let Some(place) = place
             && self.table.is_empty()
@@ -148,6 +173,28 @@ mod tests {
         assert_eq!(ids.len(), 4);
         let found: Vec<u32> = [7, 9, 11, 12, 500].iter().map(|&code| ids.find(0, code)).collect();
         assert_eq!(found, [0, 1, 3, NO_ID, NO_ID]);
+    }
+
+    #[test]
+    fn codes_inserted_together_get_the_ids_that_they_get_one_by_one() {
+        let (mut together, mut one_by_one) = (DenseIds::default(), DenseIds::default());
+        for round in 0..20u64 {
+            let codes: Vec<u64> =
+                (0..300).map(|i| 500 + i * i * 7919 % (100 * (round + 1))).collect();
+            let ends = (*codes.iter().min().expect("some"), *codes.iter().max().expect("some"));
+            together.expect(codes.len(), ends.0, ends.1);
+            let mut ids = vec![0; codes.len()];
+            assert!(together.insert_all(&codes, ends, &mut ids));
+            let expected: Vec<u32> = codes.iter().map(|&code| one_by_one.insert(0, code)).collect();
+            assert_eq!(ids, expected);
+        }
+        let far = [1 << 50];
+        assert!(!together.insert_all(&far, (far[0], far[0]), &mut [0]));
+        let mut around = DenseIds::default();
+        around.expect(100, u64::MAX - 5, u64::MAX);
+        around.direct.resize(20, NO_ID);
+        let codes = [3, u64::MAX - 2, u64::MAX / 2];
+        assert!(!around.insert_all(&codes, (3, u64::MAX - 2), &mut [0; 3]));
     }
 
     #[test]

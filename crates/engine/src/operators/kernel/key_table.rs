@@ -74,13 +74,14 @@ impl KeyTable {
 impl Step {
     fn insert(&mut self, codes: &Codes, keys: &mut Vec<u32>) {
         let is_first = keys.is_empty();
+        let mut ends = (0, 0);
         if is_first {
-            let ends = |(least, most): (u64, u64), &code: &u64| (least.min(code), most.max(code));
-            let (least, most) = codes.codes.iter().fold((u64::MAX, 0), ends);
-            self.ids.expect(codes.codes.len(), least.min(most), most);
+            ends = least_and_most(&codes.codes);
+            self.ids.expect(codes.codes.len(), ends.0, ends.1);
             keys.resize(codes.codes.len(), 0);
         }
         match &codes.nulls {
+            None if is_first && self.ids.insert_all(&codes.codes, ends, keys) => {}
             None if is_first => {
                 // Rows of a key often follow each other, as those of an order do.
                 let mut last = (0, NO_ID);
@@ -130,6 +131,22 @@ impl Step {
     fn memory(&self) -> usize {
         self.interner.memory() + self.ids.memory()
     }
+}
+
+/// The smallest and the largest code, 0 and 0 of none. Four of each at a time: one would wait for the one before.
+fn least_and_most(codes: &[u64]) -> (u64, u64) {
+    let (mut least, mut most) = ([u64::MAX; 4], [0; 4]);
+    let fours = codes.chunks_exact(4);
+    for &code in fours.remainder() {
+        (least[0], most[0]) = (least[0].min(code), most[0].max(code));
+    }
+    for four in fours {
+        for (i, &code) in four.iter().enumerate() {
+            (least[i], most[i]) = (least[i].min(code), most[i].max(code));
+        }
+    }
+    let most = most.into_iter().fold(0, u64::max);
+    (least.into_iter().fold(most, u64::min), most)
 }
 
 #[cfg(test)]
