@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 
 use crate::types::{
-    Arithmetic, ComputedComparison, DataType, Expression, Predicate, Result, Scalar,
+    Arithmetic, ComputedComparison, DataType, Expression, Predicate, PrefixIn, Result, Scalar,
 };
 
 /// An expression over moved columns: `evaluate` stays as it is, since it takes its columns in its own order.
@@ -53,6 +53,10 @@ impl Expression for Moved {
 
     fn comparison(&self) -> Option<&ComputedComparison> {
         self.comparison.as_ref()
+    }
+
+    fn prefix(&self) -> Option<&PrefixIn> {
+        self.inner.prefix()
     }
 
     fn arithmetic(&self) -> Option<&Arithmetic> {

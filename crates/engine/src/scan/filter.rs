@@ -1,10 +1,12 @@
 //! A predicate on one column as a set of keys, in the representation that the column is stored in.
 
+use std::cmp::Ordering;
+
 use super::key_set::{Key, KeySet};
 use super::pattern::{Pattern, PatternShape};
 use crate::storage::Zone;
 use crate::transaction::{Evaluation, Parameters};
-use crate::types::{Comparison, DataType, Predicate, Result, Scalar, Value, ValueRef};
+use crate::types::{Comparison, DataType, Predicate, PrefixIn, Result, Scalar, Value, ValueRef};
 
 /// The keys of one column that a slot wants.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +81,46 @@ pub fn column_test(
         Predicate::Or(arms) => {
             Ok(or(arms, types, parameters)?.map(|(c, filter)| (c, ColumnTest::Keys(filter))))
         }
-        Predicate::Expression(_) => Ok(None),
+        Predicate::Expression(expression) => {
+            let Some(prefix) = expression.prefix() else { return Ok(None) };
+            let column = expression.columns()[prefix.position];
+            keys(column, prefix_in(types[column], prefix, parameters))
+        }
+    }
+}
+
+/// The strings whose first characters are those of a value; `None` where the expression itself has to tell, and to fail.
+fn prefix_in(
+    data_type: DataType,
+    prefix: &PrefixIn,
+    parameters: Parameters<'_>,
+) -> Option<ColumnFilter> {
+    let given = |scalar| constant(scalar, parameters).ok().flatten();
+    let is_text = matches!(data_type, DataType::Text | DataType::Varchar(_));
+    let (Value::BigInt(1), Value::BigInt(length)) = (given(&prefix.start)?, given(&prefix.length)?)
+    else {
+        return None;
+    };
+    let length = usize::try_from(length).ok().filter(|_| is_text)?;
+    let mut parts = Vec::with_capacity(prefix.values.len());
+    for value in &prefix.values {
+        match given(value)? {
+            Value::Text(text) => parts.push(strings_beginning(&text, length)),
+            Value::Null => {}
+            _ => return None,
+        }
+    }
+    Some(ColumnFilter::Bytes(KeySet::union_all(parts)))
+}
+
+/// The strings whose first `length` characters are `part`.
+fn strings_beginning(part: &str, length: usize) -> KeySet<Box<[u8]>> {
+    let bytes = part.as_bytes();
+    match part.chars().count().cmp(&length) {
+        Ordering::Equal => KeySet::span(Some(bytes.into()), after_prefix(bytes)),
+        // Only a string as short has no more characters.
+        Ordering::Less => KeySet::point(bytes.into()),
+        Ordering::Greater => KeySet::none(),
     }
 }
 

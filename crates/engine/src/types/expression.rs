@@ -48,6 +48,11 @@ pub trait Expression: Debug + Send + Sync {
     fn comparison(&self) -> Option<&ComputedComparison> {
         None
     }
+    /// The same condition as one on the first characters of a column of strings, where it is one: then these are keys like
+    /// those of any comparison.
+    fn prefix(&self) -> Option<&PrefixIn> {
+        None
+    }
     /// The same value in whole numbers, where it is computed of such by `+`, `-` and `*` only.
     fn arithmetic(&self) -> Option<&Arithmetic> {
         None
@@ -69,6 +74,19 @@ pub struct ComputedComparison {
     pub comparison: Comparison,
     /// Reads parameters only.
     pub right: Scalar,
+}
+
+/// `substr(column, start, length) IN (values)`, true exactly where the expression is that has it.
+#[derive(Clone, Debug)]
+pub struct PrefixIn {
+    /// Position in [`Expression::columns`].
+    pub position: usize,
+    /// Reads parameters only, as all that follow. Another start than 1 makes no prefix.
+    pub start: Scalar,
+    /// Characters.
+    pub length: Scalar,
+    /// Strings.
+    pub values: Vec<Scalar>,
 }
 
 /// A value that a plan node needs per row or per activation.

@@ -19,7 +19,9 @@ pub use data_type::DataType;
 pub(crate) use data_type::NARROW_PRECISION;
 pub use definition::Definition;
 pub use error::{Error, Result, SqlState};
-pub use expression::{Check, Comparison, ComputedComparison, Expression, Predicate, Scalar};
+pub use expression::{
+    Check, Comparison, ComputedComparison, Expression, Predicate, PrefixIn, Scalar,
+};
 pub use ids::{
     ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, Slot,
     TableId, TemplateId, TransactionId, Version,

@@ -10,15 +10,17 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{BinaryExpr, Expr, Volatility};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
 use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
-use engine::types::{Arithmetic, ComputedComparison, DataType, Error, Expression, Result};
+use engine::types::{
+    Arithmetic, ComputedComparison, DataType, Error, Expression, PrefixIn, Result,
+};
 
 use super::arithmetic;
-use super::predicate::{comparison, constant, swap};
+use super::predicate::{column_of, comparison, constant, swap};
 use super::{Refusal, unalias};
-use crate::catalog::types::{from_arrow, is_exact};
+use crate::catalog::types::{from_arrow, is_exact, is_string};
 use crate::template::{fault, placeholder_index};
 
 /// Where an expression's columns and subqueries are found.
@@ -47,6 +49,7 @@ pub struct Evaluated {
     text: String,
     comparison: Option<ComputedComparison>,
     arithmetic: Option<Arithmetic>,
+    prefix: Option<PrefixIn>,
 }
 
 /// Columns and parameters met so far while an expression is rewritten.
@@ -105,6 +108,7 @@ impl Evaluated {
             physical,
             text: rewritten.to_string(),
             comparison: computed_comparison(expr, resolve)?,
+            prefix: prefix_in(expr, &inputs.columns, resolve)?,
         })
     }
 
@@ -235,6 +239,39 @@ fn computed_comparison(
     let left = Evaluated::compile(of_row, resolve)?;
     let right = constant(of_query, &left.data_type.arrow(), resolve)?;
     Ok(right.map(|right| ComputedComparison { left: Arc::new(left), comparison, right }))
+}
+
+/// `columns` are those that the expression reads.
+fn prefix_in(
+    expr: &Expr,
+    columns: &[(usize, ArrowType)],
+    resolve: &mut dyn Resolve,
+) -> std::result::Result<Option<PrefixIn>, Refusal> {
+    let (part, values) = match unalias(expr) {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+            (left, std::slice::from_ref(&**right))
+        }
+        Expr::InList(list) if !list.negated => (&list.expr, &list.list[..]),
+        _ => return Ok(None),
+    };
+    let Expr::ScalarFunction(call) = unalias(part) else { return Ok(None) };
+    let ("substr", [text, start, length]) = (call.func.name(), &call.args[..]) else {
+        return Ok(None);
+    };
+    let Some((column, data_type)) = column_of(text, resolve)? else { return Ok(None) };
+    let position = columns.iter().position(|(own, _)| *own == column);
+    let Some(position) = position.filter(|_| is_string(&data_type)) else { return Ok(None) };
+    let start = constant(start, &ArrowType::Int64, resolve)?;
+    let length = constant(length, &ArrowType::Int64, resolve)?;
+    let mut known = Vec::with_capacity(values.len());
+    for value in values {
+        match constant(value, &ArrowType::Utf8View, resolve)? {
+            Some(value) => known.push(value),
+            None => return Ok(None),
+        }
+    }
+    let ends = start.zip(length);
+    Ok(ends.map(|(start, length)| PrefixIn { position, start, length, values: known }))
 }
 
 fn reads_columns_only(expr: &Expr) -> bool {
@@ -375,6 +412,10 @@ impl Expression for Evaluated {
 
     fn comparison(&self) -> Option<&ComputedComparison> {
         self.comparison.as_ref()
+    }
+
+    fn prefix(&self) -> Option<&PrefixIn> {
+        self.prefix.as_ref()
     }
 
     fn arithmetic(&self) -> Option<&Arithmetic> {

@@ -138,7 +138,7 @@ fn compare(
 }
 
 /// The column behind an expression, also below casts between numbers, which compare by value anyway.
-fn column_of(expr: &Expr, resolve: &mut dyn Resolve) -> Result<Option<(usize, ArrowType)>> {
+pub fn column_of(expr: &Expr, resolve: &mut dyn Resolve) -> Result<Option<(usize, ArrowType)>> {
     match unalias(expr) {
         Expr::Column(column) => resolve.column(column).map(Some),
         Expr::Cast(cast) => {
