@@ -8,7 +8,7 @@ use super::argument::Argument;
 use super::build::{Chunk, GroupBuild};
 use super::fold::Folded;
 use super::output::Output;
-use crate::operators::kernel::{bucket, concat, concat_arguments};
+use crate::operators::kernel::{bucket_all, concat, concat_arguments};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, Recall, SetId, SlotBuckets, Tuples};
 use crate::types::{Error, Slot};
@@ -196,7 +196,7 @@ impl Groups {
         };
         let members: usize = distinct.iter().map(|&set| batch.sets.cardinality(set)).sum();
         let union = distinct.iter().fold(SetId::EMPTY, |all, &set| batch.sets.union(all, set));
-        let buckets = bucket(&numbers, distinct.len(), 0..rows as u32);
+        let buckets = bucket_all(&numbers, distinct.len());
         if members == batch.sets.cardinality(union) {
             return Phases::Disjoint(distinct, buckets);
         }

@@ -10,7 +10,7 @@ use super::accumulator::Accumulator;
 use super::argument::Argument;
 use super::build::Chunk;
 use super::places::PairPlaces;
-use crate::operators::kernel::{NO_ID, bucket};
+use crate::operators::kernel::{NO_ID, bucket_all};
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, SetId};
 use crate::types::Error;
@@ -125,7 +125,7 @@ impl Folded {
 
     /// Group after group: each one's sums stay in registers.
     fn fold_by_group(&mut self, node: &GroupNode, places: &[u32], arguments: &[Argument]) {
-        let rows = bucket(places, self.groups.len(), 0..places.len() as u32);
+        let rows = bucket_all(places, self.groups.len());
         for (at, argument) in arguments.iter().enumerate() {
             if let Some(same) = node.same_state(at) {
                 self.accumulators[at] = self.accumulators[same].clone();

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, UInt32Array};
 use super::GroupNode;
 use super::build::{Chunk, GroupBuild};
 use super::fold::Folded;
-use crate::operators::kernel::{bucket, value_hashes};
+use crate::operators::kernel::{bucket_all, value_hashes};
 use crate::query_set::{SlotBuckets, Tuples};
 use crate::types::Slot;
 
@@ -98,7 +98,7 @@ impl Cut {
             *size - 1
         };
         let numbers = owners.iter().map(&mut number).collect();
-        Cut { partitions: bucket(owners, parts, 0..owners.len() as u32), numbers }
+        Cut { partitions: bucket_all(owners, parts), numbers }
     }
 
     /// The groups of a partition, ascending.
@@ -113,7 +113,7 @@ impl Cut {
             own.iter().for_each(|&group| owners[group as usize] = part.0);
         }
         let owners: Vec<u32> = groups.iter().map(|&group| owners[group as usize]).collect();
-        bucket(&owners, self.partitions.offsets.len() - 1, 0..groups.len() as u32)
+        bucket_all(&owners, self.partitions.offsets.len() - 1)
     }
 }
 

@@ -14,8 +14,8 @@ use arrow_array::ArrayRef;
 use super::output::{Join, Matches, Pairs, fit_one_piece, pieces};
 use crate::operators::filter::any_predicate;
 use crate::operators::kernel::{
-    KeyTable, NO_ID, NO_ROW, RankedKeys, RankedPairs, bucket, concat, constant_array, of_arrays,
-    take_or_null,
+    KeyTable, NO_ID, NO_ROW, RankedKeys, RankedPairs, bucket, bucket_all, concat, constant_array,
+    of_arrays, take_or_null,
 };
 use crate::operators::{Batch, Faults, Users, restrict};
 use crate::plan::JoinKind;
@@ -205,7 +205,7 @@ impl JoinTable {
         let count = keys.len();
         let by_slot = matches!(rows.sets, QuerySets::Single(_)) && batch.sets.slots() > 1;
         let buckets = match by_slot {
-            false => bucket(&ids, count, 0..rows.rows as u32),
+            false => bucket_all(&ids, count),
             true => {
                 let by_slot = rows.sets.expand(rows.rows, batch.sets);
                 bucket(&ids, count, by_slot.rows.iter().copied())

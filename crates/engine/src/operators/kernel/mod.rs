@@ -26,6 +26,8 @@ pub(super) use key_table::KeyTable;
 pub(super) use order::Order;
 pub(super) use ranked_keys::RankedKeys;
 pub(super) use ranked_pairs::RankedPairs;
-pub(super) use rows::{NO_ROW, bucket, concat, no_rows, of_arrays, prune, scale_of, take_or_null};
+pub(super) use rows::{
+    NO_ROW, bucket, bucket_all, concat, no_rows, of_arrays, prune, scale_of, take_or_null,
+};
 pub(super) use whole_columns::WholeColumns;
 pub(super) use whole_numbers::{WholeColumn, concat_arguments, narrow_array, whole_numbers};

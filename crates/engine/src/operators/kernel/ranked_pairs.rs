@@ -3,7 +3,7 @@
 
 use arrow_array::{Array, ArrayRef};
 
-use super::{NO_ID, RankedKeys, bucket};
+use super::{NO_ID, RankedKeys, bucket_all};
 use crate::types::{Slot, for_each_integer};
 
 /// Values of the second column beside one of the first: two lines of cache to search.
@@ -30,7 +30,7 @@ impl RankedPairs {
         let (other, nowhere) = (&columns[1 - first], ranks.len());
         let rank_of = ranks.find(&columns[first]).into_iter().map(|rank| rank.min(nowhere as u32));
         let rank_of: Vec<u32> = rank_of.collect();
-        let by_rank = bucket(&rank_of, nowhere + 1, 0..rank_of.len() as u32);
+        let by_rank = bucket_all(&rank_of, nowhere + 1);
         let values = integers(other);
         let (mut offsets, mut seconds) = (vec![0], Vec::with_capacity(values.len()));
         for rank in 0..nowhere as u32 {

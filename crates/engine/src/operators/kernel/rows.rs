@@ -123,6 +123,49 @@ pub fn bucket(numbers: &[u32], count: usize, rows: impl Iterator<Item = u32>) ->
     SlotBuckets { offsets, rows: bucketed }
 }
 
+/// Rows that are bucketed side by side: which place a row of few numbers gets depends on the row just before, unless that is
+/// of another lane.
+const LANES: usize = 4;
+/// Up to so many numbers lanes pay: their places stay in the first cache.
+const LANE_NUMBERS: usize = 256;
+/// and from so many rows on.
+const LANE_ROWS: usize = 1024;
+
+/// All rows by number, each bucket in their order; see [`bucket`].
+pub fn bucket_all(numbers: &[u32], count: usize) -> SlotBuckets {
+    if count > LANE_NUMBERS || numbers.len() < LANE_ROWS {
+        return bucket(numbers, count, 0..numbers.len() as u32);
+    }
+    let mut next = vec![[0u32; LANES]; count];
+    for_each_in_lanes(numbers.len(), |lane, row| next[numbers[row] as usize][lane] += 1);
+    let mut offsets = Vec::with_capacity(count + 1);
+    let mut total = 0;
+    for places in &mut next {
+        offsets.push(total);
+        for place in places {
+            total += std::mem::replace(place, total);
+        }
+    }
+    offsets.push(total);
+    let mut rows = vec![0; numbers.len()];
+    for_each_in_lanes(numbers.len(), |lane, row| {
+        let place = &mut next[numbers[row] as usize][lane];
+        rows[*place as usize] = row as u32;
+        *place += 1;
+    });
+    SlotBuckets { offsets, rows }
+}
+
+/// Calls `visit` with each row and the lane that it belongs to, in turns; a lane's rows follow each other, and lanes do.
+#[inline(always)]
+fn for_each_in_lanes(rows: usize, mut visit: impl FnMut(usize, usize)) {
+    let length = rows / LANES;
+    for at in 0..length {
+        (0..LANES).for_each(|lane| visit(lane, lane * length + at));
+    }
+    (LANES * length..rows).for_each(|row| visit(LANES - 1, row));
+}
+
 /// Digits after the point of a column of decimals, 0 for others.
 pub fn scale_of(tuples: &Tuples, column: usize) -> u8 {
     match tuples.columns[column] {
@@ -136,6 +179,21 @@ pub fn scale_of(tuples: &Tuples, column: usize) -> u8 {
                 DataType::Numeric { scale, .. } => scale,
                 _ => 0,
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_put_rows_where_one_loop_does() {
+        for (rows, count) in [(0, 1), (5, 3), (1024, 1), (4097, 7), (5003, 256), (5003, 300)] {
+            let numbers: Vec<u32> = (0..rows as u32).map(|row| row * row % 991 % count).collect();
+            let one_by_one = bucket(&numbers, count as usize, 0..rows as u32);
+            let all = bucket_all(&numbers, count as usize);
+            assert_eq!((all.offsets, all.rows), (one_by_one.offsets, one_by_one.rows), "{rows}");
         }
     }
 }
