@@ -226,7 +226,7 @@ fn select_narrow(column: &ColumnSlice<'_>, keys: &KeySet<i64>, rows: Rows<'_>, o
     }
 }
 
-/// The compare loops: one for each small number of cuts, all without branches.
+/// What [`select_by_ranks`] does not take: floats, and columns with NULL.
 fn select_keys<T: Copy>(
     values: &[T],
     key: impl Fn(T) -> i64,
@@ -236,16 +236,9 @@ fn select_keys<T: Copy>(
     out: &mut Vec<u32>,
 ) {
     let null = keys.nulls();
-    match *keys.cuts() {
+    match keys.cuts() {
         [] if !null => {}
-        [from] => select_by(nulls, null, rows, out, |row| key(values[row]) >= from),
-        [from, end] => {
-            let width = end.abs_diff(from);
-            select_by(nulls, null, rows, out, |row| {
-                (key(values[row]).wrapping_sub(from) as u64) < width
-            });
-        }
-        ref cuts if cuts.len() <= FEW_CUTS => select_by(nulls, null, rows, out, |row| {
+        cuts if cuts.len() <= FEW_CUTS => select_by(nulls, null, rows, out, |row| {
             let key = key(values[row]);
             cuts.iter().fold(false, |inside, &cut| inside ^ (cut <= key))
         }),

@@ -58,29 +58,10 @@ pub(super) fn scattered(
     })
 }
 
-/// Whether rows change chunks that often, going by the first.
+/// Whether rows change chunks that often.
 pub(super) fn jumps(locations: &[Location]) -> bool {
-    let Some(sample) = locations.get(..ROWS) else { return false };
-    sample.windows(2).filter(|pair| pair[0].chunk != pair[1].chunk).count() > ROWS / RUN
-}
-
-/// How many of the first rows lie in one chunk. They are compared block by block, all of a block at once; blocks grow, since
-/// short runs mostly follow short ones.
-pub(super) fn run_length(locations: &[Location]) -> usize {
-    const SMALLEST: usize = 8;
-    const LARGEST: usize = 512;
-    let Some(first) = locations.first() else { return 0 };
-    let (mut length, mut block) = (0, SMALLEST);
-    while length < locations.len() {
-        let rows = &locations[length..locations.len().min(length + block)];
-        if rows.iter().fold(0, |all, row| all | (row.chunk.0 ^ first.chunk.0)) != 0 {
-            let same = rows.iter().take_while(|row| row.chunk == first.chunk);
-            return length + same.count();
-        }
-        length += rows.len();
-        block = LARGEST.min(block * 2);
-    }
-    length
+    let jumps = || locations.windows(2).filter(|pair| pair[0].chunk != pair[1].chunk).count();
+    locations.len() >= ROWS && jumps() > locations.len() / RUN
 }
 
 /// The values, 0 for NULL, and which are not NULL.
@@ -252,23 +233,6 @@ mod tests {
             (0..chunk.rows() as u32).map(move |offset| Location { chunk: id, offset })
         };
         view.chunks().iter().flat_map(of_chunk).collect()
-    }
-
-    #[test]
-    fn runs_end_where_the_chunk_changes() {
-        let at = |chunk: u32| Location { chunk: ChunkId(chunk), offset: chunk };
-        for (before, after) in
-            [(0, 0), (1, 0), (1, 5), (7, 1), (8, 8), (23, 1), (24, 600), (2000, 3)]
-        {
-            let rows: Vec<Location> = (0..before)
-                .map(|_| at(7))
-                .chain((0..after).map(|_| at(8)))
-                .chain([at(7)])
-                .collect();
-            let expected = if after == 0 { before + 1 } else { before };
-            assert_eq!(run_length(&rows), if before == 0 && after > 0 { after } else { expected });
-        }
-        assert_eq!(run_length(&[]), 0);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::dictionary_codes::dictionary_codes;
 use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
-use super::scattered::{integers, jumps, run_length, scattered};
+use super::scattered::{integers, jumps, scattered};
 use super::whole_numbers::{may_be_whole, whole_numbers};
 use super::{Bound, Chunk, Clustering, Index, Table};
 use crate::types::{
@@ -121,13 +121,7 @@ impl TableView {
         &'a self,
         locations: &'a [Location],
     ) -> impl Iterator<Item = PositionRun<'a, Location>> {
-        let mut rest = locations;
-        let run = move || {
-            let (run, others) = rest.split_at(run_length(rest));
-            rest = others;
-            (!run.is_empty()).then_some(run)
-        };
-        std::iter::from_fn(run).map(|positions| {
+        locations.chunk_by(|a, b| a.chunk == b.chunk).map(|positions| {
             let first = positions[0];
             let chunk = (!first.is_none()).then(|| self.chunk(first.chunk));
             PositionRun { chunk, positions }
