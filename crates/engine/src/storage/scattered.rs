@@ -17,6 +17,8 @@ use super::TableView;
 const ROWS: usize = 512;
 /// Rows per run from which on a look-up per run costs less than a decision per row.
 const RUN: usize = 4;
+/// Rows per chunk of the table from which on asking each chunk for its width first pays: a large table's chunks are many.
+const ROWS_PER_CHUNK: usize = 8;
 
 /// A column as an array; `None` where its values are no integers of 64 bits in every chunk, or the rows do not jump.
 pub(super) fn scattered(
@@ -80,8 +82,8 @@ pub(super) fn integers(
 /// no decision.
 fn distances(view: &TableView, column: ColumnId, locations: &[Location]) -> Option<Vec<i64>> {
     let most = locations.iter().map(|location| location.chunk.0).max()?;
-    // That of no row is larger than any, and so may one be whose chunks are too many for a list of them.
-    if most as usize > locations.len() {
+    // That of no row is larger than any.
+    if most as usize > locations.len() / ROWS_PER_CHUNK {
         return None;
     }
     let mut is_met = vec![false; most as usize + 1];
