@@ -1,5 +1,7 @@
 //! Rows of one chunk that are still of interest.
 
+use super::blocks::{BLOCK, Block};
+
 /// Rows passed over per row of interest up to which a run is searched as a whole: starting a search in a text takes
 /// about as long as passing four texts.
 const DENSE: usize = 4;
@@ -65,18 +67,32 @@ impl Rows<'_> {
         }
     }
 
-    /// Appends to `out` the offsets for which `keep` holds, without a branch per row.
+    /// Appends to `out` the offsets for which `keep` holds, without a branch per row. Asking and writing are loops of their
+    /// own: where the target of a store waits for what is looked up, the look-ups of later rows do too.
     #[inline(always)]
     pub fn select(self, out: &mut Vec<u32>, mut keep: impl FnMut(usize) -> bool) {
         let start = out.len();
         out.resize(start + self.len(), 0);
         let target = &mut out[start..];
+        let mut truths = [false; BLOCK];
         let mut kept = 0;
-        self.for_each(|row| {
-            // `kept` never passes the number of rows visited, so it stays inside `target`.
-            target[kept] = row as u32;
-            kept += usize::from(keep(row));
-        });
+        for block in self.blocks() {
+            let rows = block.len();
+            match block {
+                Block::Run { first, .. } => {
+                    truths.iter_mut().zip(first..first + rows).for_each(|(t, row)| *t = keep(row));
+                }
+                Block::Some(offsets) => {
+                    let own = truths.iter_mut().zip(offsets);
+                    own.for_each(|(truth, &row)| *truth = keep(row as usize));
+                }
+            }
+            for (place, &truth) in truths[..rows].iter().enumerate() {
+                // `kept` never passes the number of rows visited, so it stays inside `target`.
+                target[kept] = block.offset(place) as u32;
+                kept += usize::from(truth);
+            }
+        }
         out.truncate(start + kept);
     }
 }

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use super::by_place::{ByPlace, each_number};
 use super::{ActiveGrouping, Dimension, Star};
 use crate::query_set::words;
 use crate::types::Slot;
@@ -85,11 +86,12 @@ impl Shares {
 fn of_slots(dimension: &Dimension, width: usize, slots: usize) -> Vec<f64> {
     let mut rows = vec![0u32; dimension.sets.len() / width];
     match dimension.places.is_empty() {
-        true => dimension.numbers[1..].iter().for_each(|&n| rows[usize::from(n)] += 1),
-        false => {
-            let number = |place: &u32| usize::from(dimension.numbers[*place as usize]);
-            dimension.places.iter().for_each(|place| rows[number(place)] += 1);
-        }
+        true => each_number!(&dimension.numbers, number => {
+            (1..dimension.numbers.len() as u32).for_each(|place| rows[number(place) as usize] += 1)
+        }),
+        false => each_number!(&dimension.numbers, number => {
+            dimension.places.iter().for_each(|&place| rows[number(place) as usize] += 1)
+        }),
     }
     let mut wanted = vec![0.0; slots];
     for (number, &count) in rows.iter().enumerate().skip(1).filter(|(_, count)| **count > 0) {
@@ -172,13 +174,13 @@ impl BinRoot {
         let width = words::word_count(grouping.slots.len());
         let (numbers, sets) = restricted(dimension, star.words.width(), &grouping.slots);
         let is_key = |key: &&(usize, u32)| star.columns[key.0].root == star.roots[root].1;
-        let keys: Vec<(&[u32], u32, u32)> = grouping
+        let keys: Vec<(&ByPlace, u32, u32)> = grouping
             .keys
             .iter()
             .filter(is_key)
             .map(|key| {
                 let column = &star.columns[key.0];
-                (&column.codes[..], column.representatives.len().max(1) as u32, key.1)
+                (&column.codes, column.representatives.len().max(1) as u32, key.1)
             })
             .collect();
         let all = |words: &[u64]| {
@@ -200,18 +202,20 @@ impl BinRoot {
             sets: vec![0; width],
             groups: vec![0],
         };
-        for (place, class) in own.classes.iter_mut().enumerate() {
-            let set = numbers[usize::from(dimension.numbers[place])];
+        for (place, class) in (0..).zip(&mut own.classes) {
+            let set = numbers[dimension.numbers.get(place) as usize];
             if set == 0 {
                 continue;
             }
-            let combination =
-                keys.iter().fold(set, |number, (codes, count, _)| number * count + codes[place]);
+            let combination = keys
+                .iter()
+                .fold(set, |number, (codes, count, _)| number * count + codes.get(place));
             let known = &mut known[combination as usize];
             if *known == 0 {
                 *known = u16::try_from(own.groups.len()).ok()?;
                 own.sets.extend_from_slice(&sets[set as usize * width..][..width]);
-                own.groups.push(keys.iter().map(|(codes, _, factor)| codes[place] * factor).sum());
+                own.groups
+                    .push(keys.iter().map(|(codes, _, factor)| codes.get(place) * factor).sum());
             }
             *class = *known;
         }

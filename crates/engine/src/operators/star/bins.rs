@@ -6,6 +6,7 @@ use arrow_array::ArrayRef;
 use super::bin_space::{BinSpace, MOST_ROOTS};
 use super::block::find;
 use super::key_places::{ChunkPart, PartPlaces};
+use super::narrow::BLOCK;
 use super::whole_argument::whole_argument;
 use super::{ActiveGrouping, Star, StarNode};
 use crate::operators::Batch;
@@ -207,18 +208,25 @@ fn number_of<const ROOTS: usize>(
     let roots: [(&[u16], u32, &[u32]); ROOTS] = std::array::from_fn(root);
     rows.resize(count, 0);
     numbers.resize(count, 0);
+    let mut is_wanted = [false; BLOCK];
     let mut kept = 0;
-    for row in 0..count {
-        let (mut bin, mut wanted) = (0u32.wrapping_sub(space.base), true);
-        for (classes, stride, places) in &roots {
-            let class = classes[places[row] as usize];
-            bin = bin.wrapping_add(u32::from(class).wrapping_mul(*stride));
-            wanted &= class != 0;
+    for start in (0..count).step_by(BLOCK) {
+        let end = count.min(start + BLOCK);
+        for (row, is_wanted) in (start..end).zip(&mut is_wanted) {
+            let (mut bin, mut wanted) = (0u32.wrapping_sub(space.base), true);
+            for (classes, stride, places) in &roots {
+                let class = classes[places[row] as usize];
+                bin = bin.wrapping_add(u32::from(class).wrapping_mul(*stride));
+                wanted &= class != 0;
+            }
+            (numbers[row], *is_wanted) = (bin, wanted);
         }
-        // `kept` never passes `row`.
-        rows[kept] = row as u32;
-        numbers[kept] = bin;
-        kept += usize::from(wanted);
+        // A loop of its own: see `narrow::keep`. `kept` never passes `row`.
+        for row in start..end {
+            rows[kept] = row as u32;
+            numbers[kept] = numbers[row];
+            kept += usize::from(is_wanted[row - start]);
+        }
     }
     rows.truncate(kept);
     numbers.truncate(kept);

@@ -2,6 +2,7 @@
 
 use arrow_schema::DataType as ArrowType;
 
+use super::by_place::ByPlace;
 use super::{Dimension, StarKey, StarNode};
 use crate::operators::kernel::KeyTable;
 use crate::types::Location;
@@ -13,7 +14,7 @@ pub(super) struct CodedColumn {
     /// The dimension that the fact table's reference leads to.
     pub root: usize,
     /// By place in the root dimension.
-    pub codes: Vec<u32>,
+    pub codes: ByPlace,
     /// By code, a row of the column's dimension that has the value: its position among the wanted ones.
     pub representatives: Vec<u32>,
 }
@@ -41,7 +42,7 @@ impl CodedColumn {
             codes = raise(&codes, &dimensions[parent], root);
             root = parent;
         }
-        CodedColumn { key, root, codes, representatives }
+        CodedColumn { key, root, codes: ByPlace::new(&codes), representatives }
     }
 
     /// By code, the row of a dimension that the representative is or leads to.

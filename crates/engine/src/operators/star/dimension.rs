@@ -8,6 +8,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use hashbrown::HashMap;
 
+use super::by_place::ByPlace;
 use super::key_places::KeyRange;
 use super::padded_width;
 use crate::operators::Batch;
@@ -52,7 +53,7 @@ pub struct Dimension {
     pub(super) view: Arc<TableView>,
     pub(super) range: KeyRange,
     /// By place: the row's set, as a position in `sets`. Set 0 is that of keys without a wanted row.
-    pub(super) numbers: Vec<u16>,
+    pub(super) numbers: ByPlace,
     /// Words of set after set, as many each as the batch's width.
     pub(super) sets: Vec<u64>,
     /// Of each wanted row: its place, and where it lies.
@@ -79,7 +80,7 @@ impl Dimension {
         let mut dimension = Dimension {
             view: rows.view.clone(),
             range,
-            numbers: vec![0; range.span as usize + 1],
+            numbers: ByPlace::new::<u16>(&[]),
             sets: Vec::new(),
             places: Vec::new(),
             locations: Vec::new(),
@@ -88,9 +89,11 @@ impl Dimension {
             kept: 1.0,
         };
         let mut sets = NumberedSets::new(batch, rows.passing);
+        let mut numbers = vec![0; range.span as usize + 1];
         for (chunk, keys) in rows.chunks.iter().zip(&keys) {
-            dimension.add(batch, chunk, keys, children, &mut sets)?;
+            dimension.add(batch, chunk, keys, children, &mut sets, &mut numbers)?;
         }
+        dimension.numbers = ByPlace::new(&numbers);
         dimension.sets = sets.words;
         if rows.passing == SetId::EMPTY {
             dimension.kept = dimension.places.len() as f64 / dimension.rows as f64;
@@ -125,7 +128,7 @@ impl Dimension {
         Dimension {
             view: view.clone(),
             range,
-            numbers,
+            numbers: ByPlace::new(&numbers),
             sets,
             places: Vec::new(),
             locations: Vec::new(),
@@ -142,6 +145,7 @@ impl Dimension {
         keys: &[Option<i64>],
         children: &[Child<'_>],
         sets: &mut NumberedSets,
+        numbers: &mut [u16],
     ) -> Option<()> {
         let ids = chunk.sets.ids(chunk.rows, batch.sets);
         let references: Vec<Vec<u32>> = children.iter().map(|child| child.places(chunk)).collect();
@@ -152,8 +156,7 @@ impl Dimension {
                 _ => {
                     let width = sets.width;
                     let pairs = children.iter().zip(&references);
-                    let others =
-                        pairs.map(|(child, p)| child.dimension.set(width, p[row] as usize));
+                    let others = pairs.map(|(child, p)| child.dimension.set(width, p[row]));
                     sets.number_met(batch, id, others)?
                 }
             };
@@ -161,7 +164,7 @@ impl Dimension {
                 continue;
             }
             let place = self.range.place(key);
-            self.numbers[place as usize] = number;
+            numbers[place as usize] = number;
             self.places.push(place);
             self.locations.push(chunk.sources[0].locations[row]);
             for ((_, own), places) in self.children.iter_mut().zip(&references) {
@@ -197,8 +200,8 @@ impl Dimension {
     }
 
     /// The set of a place, as words.
-    pub(super) fn set(&self, width: usize, place: usize) -> &[u64] {
-        self.set_number(width, usize::from(self.numbers[place]))
+    pub(super) fn set(&self, width: usize, place: u32) -> &[u64] {
+        self.set_number(width, self.numbers.get(place) as usize)
     }
 
     /// A set by its number, as words.

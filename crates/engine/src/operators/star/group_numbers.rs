@@ -1,5 +1,6 @@
 //! The numbers of the groups that rows fall into: the sum of code × factor over a grouping's keys.
 
+use super::by_place::{ByPlace, each_number};
 use super::{ActiveGrouping, Star};
 
 /// A key column of a grouping over the rows of a block.
@@ -8,7 +9,7 @@ pub(super) struct KeyColumn<'a> {
     /// By row, the place that it refers to.
     places: &'a [u32],
     /// By place.
-    codes: &'a [u32],
+    codes: &'a ByPlace,
     factor: u32,
 }
 
@@ -68,16 +69,14 @@ fn append(
     let Some((key, others)) = keys.split_first() else {
         return numbers.resize(first + rows.len(), 0);
     };
-    numbers.extend(rows.clone().map(|row| key.part(row)));
-    for key in others {
+    let KeyColumn { places, codes, factor } = key;
+    each_number!(codes, code => {
+        numbers.extend(rows.clone().map(|row| code(places[row]) * factor))
+    });
+    for KeyColumn { places, codes, factor } in others {
         let own = numbers[first..].iter_mut().zip(rows.clone());
-        own.for_each(|(number, row)| *number += key.part(row));
-    }
-}
-
-impl KeyColumn<'_> {
-    #[inline(always)]
-    fn part(&self, row: usize) -> u32 {
-        self.codes[self.places[row] as usize] * self.factor
+        each_number!(codes, code => {
+            own.for_each(|(number, row)| *number += code(places[row]) * factor)
+        });
     }
 }

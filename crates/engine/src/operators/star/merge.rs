@@ -213,12 +213,12 @@ impl Merging {
         let columns = other_sets.len() / member.width;
         let mut pairs = Pairs::new(self.sets.len() / self.width, columns)?;
         let mut numbers = Vec::with_capacity(range.span as usize + 1);
-        numbers.push(pairs.number(self.numbers[0], other.numbers[0])?);
+        numbers.push(pairs.number(self.numbers[0], other.numbers.get(0) as u16)?);
         for offset in 0..range.span as i64 {
             let key = range.least.wrapping_add(offset);
             let own = self.numbers[self.range.place(key) as usize];
-            let others = other.numbers[other.range.place(key) as usize];
-            numbers.push(pairs.number(own, others)?);
+            let others = other.numbers.get(other.range.place(key));
+            numbers.push(pairs.number(own, others as u16)?);
         }
         let mut sets = Vec::with_capacity(pairs.known.len() * self.width);
         for (own, others) in pairs.known {

@@ -24,6 +24,7 @@ mod bin_space;
 mod bins;
 mod block;
 mod build;
+mod by_place;
 mod coded_column;
 mod coverage;
 mod dimension;

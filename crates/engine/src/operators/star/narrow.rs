@@ -1,10 +1,11 @@
 //! Fact rows meet the dimensions: what is left, and who wants it.
 //!
-//! One slot: rows are kept or dropped dimension by dimension. Up to 64 slots: a word per row, dropped when it gets
-//! empty. More: dimension by dimension too, but rows that nobody wants are dropped at the end only: of so many slots
+//! One slot: rows are kept or dropped dimension by dimension. Up to 64 slots: a word per row, dropped when it is empty
+//! and dropping it costs less than what it would meet yet. More: dimension by dimension too, but rows that nobody wants are dropped at the end only: of so many slots
 //! somebody wants nearly every row until the last dimension.
 
 use super::Dimension;
+use super::by_place::each_number;
 use super::key_places::{ChunkPart, PartPlaces, append_places, append_span_places};
 use super::set_words::SetWords;
 use crate::query_set::{QuerySets, RowSet, SetId, SetTable, words};
@@ -131,40 +132,67 @@ fn keep_wanted(
     at.clear();
     let first = rows[0];
     if append_span_places(&keys, rows, dimension.range, at) {
-        keep(rows, &dimension.numbers, |_, row| at[(row - first) as usize]);
+        let place = |_, row| at[(row - first) as usize];
+        each_number!(&dimension.numbers, number => keep(rows, number, place));
     } else {
         append_places(&keys, rows, dimension.range, at);
-        keep(rows, &dimension.numbers, |position, _| at[position]);
+        let place = |position: usize, _| at[position];
+        each_number!(&dimension.numbers, number => keep(rows, number, place));
     }
 }
 
-/// Keeps the rows in whose place somebody's set is; `place` is asked by position and row.
-fn keep(rows: &mut Vec<u32>, numbers: &[u16], place: impl Fn(usize, u32) -> u32) {
+/// So many rows are looked up before they are moved: what is said of them stays in the first cache.
+pub(super) const BLOCK: usize = 1024;
+
+/// Keeps the rows in whose place somebody's set is; `place` is asked by position and row. Looking up and moving are loops
+/// of their own: where the target of a store waits for a look-up, the look-ups of later rows do too.
+#[inline(always)]
+fn keep(rows: &mut Vec<u32>, number: impl Fn(u32) -> u32, place: impl Fn(usize, u32) -> u32) {
+    let mut wanted = [false; BLOCK];
     let mut count = 0;
-    for position in 0..rows.len() {
-        let row = rows[position];
-        // `count` never passes `position`: what is overwritten has been read.
-        rows[count] = row;
-        count += usize::from(numbers[place(position, row) as usize] != 0);
+    for start in (0..rows.len()).step_by(BLOCK) {
+        let end = rows.len().min(start + BLOCK);
+        let own = wanted.iter_mut().zip(start..).zip(&rows[start..end]);
+        for ((wanted, position), &row) in own {
+            *wanted = number(place(position, row)) != 0;
+        }
+        for position in start..end {
+            // `count` never passes `position`: what is overwritten has been read.
+            rows[count] = rows[position];
+            count += usize::from(wanted[position - start]);
+        }
     }
     rows.truncate(count);
 }
+
+/// What it costs a row to meet one more dimension, in what it costs to be moved to the front.
+const MEETING: usize = 3;
 
 fn narrow_word(narrowing: &Narrowing<'_>, order: &mut Order) -> Survivors {
     let dimensions = narrowing.filters.dimensions;
     let mut rows = narrowing.part.rows.to_vec();
     let mut words = row_words(narrowing);
     let mut at = Vec::with_capacity(rows.len());
-    for (position, (outer, dimension)) in roots(narrowing.filters, order).into_iter().enumerate() {
-        let came = rows.len();
+    let roots = roots(narrowing.filters, order);
+    let mut left = rows.len();
+    for (position, &(outer, dimension)) in roots.iter().enumerate() {
+        let came = left;
         let sets = narrowing.words.sets(dimensions, dimension);
         let dimension = &dimensions[dimension];
         at.clear();
         append_places(&narrowing.part.chunk.column(outer), &rows, dimension.range, &mut at);
-        let count = intersect_word(&dimension.numbers, sets, &at, &mut rows, &mut words);
-        rows.truncate(count);
-        words.truncate(count);
-        order.saw(position, came, count);
+        let unwanted = each_number!(&dimension.numbers, number => {
+            intersect_word(number, sets, &at, &mut words)
+        });
+        left = rows.len() - unwanted;
+        let to_come = roots.len() - position - 1;
+        if unwanted * to_come * MEETING > rows.len() {
+            keep_wanted_words(&mut rows, &mut words);
+        }
+        order.saw(position, came, left);
+    }
+    if left < rows.len() {
+        keep_wanted_words(&mut rows, &mut words);
     }
     order.sort();
     Survivors { rows, positions: Vec::new(), words }
@@ -179,23 +207,33 @@ fn row_words(narrowing: &Narrowing<'_>) -> Vec<u64> {
     }
 }
 
-/// Intersects each row's word with that of its place, and moves the rows that are left to the front: their number.
+/// Intersects each row's word with that of its place: the number of rows that nobody wants.
+#[inline(always)]
 fn intersect_word(
-    numbers: &[u16],
+    number: impl Fn(u32) -> u32,
     sets: &[u64],
     at: &[u32],
-    rows: &mut [u32],
     words: &mut [u64],
 ) -> usize {
+    let mut unwanted = 0;
+    for (word, &place) in words.iter_mut().zip(at) {
+        *word &= sets[number(place) as usize];
+        unwanted += usize::from(*word == 0);
+    }
+    unwanted
+}
+
+/// Moves the rows that somebody wants to the front, with their words.
+fn keep_wanted_words(rows: &mut Vec<u32>, words: &mut Vec<u64>) {
     let mut count = 0;
-    for (position, &place) in at.iter().enumerate() {
-        let word = words[position] & sets[usize::from(numbers[place as usize])];
+    for position in 0..rows.len() {
         // `count` never passes `position`: what is overwritten has been read.
         rows[count] = rows[position];
-        words[count] = word;
-        count += usize::from(word != 0);
+        words[count] = words[position];
+        count += usize::from(words[position] != 0);
     }
-    count
+    rows.truncate(count);
+    words.truncate(count);
 }
 
 /// The number of each row's set in each dimension, dimension after dimension.
@@ -210,10 +248,17 @@ fn numbers(
         let dimension = filters.roots[root].1;
         let numbers = &filters.dimensions[dimension].numbers;
         let at = places.of(root).expect("it was looked up");
-        (at.iter().map(|&place| numbers[place as usize]).collect(), dimension)
+        let own = each_number!(numbers, number => {
+            at.iter().map(|&place| number(place) as u16).collect()
+        });
+        (own, dimension)
     };
     order.map(number).collect()
 }
+
+/// Bytes of rows' words that meet all dimensions before the next rows do: they and the sets that they meet stay in the
+/// core's second cache.
+const WORDS_AT_ONCE: usize = 64 << 10;
 
 fn narrow_words<const WIDTH: usize>(
     narrowing: &Narrowing<'_>,
@@ -223,16 +268,23 @@ fn narrow_words<const WIDTH: usize>(
     let (table, sets) = (narrowing.table, narrowing.sets);
     let numbers = numbers(narrowing, order.seen.iter().map(|seen| seen.0), places);
     let mut own = OwnWords::<WIDTH>::new(narrowing);
-    let count = narrowing.part.rows.len();
-    let mut words = Vec::with_capacity(count);
-    words.extend((0..count).map(|row| *own.row(row, sets, table)));
-    for (numbers, dimension) in &numbers {
-        let sets = narrowing.words.sets(narrowing.filters.dimensions, *dimension);
-        intersect_words(numbers, sets.as_chunks().0, &mut words);
+    let mut survivors = Survivors::default();
+    let mut words: Vec<[u64; WIDTH]> = Vec::new();
+    let at_once = WORDS_AT_ONCE / size_of::<[u64; WIDTH]>();
+    for (part, rows) in narrowing.part.rows.chunks(at_once).enumerate() {
+        let first = part * at_once;
+        words.clear();
+        words.extend((first..first + rows.len()).map(|row| *own.row(row, sets, table)));
+        for (numbers, dimension) in &numbers {
+            let sets = narrowing.words.sets(narrowing.filters.dimensions, *dimension);
+            intersect_words(&numbers[first..], sets.as_chunks().0, &mut words);
+        }
+        let positions = keep_wanted_rows(&mut words);
+        survivors.rows.extend(positions.iter().map(|&position| rows[position as usize]));
+        survivors.positions.extend(positions.iter().map(|&position| first as u32 + position));
+        survivors.words.extend_from_slice(words.as_flattened());
     }
-    let positions = keep_wanted_rows(&mut words);
-    let rows = positions.iter().map(|&position| narrowing.part.rows[position as usize]).collect();
-    Survivors { rows, positions, words: words.into_flattened() }
+    survivors
 }
 
 /// Moves the words of rows that somebody wants to the front: the positions where they were.
