@@ -73,6 +73,10 @@ impl Block<'_> {
     }
 }
 
+/// Bytes of 64 that are 1 beyond which all places are written down, those of the others to be overwritten: a bit that is
+/// found takes about three times as long as a place.
+const MANY: u32 = 20;
+
 /// Appends what `of` makes of the places of bytes that are 1; the others are 0.
 #[inline(always)]
 pub fn append_set(truths: &[u8], of: impl Fn(usize) -> u32, out: &mut Vec<u32>) {
@@ -81,9 +85,18 @@ pub fn append_set(truths: &[u8], of: impl Fn(usize) -> u32, out: &mut Vec<u32>) 
     let target = &mut out[start..];
     let mut count = 0;
     for (word, truths) in truths.chunks(64).enumerate() {
+        let first = word * 64;
         let mut bits = bits_of(truths);
+        if bits.count_ones() > MANY {
+            for (place, &truth) in truths.iter().enumerate() {
+                // `count` never passes the number of places seen.
+                target[count] = of(first + place);
+                count += usize::from(truth);
+            }
+            continue;
+        }
         while bits != 0 {
-            target[count] = of(word * 64 + bits.trailing_zeros() as usize);
+            target[count] = of(first + bits.trailing_zeros() as usize);
             count += 1;
             bits &= bits - 1;
         }

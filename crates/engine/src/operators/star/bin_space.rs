@@ -19,8 +19,6 @@ const MOST_BINS: u64 = 1 << 20;
 const NEAR_BINS: usize = 1 << 17;
 /// Combinations of set and keys that a dimension may have, met or not: what tells them apart is an array.
 const MOST_COMBINATIONS: u64 = 1 << 20;
-/// Dimensions and filters that the kernel is made for.
-pub(super) const MOST_ROOTS: usize = 6;
 
 /// What writing a (row, slot) pair down, bucketing and aggregating it takes, in nanoseconds.
 const PAIR: f64 = 14.0;
@@ -51,7 +49,7 @@ pub(super) struct BinRoot {
     /// Position in [`Star::roots`].
     pub root: usize,
     /// By place. Class 0: none of the grouping's slots wants the row.
-    pub classes: Vec<u16>,
+    pub classes: ByPlace,
     /// What a class counts in a bin's number.
     pub stride: u32,
     /// By class, who wants it: words over positions among the grouping's slots.
@@ -132,7 +130,7 @@ impl BinSpace {
         }
         let places: usize = space.roots.iter().map(|root| root.classes.len()).sum();
         let cost = cost(space.roots.len(), places, space.bins);
-        (cost < pairs * PAIR && (1..=MOST_ROOTS).contains(&space.roots.len())).then_some(space)
+        (cost < pairs * PAIR && !space.roots.is_empty()).then_some(space)
     }
 
     /// Multiplies the bins by a root's classes; `None` where they get too many.
@@ -197,12 +195,13 @@ impl BinRoot {
         let mut known = vec![0u16; combinations as usize];
         let mut own = BinRoot {
             root,
-            classes: vec![0; dimension.numbers.len()],
+            classes: ByPlace::new::<u16>(&[]),
             stride,
             sets: vec![0; width],
             groups: vec![0],
         };
-        for (place, class) in (0..).zip(&mut own.classes) {
+        let mut classes = vec![0u16; dimension.numbers.len()];
+        for (place, class) in (0..).zip(&mut classes) {
             let set = numbers[dimension.numbers.get(place) as usize];
             if set == 0 {
                 continue;
@@ -219,6 +218,7 @@ impl BinRoot {
             }
             *class = *known;
         }
+        own.classes = ByPlace::new(&classes);
         Some(Some(own))
     }
 }

@@ -3,8 +3,9 @@
 
 use arrow_array::ArrayRef;
 
-use super::bin_space::{BinSpace, MOST_ROOTS};
+use super::bin_space::BinSpace;
 use super::block::find;
+use super::by_place::each_number;
 use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::BLOCK;
 use super::whole_argument::whole_argument;
@@ -182,44 +183,20 @@ fn number(
     rows: &mut Vec<u32>,
     numbers: &mut Vec<u32>,
 ) {
-    const { assert!(MOST_ROOTS == 6, "a kernel for each number of roots") };
-    match space.roots.len() {
-        1 => number_of::<1>(space, places, count, rows, numbers),
-        2 => number_of::<2>(space, places, count, rows, numbers),
-        3 => number_of::<3>(space, places, count, rows, numbers),
-        4 => number_of::<4>(space, places, count, rows, numbers),
-        5 => number_of::<5>(space, places, count, rows, numbers),
-        _ => number_of::<6>(space, places, count, rows, numbers),
-    }
-}
-
-fn number_of<const ROOTS: usize>(
-    space: &BinSpace,
-    places: &PartPlaces,
-    count: usize,
-    rows: &mut Vec<u32>,
-    numbers: &mut Vec<u32>,
-) {
-    let root = |i: usize| {
-        let root = &space.roots[i];
-        let places = places.of(root.root).expect("the places were looked up");
-        (&root.classes[..], root.stride, &places[..count])
-    };
-    let roots: [(&[u16], u32, &[u32]); ROOTS] = std::array::from_fn(root);
     rows.resize(count, 0);
-    numbers.resize(count, 0);
-    let mut is_wanted = [false; BLOCK];
+    numbers.clear();
+    numbers.resize(count, 0u32.wrapping_sub(space.base));
+    let mut is_wanted = [true; BLOCK];
     let mut kept = 0;
     for start in (0..count).step_by(BLOCK) {
         let end = count.min(start + BLOCK);
-        for (row, is_wanted) in (start..end).zip(&mut is_wanted) {
-            let (mut bin, mut wanted) = (0u32.wrapping_sub(space.base), true);
-            for (classes, stride, places) in &roots {
-                let class = classes[places[row] as usize];
-                bin = bin.wrapping_add(u32::from(class).wrapping_mul(*stride));
-                wanted &= class != 0;
-            }
-            (numbers[row], *is_wanted) = (bin, wanted);
+        is_wanted.fill(true);
+        for root in &space.roots {
+            let places = places.of(root.root).expect("the places were looked up");
+            each_number!(&root.classes, class => {
+                let bins = &mut numbers[start..end];
+                add_classes(class, root.stride, &places[start..end], bins, &mut is_wanted);
+            });
         }
         // A loop of its own: see `narrow::keep`. `kept` never passes `row`.
         for row in start..end {
@@ -230,4 +207,20 @@ fn number_of<const ROOTS: usize>(
     }
     rows.truncate(kept);
     numbers.truncate(kept);
+}
+
+/// What one root adds to the bins of some rows, and which of these it leaves.
+#[inline(always)]
+fn add_classes(
+    class: impl Fn(u32) -> u32,
+    stride: u32,
+    places: &[u32],
+    bins: &mut [u32],
+    is_wanted: &mut [bool],
+) {
+    for ((&place, bin), is_wanted) in places.iter().zip(bins).zip(is_wanted) {
+        let class = class(place);
+        *bin = bin.wrapping_add(class.wrapping_mul(stride));
+        *is_wanted &= class != 0;
+    }
 }

@@ -164,20 +164,21 @@ impl Member {
     fn cut(self, left: &Survivors, width: usize) -> Survivors {
         let (first, shift, count) = (self.first / WORD, self.first % WORD, self.words());
         let last = u64::MAX >> (count * WORD - self.bits);
-        let mut own = Survivors::default();
-        for (row, set) in left.words.chunks_exact(width).enumerate() {
-            let set = &set[first..first + count];
-            let end = set[count - 1] >> shift & last;
-            if end == 0 && words::is_empty(&set[..count - 1]) {
-                continue;
-            }
-            own.rows.push(left.rows[row]);
-            own.positions.extend(left.positions.get(row));
-            if !self.is_one {
-                own.words.extend_from_slice(&set[..count - 1]);
-                own.words.push(end);
-                own.words.resize(own.rows.len() * self.width, 0);
-            }
+        let sets = || left.words.chunks_exact(width).map(|set| &set[first..first + count]);
+        let end = |set: &[u64]| set[count - 1] >> shift & last;
+        let kept = kept(left.rows.len(), sets().map(|set| or(&set[..count - 1]) | end(set)));
+        let of = |numbers: &[u32]| kept.iter().map(|&row| numbers[row as usize]).collect();
+        let positions = if left.positions.is_empty() { Vec::new() } else { of(&left.positions) };
+        let mut own = Survivors { rows: of(&left.rows), positions, words: Vec::new() };
+        if self.is_one {
+            return own;
+        }
+        own.words.reserve(kept.len() * self.width);
+        for &row in &kept {
+            let set = &left.words[row as usize * width + first..][..count];
+            own.words.extend_from_slice(&set[..count - 1]);
+            own.words.push(end(set));
+            own.words.extend(std::iter::repeat_n(0, self.width - count));
         }
         own
     }
@@ -186,6 +187,23 @@ impl Member {
     fn words(self) -> usize {
         words::word_count(self.bits)
     }
+}
+
+fn or(words: &[u64]) -> u64 {
+    words.iter().fold(0, |any, word| any | word)
+}
+
+/// The positions of what is not 0, without a branch for each.
+fn kept(count: usize, words: impl Iterator<Item = u64>) -> Vec<u32> {
+    let mut kept = vec![0; count + 1];
+    let mut found = 0;
+    for (position, word) in (0..).zip(words) {
+        // `found` never passes `position`.
+        kept[found] = position;
+        found += usize::from(word != 0);
+    }
+    kept.truncate(found);
+    kept
 }
 
 /// Arrays from key to number of a set, merged so far.
