@@ -124,7 +124,8 @@ impl Reads {
         owner.last
     }
 
-    fn star_of(plan: &PreparedLane, template: &Template) -> Option<usize> {
+    /// The star that a template is, where no subquery has to run first.
+    pub(super) fn star_of(plan: &PreparedLane, template: &Template) -> Option<usize> {
         let member = plan.plan.member(template.id)?;
         plan.stars.members[member].filter(|_| template.program().subqueries.is_empty())
     }
@@ -301,7 +302,8 @@ impl Owner<'_> {
         };
         let done = self.aboard.remove(number);
         let Generation { snapshot, requests, activations, began, predicted, boarding, .. } = done;
-        let lone = Lone::of(&requests).filter(|_| boarding.is_none());
+        let is_lone = boarding.is_none() && reads.pool.is_undivided();
+        let lone = Lone::of(&requests).filter(|_| is_lone);
         reads.settle(lane, &snapshot, requests, answers);
         let took = reads.environment.clock.now().saturating_sub(began);
         lone.iter().for_each(|lone| lone.note(took));

@@ -47,6 +47,8 @@ struct Queue {
     alone: usize,
     /// Since when parts of a long batch wait.
     since: Since,
+    /// A part of a long batch runs beside what the leader runs.
+    beside: bool,
 }
 
 impl std::fmt::Debug for Queue {
@@ -222,6 +224,17 @@ impl Lane {
         let is_in = |own: &mut Activation| part_of(&plan, own.template.id) == part;
         let taken = queue.waiting.extract_if(.., is_in).collect();
         Some((taken, !queue.waiting.is_empty()))
+    }
+
+    /// Whether somebody else may lead while the part that the leader has taken runs. Two parts at a time keep all workers
+    /// busy where one of them is in a phase for one worker; more would leave too few activations for each to wait for.
+    pub fn step_aside(&self) -> bool {
+        !std::mem::replace(&mut self.queue.lock().beside, true)
+    }
+
+    /// Says that the part of the one who stepped aside has run.
+    pub fn end_aside(&self) {
+        self.queue.lock().beside = false;
     }
 
     /// What it would run next; `None` where nothing waits.

@@ -130,14 +130,26 @@ impl Reads {
             _ => lane.next().map(|all| (all, false)),
         };
         let Some((activations, others)) = next else { return };
-        let beat = self.heartbeat(lane, activations, Leader::Worker);
         let crew = self.crew(lane);
+        if others && crew.workers() > 1 && self.steps_aside(lane, &activations) {
+            crew.enqueue(lane.clone());
+            self.heartbeat(lane, activations, Leader::Worker);
+            return lane.end_aside();
+        }
+        let beat = self.heartbeat(lane, activations, Leader::Worker);
         if beat.is_awaited() && !others {
             lane.gather(beat.answered, beat.took, &|| !crew.is_free());
         }
         if !lane.rest() {
             crew.enqueue(lane.clone());
         }
+    }
+
+    /// Whether a part runs beside the next one. Not a star's: newcomers get on its pass, and who leads lets them.
+    fn steps_aside(&self, lane: &Lane, part: &[Activation]) -> bool {
+        let plan = lane.plan.load();
+        let is_of_star = |own: &Activation| Reads::star_of(&plan, &own.template).is_some();
+        !part.iter().any(is_of_star) && lane.step_aside()
     }
 
     /// One heartbeat: everything that waited.
@@ -205,10 +217,10 @@ impl Reads {
         let began = self.environment.clock.now();
         let templates = batch::templates(&batch.requests);
         let predicted = lane.plan.load().plan.predict(&templates);
-        let lone = Lone::of(&batch.requests);
+        let lone = Lone::of(&batch.requests).filter(|_| self.pool.is_undivided());
         self.batch(lane, batch);
         let took = self.environment.clock.now().saturating_sub(began);
-        lone.iter().for_each(|lone| lone.note(took));
+        lone.iter().filter(|_| self.pool.is_undivided()).for_each(|lone| lone.note(took));
         lane.count(templates.len(), took, predicted);
         Beat { answered: templates.len(), took }
     }

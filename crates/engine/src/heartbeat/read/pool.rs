@@ -71,6 +71,8 @@ pub struct Pool {
     /// Lanes in line, readable without the lock.
     in_line: AtomicUsize,
     workers: AtomicUsize,
+    /// Workers that lead a lane.
+    leading: AtomicUsize,
 }
 
 impl std::fmt::Debug for Pool {
@@ -116,6 +118,11 @@ impl Pool {
     /// Number of workers.
     pub fn workers(&self) -> usize {
         self.workers.load(Ordering::Relaxed)
+    }
+
+    /// Whether at most one batch has the workers: what it takes is then what it costs.
+    pub fn is_undivided(&self) -> bool {
+        self.leading.load(Ordering::Relaxed) <= 1
     }
 
     /// Whether no lane stands in line.
@@ -184,7 +191,9 @@ impl Pool {
             if let Some(lane) = self.take_lane(&mut state) {
                 drop(state);
                 let began = Instant::now();
+                self.leading.fetch_add(1, Ordering::Relaxed);
                 lead(&lane);
+                self.leading.fetch_sub(1, Ordering::Relaxed);
                 let took = began.elapsed();
                 state = self.state.lock();
                 *state.served.entry(lane.id).or_default() += took;
