@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use super::by_place::{ByPlace, each_number};
+use super::kinds::Kinds;
 use super::{ActiveGrouping, Dimension, Star};
 use crate::query_set::words;
 use crate::types::Slot;
@@ -28,8 +29,8 @@ const LOOK_UP: f64 = 1.3;
 const ADD: f64 = 3.5;
 /// The same where bins lie beyond the second cache.
 const ADD_FAR: f64 = 8.0;
-/// Classing one place of a dimension.
-const CLASS: f64 = 3.0;
+/// Telling the kind of one place of a dimension, which is done once for all groupings.
+const KIND: f64 = 3.0;
 /// Finding out who of 64 queries wants a bin.
 const SHARE: f64 = 5.0;
 
@@ -48,8 +49,8 @@ pub(super) struct BinSpace {
 pub(super) struct BinRoot {
     /// Position in [`Star::roots`].
     pub root: usize,
-    /// By place. Class 0: none of the grouping's slots wants the row.
-    pub classes: ByPlace,
+    /// By kind. Class 0: none of the grouping's slots wants the row.
+    pub classes: Vec<u16>,
     /// What a class counts in a bin's number.
     pub stride: u32,
     /// By class, who wants it: words over positions among the grouping's slots.
@@ -110,6 +111,7 @@ impl BinSpace {
         grouping: &ActiveGrouping,
         aggregates: usize,
         shares: &Shares,
+        kinds: &mut [Option<Kinds>],
     ) -> Option<BinSpace> {
         let rows = star.fact.table().live_rows() as f64;
         let pairs = shares.pairs(grouping, rows);
@@ -119,23 +121,31 @@ impl BinSpace {
             let add = if bins * aggregates > NEAR_BINS { ADD_FAR } else { ADD };
             let added = rows.min(pairs) * add * aggregates as f64;
             let shared = SHARE * (bins * words) as f64;
-            rows * LOOK_UP * roots as f64 + added + CLASS * places as f64 + shared
+            rows * LOOK_UP * roots as f64 + added + KIND * places as f64 + shared
         };
-        if pairs * PAIR < cost(restricting(star, grouping), 0, 0) {
+        let unknown = (0..star.roots.len()).filter(|root| kinds[*root].is_none());
+        let places = unknown.map(|root| star.dimensions[star.roots[root].1].numbers.len()).sum();
+        if pairs * PAIR < cost(restricting(star, grouping), places, 0) {
             return None;
         }
         let mut space = BinSpace { roots: Vec::new(), bins: 1, base: 0 };
         for root in 0..star.roots.len() {
-            space.add(star, grouping, root)?;
+            let kinds = kinds[root].get_or_insert_with(|| Kinds::new(star, root));
+            space.add(star, grouping, root, kinds)?;
         }
-        let places: usize = space.roots.iter().map(|root| root.classes.len()).sum();
         let cost = cost(space.roots.len(), places, space.bins);
         (cost < pairs * PAIR && !space.roots.is_empty()).then_some(space)
     }
 
     /// Multiplies the bins by a root's classes; `None` where they get too many.
-    fn add(&mut self, star: &Star, grouping: &ActiveGrouping, root: usize) -> Option<()> {
-        let Some(own) = BinRoot::new(star, grouping, root, self.bins as u32)? else {
+    fn add(
+        &mut self,
+        star: &Star,
+        grouping: &ActiveGrouping,
+        root: usize,
+        kinds: &Kinds,
+    ) -> Option<()> {
+        let Some(own) = BinRoot::new(star, grouping, root, kinds, self.bins as u32)? else {
             return Some(());
         };
         let bins = self.bins as u64 * own.groups.len().saturating_sub(1).max(1) as u64;
@@ -166,19 +176,23 @@ impl BinRoot {
         star: &Star,
         grouping: &ActiveGrouping,
         root: usize,
+        kinds: &Kinds,
         stride: u32,
     ) -> Option<Option<BinRoot>> {
         let dimension = &star.dimensions[star.roots[root].1];
         let width = words::word_count(grouping.slots.len());
         let (numbers, sets) = restricted(dimension, star.words.width(), &grouping.slots);
         let is_key = |key: &&(usize, u32)| star.columns[key.0].root == star.roots[root].1;
+        if !grouping.keys.iter().filter(is_key).all(|key| kinds.tells(key.0)) {
+            return None;
+        }
         let keys: Vec<(&ByPlace, u32, u32)> = grouping
             .keys
             .iter()
             .filter(is_key)
             .map(|key| {
                 let column = &star.columns[key.0];
-                (&column.codes, column.representatives.len().max(1) as u32, key.1)
+                (&column.codes, column.count() as u32, key.1)
             })
             .collect();
         let all = |words: &[u64]| {
@@ -195,14 +209,14 @@ impl BinRoot {
         let mut known = vec![0u16; combinations as usize];
         let mut own = BinRoot {
             root,
-            classes: ByPlace::new::<u16>(&[]),
+            classes: vec![0; kinds.places.len()],
             stride,
             sets: vec![0; width],
             groups: vec![0],
         };
-        let mut classes = vec![0u16; dimension.numbers.len()];
-        for (place, class) in (0..).zip(&mut classes) {
-            let set = numbers[dimension.numbers.get(place) as usize];
+        let known_sets = kinds.places.iter().zip(&kinds.sets);
+        for (class, (&place, &set)) in own.classes.iter_mut().zip(known_sets) {
+            let set = numbers[usize::from(set)];
             if set == 0 {
                 continue;
             }
@@ -218,7 +232,6 @@ impl BinRoot {
             }
             *class = *known;
         }
-        own.classes = ByPlace::new(&classes);
         Some(Some(own))
     }
 }

@@ -3,9 +3,8 @@
 
 use arrow_array::ArrayRef;
 
-use super::bin_space::BinSpace;
+use super::bin_space::{BinRoot, BinSpace};
 use super::block::find;
-use super::by_place::each_number;
 use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::BLOCK;
 use super::whole_argument::whole_argument;
@@ -88,7 +87,10 @@ impl BinBuild {
                 aggregates.iter().map(|one| find(&read, one).expect("all arguments were read"));
             let own: Vec<&Argument> = own.collect();
             arguments[position].get_or_insert_with(|| own.iter().map(|a| a.emptied()).collect());
-            space.roots.iter().for_each(|root| places.look_up(star.filters(), part, root.root));
+            for root in space.roots.iter().map(|root| root.root) {
+                let kinds = star.kinds[root].as_ref().expect("bins are made of kinds");
+                places.look_up_kinds(star.filters(), part, root, kinds);
+            }
             number(space, places, part.rows.len(), &mut self.rows, &mut self.numbers);
             wanted = wanted.max(self.rows.len());
             let bins = &mut self.bins[position];
@@ -192,11 +194,8 @@ fn number(
         let end = count.min(start + BLOCK);
         is_wanted.fill(true);
         for root in &space.roots {
-            let places = places.of(root.root).expect("the places were looked up");
-            each_number!(&root.classes, class => {
-                let bins = &mut numbers[start..end];
-                add_classes(class, root.stride, &places[start..end], bins, &mut is_wanted);
-            });
+            let kinds = places.kinds_of(root.root).expect("the kinds were looked up");
+            add_classes(root, &kinds[start..end], &mut numbers[start..end], &mut is_wanted);
         }
         // A loop of its own: see `narrow::keep`. `kept` never passes `row`.
         for row in start..end {
@@ -210,17 +209,11 @@ fn number(
 }
 
 /// What one root adds to the bins of some rows, and which of these it leaves.
-#[inline(always)]
-fn add_classes(
-    class: impl Fn(u32) -> u32,
-    stride: u32,
-    places: &[u32],
-    bins: &mut [u32],
-    is_wanted: &mut [bool],
-) {
-    for ((&place, bin), is_wanted) in places.iter().zip(bins).zip(is_wanted) {
-        let class = class(place);
-        *bin = bin.wrapping_add(class.wrapping_mul(stride));
+fn add_classes(root: &BinRoot, kinds: &[u16], bins: &mut [u32], is_wanted: &mut [bool]) {
+    let classes = &root.classes[..];
+    for ((&kind, bin), is_wanted) in kinds.iter().zip(bins).zip(is_wanted) {
+        let class = classes[usize::from(kind)];
+        *bin = bin.wrapping_add(u32::from(class).wrapping_mul(root.stride));
         *is_wanted &= class != 0;
     }
 }

@@ -45,6 +45,11 @@ impl CodedColumn {
         CodedColumn { key, root, codes: ByPlace::new(&codes), representatives }
     }
 
+    /// Codes in all.
+    pub fn count(&self) -> usize {
+        self.representatives.len().max(1)
+    }
+
     /// By code, the row of a dimension that the representative is or leads to.
     pub fn locations(
         &self,

@@ -1,5 +1,7 @@
 //! Keys in a chunk to places in a dimension's arrays: a subtraction and a comparison.
 
+use super::by_place::each_number;
+use super::kinds::Kinds;
 use super::narrow::Filters;
 use crate::storage::{Chunk, ColumnSlice, Nulls, each_width};
 use crate::types::{ChunkId, Value};
@@ -133,6 +135,9 @@ pub struct ChunkPart<'a> {
 pub struct PartPlaces {
     by_root: Vec<Vec<u32>>,
     known: Vec<bool>,
+    /// What kinds of rows these are, likewise.
+    kinds: Vec<Vec<u16>>,
+    known_kinds: Vec<bool>,
 }
 
 impl PartPlaces {
@@ -141,6 +146,9 @@ impl PartPlaces {
         self.by_root.resize_with(roots, Vec::new);
         self.known.clear();
         self.known.resize(roots, false);
+        self.kinds.resize_with(roots, Vec::new);
+        self.known_kinds.clear();
+        self.known_kinds.resize(roots, false);
     }
 
     /// Looks a root's references up.
@@ -151,6 +159,30 @@ impl PartPlaces {
             self.by_root[root].clear();
             append_places(&part.chunk.column(outer), part.rows, range, &mut self.by_root[root]);
         }
+    }
+
+    /// Looks up the kinds of the rows that a root's references lead to.
+    pub(super) fn look_up_kinds(
+        &mut self,
+        filters: Filters<'_>,
+        part: &ChunkPart<'_>,
+        root: usize,
+        kinds: &Kinds,
+    ) {
+        if std::mem::replace(&mut self.known_kinds[root], true) {
+            return;
+        }
+        self.look_up(filters, part, root);
+        let (places, own) = (&self.by_root[root], &mut self.kinds[root]);
+        own.clear();
+        each_number!(&kinds.by_place, kind => {
+            own.extend(places.iter().map(|&place| kind(place) as u16))
+        });
+    }
+
+    /// The kinds of all rows of the part, where they were looked up.
+    pub(super) fn kinds_of(&self, root: usize) -> Option<&[u16]> {
+        self.known_kinds[root].then(|| &self.kinds[root][..])
     }
 
     /// The places of all rows of the part, in their order, where they were looked up.

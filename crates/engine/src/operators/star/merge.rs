@@ -106,7 +106,8 @@ impl MergedStars {
         (chunk, rows): (ChunkId, &[u32]),
         wanted: &[(usize, &Star, &SetTable, SetId)],
     ) -> Vec<Option<Survivors>> {
-        let filters = Filters { roots: &self.roots, dimensions: &self.dimensions, is_one: false };
+        let filters =
+            Filters { roots: &self.roots, dimensions: &self.dimensions, kinds: &[], is_one: false };
         let mut all = vec![0; self.table.word_count()];
         for (star, own, table, set) in wanted {
             let Some(member) = self.members[*star] else { continue };

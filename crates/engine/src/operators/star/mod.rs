@@ -33,6 +33,7 @@ mod finish;
 mod first_fit;
 mod group_numbers;
 mod key_places;
+mod kinds;
 mod merge;
 mod narrow;
 mod pack_cost;
@@ -56,6 +57,7 @@ pub use packs::{Packed, Packing};
 
 use self::bin_space::{BinSpace, Shares};
 use self::coded_column::CodedColumn;
+use self::kinds::Kinds;
 use self::narrow::Filters;
 use self::packs::Packs;
 use self::set_words::SetWords;
@@ -131,6 +133,8 @@ pub struct Star {
     roots: Vec<(ColumnId, usize)>,
     columns: Vec<CodedColumn>,
     groupings: Vec<ActiveGrouping>,
+    /// By root, where a grouping has bins or might have had some.
+    kinds: Vec<Option<Kinds>>,
     /// By active grouping, the bins of those whose rows are aggregated once for all slots.
     bins: Vec<Option<BinSpace>>,
     /// The slots of these.
@@ -198,6 +202,7 @@ impl Star {
             dimensions,
             columns: Vec::new(),
             groupings: Vec::new(),
+            kinds: Vec::new(),
             bins: Vec::new(),
             binned: SetId::EMPTY,
             words: SetWords::all(batch.sets.slots()),
@@ -237,8 +242,8 @@ impl Star {
 
     /// What its fact rows meet.
     fn filters(&self) -> Filters<'_> {
-        let Star { roots, dimensions, only, .. } = self;
-        Filters { roots, dimensions, is_one: only.is_some() }
+        let Star { roots, dimensions, kinds, only, .. } = self;
+        Filters { roots, dimensions, kinds, is_one: only.is_some() }
     }
 
     /// The words of slots whose rows have to be narrowed, where all rows are the same to the scan.
@@ -284,11 +289,13 @@ impl Star {
             return;
         }
         let shares = Shares::new(self, batch.sets.slots());
+        let mut kinds: Vec<Option<Kinds>> = self.roots.iter().map(|_| None).collect();
         let bins = self.groupings.iter().map(|grouping| {
             let aggregates = node.groupings[grouping.number].aggregates.len();
-            BinSpace::new(self, grouping, aggregates, &shares)
+            BinSpace::new(self, grouping, aggregates, &shares, &mut kinds)
         });
         self.bins = bins.collect();
+        self.kinds = kinds;
         self.shares = Some(shares);
         let binned = self.groupings.iter().zip(&self.bins).filter(|(_, bins)| bins.is_some());
         self.binned =

@@ -7,6 +7,7 @@
 use super::Dimension;
 use super::by_place::each_number;
 use super::key_places::{ChunkPart, PartPlaces, append_places, append_span_places};
+use super::kinds::Kinds;
 use super::set_words::SetWords;
 use crate::query_set::{QuerySets, RowSet, SetId, SetTable, words};
 use crate::types::ColumnId;
@@ -28,6 +29,8 @@ pub(super) struct Filters<'a> {
     /// The columns that refer to dimensions, and to which.
     pub roots: &'a [(ColumnId, usize)],
     pub dimensions: &'a [Dimension],
+    /// By root, the kinds of its rows where they are told.
+    pub kinds: &'a [Option<Kinds>],
     /// Whether there is one slot.
     pub is_one: bool,
 }
@@ -244,11 +247,14 @@ fn numbers(
 ) -> Vec<(Vec<u16>, usize)> {
     let filters = narrowing.filters;
     let number = |root: usize| {
-        places.look_up(filters, &narrowing.part, root);
         let dimension = filters.roots[root].1;
-        let numbers = &filters.dimensions[dimension].numbers;
+        let kinds = filters.kinds.get(root).and_then(Option::as_ref);
+        if let (Some(kinds), Some(own)) = (kinds, places.kinds_of(root)) {
+            return (own.iter().map(|&kind| kinds.sets[usize::from(kind)]).collect(), dimension);
+        }
+        places.look_up(filters, &narrowing.part, root);
         let at = places.of(root).expect("it was looked up");
-        let own = each_number!(numbers, number => {
+        let own = each_number!(&filters.dimensions[dimension].numbers, number => {
             at.iter().map(|&place| number(place) as u16).collect()
         });
         (own, dimension)
