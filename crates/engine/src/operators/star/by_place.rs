@@ -42,8 +42,8 @@ impl ByPlace {
         let all = numbers.iter().map(|&number| number.into());
         match all.clone().max().unwrap_or(0) {
             0..=1 => ByPlace::Bits1(numbers.chunks(64).map(word).collect(), numbers.len()),
-            0..=0xFF => ByPlace::Bits8(all.map(|number| number as u8).collect()),
-            0..=0xFFFF => ByPlace::Bits16(all.map(|number| number as u16).collect()),
+            2..=0xFF => ByPlace::Bits8(all.map(|number| number as u8).collect()),
+            0x100..=0xFFFF => ByPlace::Bits16(all.map(|number| number as u16).collect()),
             _ => ByPlace::Bits32(all.collect()),
         }
     }

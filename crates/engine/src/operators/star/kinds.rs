@@ -9,8 +9,8 @@
 use super::Star;
 use super::by_place::{ByPlace, each_number};
 
-/// Pairs of a kind and a code that may be told apart: 2 MiB.
-const PAIRS: usize = 1 << 20;
+/// Pairs of a kind and a code that may be told apart: 8 MiB, of which those that are met are looked at.
+const PAIRS: usize = 1 << 22;
 
 /// No number yet.
 const UNNUMBERED: u16 = u16::MAX;
@@ -101,6 +101,6 @@ mod tests {
         let kinds: Vec<u16> = (0..u16::MAX).collect();
         let codes = ByPlace::new(&(0..u32::from(u16::MAX)).map(|p| p % 2).collect::<Vec<_>>());
         assert!(split(&kinds, kinds.len(), &codes, 2).is_none());
-        assert!(split(&kinds, kinds.len(), &codes, 1 << 10).is_none());
+        assert!(split(&kinds, kinds.len(), &codes, 1 << 12).is_none());
     }
 }
