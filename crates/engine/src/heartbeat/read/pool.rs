@@ -120,7 +120,8 @@ impl Pool {
         self.workers.load(Ordering::Relaxed)
     }
 
-    /// Whether at most one batch has the workers: what it takes is then what it costs.
+    /// Whether at most one batch has the workers: what it takes is then what it costs. True of now only: who asks at the
+    /// begin and the end of a batch misses another that came and went between.
     pub fn is_undivided(&self) -> bool {
         self.leading.load(Ordering::Relaxed) <= 1
     }

@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use super::bin_space::{BinRoot, BinSpace};
 use super::block::find;
 use super::key_places::{ChunkPart, PartPlaces};
-use super::narrow::BLOCK;
+use super::narrow::ROWS_AT_ONCE;
 use super::whole_argument::whole_argument;
 use super::{ActiveGrouping, Star, StarNode};
 use crate::operators::Batch;
@@ -188,10 +188,10 @@ fn number(
     rows.resize(count, 0);
     numbers.clear();
     numbers.resize(count, 0u32.wrapping_sub(space.base));
-    let mut is_wanted = [true; BLOCK];
+    let mut is_wanted = [true; ROWS_AT_ONCE];
     let mut kept = 0;
-    for start in (0..count).step_by(BLOCK) {
-        let end = count.min(start + BLOCK);
+    for start in (0..count).step_by(ROWS_AT_ONCE) {
+        let end = count.min(start + ROWS_AT_ONCE);
         is_wanted.fill(true);
         for root in &space.roots {
             let kinds = places.kinds_of(root.root).expect("the kinds were looked up");

@@ -145,16 +145,16 @@ fn keep_wanted(
 }
 
 /// So many rows are looked up before they are moved: what is said of them stays in the first cache.
-pub(super) const BLOCK: usize = 1024;
+pub(super) const ROWS_AT_ONCE: usize = 1024;
 
 /// Keeps the rows in whose place somebody's set is; `place` is asked by position and row. Looking up and moving are loops
 /// of their own: where the target of a store waits for a look-up, the look-ups of later rows do too.
 #[inline(always)]
 fn keep(rows: &mut Vec<u32>, number: impl Fn(u32) -> u32, place: impl Fn(usize, u32) -> u32) {
-    let mut wanted = [false; BLOCK];
+    let mut wanted = [false; ROWS_AT_ONCE];
     let mut count = 0;
-    for start in (0..rows.len()).step_by(BLOCK) {
-        let end = rows.len().min(start + BLOCK);
+    for start in (0..rows.len()).step_by(ROWS_AT_ONCE) {
+        let end = rows.len().min(start + ROWS_AT_ONCE);
         let own = wanted.iter_mut().zip(start..).zip(&rows[start..end]);
         for ((wanted, position), &row) in own {
             *wanted = number(place(position, row)) != 0;
