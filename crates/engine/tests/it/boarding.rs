@@ -2,7 +2,7 @@
 //! cancelled or fails meanwhile.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,6 +18,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::bookstore::{engine, options, rows};
+use crate::hook::{Hook, Script};
 use crate::star_schema::{
     LINEORDER, Numbers, Query, SUPPLIER, fill, queries, revenue_of_quantities, yearly,
 };
@@ -26,47 +27,6 @@ use crate::star_schema::{
 const FACTS: i32 = 200_000;
 
 type Rows = Vec<Vec<Value>>;
-/// What is done in the middle of a pass, given how often it was done before.
-type Script = Box<dyn FnMut(usize) + Send>;
-
-/// Revenue; who evaluates it runs a script first.
-struct Hook {
-    calls: AtomicUsize,
-    script: Mutex<Option<Script>>,
-}
-
-impl std::fmt::Debug for Hook {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("hook")
-    }
-}
-
-impl Expression for Hook {
-    fn columns(&self) -> &[usize] {
-        &[8]
-    }
-
-    fn parameters(&self) -> &[usize] {
-        &[]
-    }
-
-    fn data_type(&self) -> DataType {
-        DataType::Integer
-    }
-
-    fn evaluate(&self, columns: &[ArrayRef], _: &[ArrayRef], _: usize) -> Result<ArrayRef> {
-        // Whoever comes meanwhile waits: the pass stands still.
-        if let Some(script) = &mut *self.script.lock() {
-            script(self.calls.fetch_add(1, Ordering::Relaxed));
-        }
-        Ok(columns[0].clone())
-    }
-
-    fn text(&self) -> &str {
-        "hook(revenue)"
-    }
-}
-
 /// Revenue for those who are lucky.
 #[derive(Debug)]
 struct Fails {
@@ -136,7 +96,7 @@ impl Shop {
 
     fn of(engine: Arc<Engine>) -> Arc<Shop> {
         fill(engine.store(), FACTS);
-        let hook = Arc::new(Hook { calls: AtomicUsize::new(0), script: Mutex::new(None) });
+        let hook = Arc::<Hook>::default();
         let register = |(plan, _)| engine.register(plan).expect("it is shareable");
         let shop = Shop {
             hooked: engine.register(yearly(hook.clone())).expect("it is shareable"),
@@ -195,8 +155,7 @@ impl Shop {
 
     /// One pass; the script is run each time when two chunks of all rows have been added up.
     fn pass(&self, script: Script) -> Pending {
-        self.hook.calls.store(0, Ordering::Relaxed);
-        *self.hook.script.lock() = Some(script);
+        self.hook.run(script);
         self.submit(&self.hooked, vec![], None)
     }
 
@@ -210,7 +169,7 @@ impl Shop {
     fn compare(&self, pending: &Pending, answer: &Rows) {
         let version = pending.figures.get().expect("figures come before the answer").version;
         let snapshot = self.snapshots.lock()[&version].clone();
-        *self.hook.script.lock() = None;
+        self.hook.rest();
         let alone = self.submit(&pending.template, pending.parameters.clone(), Some(snapshot));
         assert_eq!(alone.answer().as_ref(), Ok(answer), "{:?}", pending.parameters);
         assert!(!alone.has_boarded());

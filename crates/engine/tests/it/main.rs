@@ -4,6 +4,8 @@ mod boarding;
 mod bookstore;
 mod golden;
 mod heartbeat;
+mod hook;
+mod hosts;
 mod imports;
 mod parts;
 mod paths;

@@ -1,4 +1,5 @@
-//! From waiting activations to a batch: cancelled ones answered, snapshots pinned, equal ones collapsed.
+//! From waiting activations to a batch: cancelled ones answered, snapshots pinned, equal ones collapsed. And from a
+//! request's answer to all who wait for it.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use super::hosts::Hosting;
 use super::run::Flags;
 use crate::heartbeat::encodings::Room;
 use crate::heartbeat::{Activation, Template};
@@ -26,8 +28,21 @@ pub struct Request {
     pub template: Arc<Template>,
     /// As the activations brought them.
     pub parameters: Box<[Value]>,
+    /// Of template and parameters.
+    pub hash: u64,
     /// Who waits.
     pub waiting: Vec<Waiting>,
+    /// Where equal activations that come meanwhile find it.
+    pub hosting: Option<Hosting>,
+}
+
+/// What became of a request's satellites.
+#[derive(Default)]
+pub struct Followed {
+    /// Answered with it.
+    pub answered: usize,
+    /// Its answer was an error, perhaps only its own: they have to ask by themselves.
+    pub unanswered: Vec<Activation>,
 }
 
 /// One activation of a request.
@@ -58,12 +73,28 @@ impl Request {
         self.waiting.iter().all(Waiting::is_cancelled)
     }
 
+    /// Activations that wait for it, satellites included.
+    pub fn activations(&self) -> usize {
+        self.waiting.len() + self.hosting.as_ref().map_or(0, Hosting::satellites)
+    }
+
     /// Gives the answer to everybody who waits: 57014 to those who were cancelled meanwhile.
-    pub fn answer(self, mut answer: crate::types::Result<crate::heartbeat::Answer>, room: &Room) {
-        if let Ok(answer) = &mut answer
-            && self.waiting.len() > 1
-        {
-            answer.encodings = room.encodings(answer.rows() * answer.output.len());
+    pub fn answer(
+        mut self,
+        mut answer: crate::types::Result<crate::heartbeat::Answer>,
+        room: &Room,
+    ) -> Followed {
+        let satellites = self.hosting.take().map_or_else(Vec::new, Hosting::end);
+        let mut followed = Followed::default();
+        match &mut answer {
+            Err(_) => followed.unanswered = satellites,
+            Ok(answer) => {
+                followed.answered = satellites.len();
+                self.waiting.extend(satellites.into_iter().map(Waiting::of));
+                if self.waiting.len() > 1 {
+                    answer.encodings = room.encodings(answer.rows() * answer.output.len());
+                }
+            }
         }
         let mut waiting = self.waiting.into_iter();
         let last = waiting.next_back();
@@ -73,10 +104,16 @@ impl Request {
         if let Some(last) = last {
             last.answer(answer);
         }
+        followed
     }
 }
 
 impl Waiting {
+    fn of(activation: Activation) -> Waiting {
+        let Activation { cancelled, figures, receiver, .. } = activation;
+        Waiting { cancelled, figures, receiver }
+    }
+
     fn answer(self, answer: crate::types::Result<crate::heartbeat::Answer>) {
         match self.is_cancelled() {
             true => self.receiver.receive(Err(cancelled())),
@@ -147,28 +184,28 @@ fn position(groups: &[(Snapshot, Vec<Activation>)], version: Version) -> Option<
 fn collapse(activations: Vec<Activation>) -> Vec<Request> {
     let mut requests: Vec<Request> = Vec::with_capacity(activations.len());
     let mut known: HashTable<usize> = HashTable::new();
-    for activation in activations {
-        let Activation { template, parameters, cancelled, receiver, figures, .. } = activation;
-        let waiting = Waiting { cancelled, figures, receiver };
-        let hash = hash(&template, &parameters);
+    for mut activation in activations {
+        let parameters = std::mem::take(&mut activation.parameters);
+        let hash = hash(&activation.template, &parameters);
         let same = |i: &usize| {
             let other = &requests[*i];
-            other.template.id == template.id && equal(&other.parameters, &parameters)
+            other.template.id == activation.template.id && equal(&other.parameters, &parameters)
         };
         if let Some(found) = known.find(hash, same) {
-            requests[*found].waiting.push(waiting);
+            requests[*found].waiting.push(Waiting::of(activation));
             continue;
         }
-        let rehash = |i: &usize| self::hash(&requests[*i].template, &requests[*i].parameters);
-        known.insert_unique(hash, requests.len(), rehash);
-        requests.push(Request { template, parameters, waiting: vec![waiting] });
+        known.insert_unique(hash, requests.len(), |i: &usize| requests[*i].hash);
+        let (template, hosting) = (activation.template.clone(), None);
+        let waiting = vec![Waiting::of(activation)];
+        requests.push(Request { template, parameters, hash, waiting, hosting });
     }
     requests.sort_by_key(|request| request.template.id);
     requests
 }
 
-/// Bit for bit: 0.0 and -0.0 are equal in SQL but may print differently.
-fn equal(a: &[Value], b: &[Value]) -> bool {
+/// Whether parameters are equal bit for bit: 0.0 and -0.0 are equal in SQL but may print differently.
+pub fn equal(a: &[Value], b: &[Value]) -> bool {
     let same = |(a, b): (&Value, &Value)| match (a.borrow(), b.borrow()) {
         (ValueRef::Real(a), ValueRef::Real(b)) => a.to_bits() == b.to_bits(),
         (ValueRef::Double(a), ValueRef::Double(b)) => a.to_bits() == b.to_bits(),
@@ -177,7 +214,7 @@ fn equal(a: &[Value], b: &[Value]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-fn hash(template: &Template, parameters: &[Value]) -> u64 {
+pub fn hash(template: &Template, parameters: &[Value]) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     template.id.hash(&mut hasher);
     parameters.iter().for_each(|value| hash_value(value.borrow(), &mut hasher));

@@ -249,7 +249,7 @@ impl Owner<'_> {
         };
         let began = self.reads.environment.clock.now();
         *self.comeback.borrow_mut() = None;
-        for batch in batch::form(activations, &self.reads.store) {
+        for batch in self.reads.form(self.lane, activations) {
             self.board(ring, &plan, batch);
         }
         self.note_boarding(began);
@@ -304,7 +304,7 @@ impl Owner<'_> {
         let Generation { snapshot, requests, activations, began, predicted, boarding, .. } = done;
         let is_lone = boarding.is_none() && reads.pool.is_undivided();
         let lone = Lone::of(&requests).filter(|_| is_lone);
-        reads.settle(lane, &snapshot, requests, answers);
+        let followed = reads.settle(lane, &snapshot, requests, answers);
         let took = reads.environment.clock.now().saturating_sub(began);
         lone.iter().for_each(|lone| lone.note(took));
         lane.count(activations, took, predicted);
@@ -312,9 +312,9 @@ impl Owner<'_> {
             lane.passes.note(activations, took);
         }
         reads.maintain(lane);
-        self.last = Beat { answered: activations, took };
+        self.last = Beat { answered: activations + followed, took };
         if self.last.is_awaited() {
-            let comeback = Comeback::new(lane.waiting(), activations, took);
+            let comeback = Comeback::new(lane.waiting(), self.last.answered, took);
             *self.comeback.borrow_mut() = Some(comeback);
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
+use super::hosts::Hosts;
 use super::parts::{Outlook, Since, part_of};
 use super::pass_times::PassTimes;
 use super::prepared::PreparedLane;
@@ -30,6 +31,8 @@ pub struct Lane {
     pub totals: Totals,
     /// How long its passes around a ring took.
     pub passes: PassTimes,
+    /// Requests under way.
+    pub hosts: Hosts,
 }
 
 /// How long a leader waits for the next one to come back, at least and at most: a client answers within about the first,
@@ -120,6 +123,7 @@ impl Lane {
             plan: ArcSwap::new(plan),
             totals,
             passes: PassTimes::default(),
+            hosts: Hosts::default(),
         }
     }
 

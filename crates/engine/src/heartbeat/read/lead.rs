@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::batch::{self, Batch, Lone, Request, Waiting, cancelled};
+use super::batch::{self, Batch, Followed, Lone, Request, Waiting, cancelled};
 use super::figures::{Boarding, Figures, OperatorFigures};
+use super::hosts::Hosts;
 use super::lane::Lane;
 use super::pool::Pool;
 use super::prepared::PreparedLane;
@@ -201,7 +202,7 @@ impl Reads {
 
     fn batches(&self, lane: &Arc<Lane>, activations: Vec<Activation>, leader: Leader) -> Beat {
         let mut beat = Beat::default();
-        for batch in batch::form(activations, &self.store) {
+        for batch in self.form(lane, activations) {
             let apart = leader != Leader::Worker || self.runs_apart(lane, &batch.requests);
             beat = match self.rides(lane, &batch).filter(|_| !apart) {
                 Some(fact) => self.turn(lane, fact, batch),
@@ -212,17 +213,26 @@ impl Reads {
         beat
     }
 
+    /// Batches of what waited, whose requests equal newcomers can follow.
+    pub(super) fn form(&self, lane: &Arc<Lane>, activations: Vec<Activation>) -> Vec<Batch> {
+        let mut batches = batch::form(activations, &self.store);
+        if lane.weight == Weight::Heavy && self.sharing != Sharing::Never {
+            batches.iter_mut().for_each(|batch| Hosts::enter(lane, batch, &self.store));
+        }
+        batches
+    }
+
     /// Runs and counts a batch by itself.
     pub(super) fn whole(&self, lane: &Arc<Lane>, batch: Batch) -> Beat {
         let began = self.environment.clock.now();
         let templates = batch::templates(&batch.requests);
         let predicted = lane.plan.load().plan.predict(&templates);
         let lone = Lone::of(&batch.requests).filter(|_| self.pool.is_undivided());
-        self.batch(lane, batch);
+        let followed = self.batch(lane, batch);
         let took = self.environment.clock.now().saturating_sub(began);
         lone.iter().filter(|_| self.pool.is_undivided()).for_each(|lone| lone.note(took));
         lane.count(templates.len(), took, predicted);
-        Beat { answered: templates.len(), took }
+        Beat { answered: templates.len() + followed, took }
     }
 
     pub(super) fn maintain(&self, lane: &Lane) {
@@ -232,42 +242,54 @@ impl Reads {
         }
     }
 
-    /// One snapshot's requests; a panic is traced to the request that causes it.
-    fn batch(&self, lane: &Arc<Lane>, batch: Batch) {
+    /// One snapshot's requests; a panic is traced to the request that causes it. How many satellites were answered.
+    fn batch(&self, lane: &Arc<Lane>, batch: Batch) -> usize {
         let Batch { snapshot, requests } = batch;
+        let one_by_one = |requests: Vec<Request>| {
+            let one = |request| {
+                self.batch(lane, Batch { snapshot: snapshot.clone(), requests: vec![request] })
+            };
+            requests.into_iter().map(one).sum()
+        };
         if self.runs_apart(lane, &requests) {
-            for request in requests {
-                self.batch(lane, Batch { snapshot: snapshot.clone(), requests: vec![request] });
-            }
-            return;
+            return one_by_one(requests);
         }
         let run = AssertUnwindSafe(|| self.answers(lane, &snapshot, &requests));
         match catch_unwind(run) {
             Ok(answers) => self.settle(lane, &snapshot, requests, answers),
             Err(_) if requests.len() > 1 => {
                 lane.totals.panics.fetch_add(1, Ordering::Relaxed);
-                for request in requests {
-                    let requests = vec![request];
-                    self.batch(lane, Batch { snapshot: snapshot.clone(), requests });
-                }
+                one_by_one(requests)
             }
             Err(_) => {
-                requests
-                    .into_iter()
-                    .for_each(|request| request.answer(Err(panicked(lane)), &self.encodings));
+                let answer = |request| self.answer(lane, request, Err(panicked(lane)));
+                requests.into_iter().map(answer).sum()
             }
         }
     }
 
+    /// Answers a request; its satellites, where it has no answer for them, wait for the next batch. How many it had one
+    /// for.
+    fn answer(&self, lane: &Arc<Lane>, request: Request, answer: Result<Answer>) -> usize {
+        let Followed { answered, unanswered } = request.answer(answer, &self.encodings);
+        lane.totals.activations.fetch_add(answered as u64, Ordering::Relaxed);
+        if !unanswered.is_empty() {
+            unanswered.into_iter().for_each(|one| lane.submit(one, self.queue_limit));
+            self.lead_lane(lane);
+        }
+        answered
+    }
+
     /// Answers requests. Those that found no memory beside others run again in two halves, one after the other: what fits
-    /// alone is answered, however many wait with it.
+    /// alone is answered, however many wait with it. How many satellites were answered.
     pub(super) fn settle(
         &self,
         lane: &Arc<Lane>,
         snapshot: &Snapshot,
         requests: Vec<Request>,
         answers: Vec<Result<Answer>>,
-    ) {
+    ) -> usize {
+        let mut followed = 0;
         let is_alone = requests.len() == 1;
         let mut half: Vec<Request> = Vec::new();
         for (request, answer) in requests.into_iter().zip(answers) {
@@ -275,13 +297,14 @@ impl Reads {
                 Err(error) if error.state == SqlState::OutOfMemory && !is_alone => {
                     half.push(request);
                 }
-                answer => request.answer(answer, &self.encodings),
+                answer => followed += self.answer(lane, request, answer),
             }
         }
         let other = half.split_off(half.len() / 2);
         for requests in [half, other].into_iter().filter(|requests| !requests.is_empty()) {
-            self.batch(lane, Batch { snapshot: snapshot.clone(), requests });
+            followed += self.batch(lane, Batch { snapshot: snapshot.clone(), requests });
         }
+        followed
     }
 
     /// Whether each request runs by itself.
@@ -441,7 +464,7 @@ impl Reads {
         Figures {
             number: self.heartbeats.fetch_add(1, Ordering::Relaxed),
             lane: lane.id,
-            activations: requests.iter().map(|r| r.waiting.len()).sum(),
+            activations: requests.iter().map(|request| request.activations()).sum(),
             requests: requests.len(),
             version: account.version,
             began: account.began,

@@ -4,7 +4,8 @@
 //! leads a light lane runs its batches on its own thread (flat combining); a heavy lane is handed to a worker
 //! unless its batch is so small that handing it over would cost more than running it. A batch becomes slots
 //! ([`batch`]), goes through the lane's operators ([`run`], [`pipeline`]) or, where it is nothing but index
-//! probes, straight through them ([`probe_chain`]), and each slot's rows go to whoever waits for them. Batches of star
+//! probes, straight through them ([`probe_chain`]), and each slot's rows go to whoever waits for them, equal activations
+//! that came while it ran included ([`hosts`]). Batches of star
 //! queries ride a [`ring`] over their fact table, which newcomers get on while it turns ([`generation`]).
 //! Absent here: what a template's plan is (`plan`), how an operator works (`operators`), writes.
 
@@ -13,6 +14,7 @@ mod each;
 mod explain;
 mod figures;
 mod generation;
+mod hosts;
 mod lane;
 mod lead;
 mod parts;
@@ -289,10 +291,12 @@ impl Reads {
         self.history.all()
     }
 
-    /// Lets an activation wait in its lane.
+    /// Lets an activation wait in its lane, or for the answer to an equal request under way.
     pub fn submit(&self, activation: Activation) {
         let lane = activation.template.lane_handle();
-        lane.submit(activation, self.queue_limit);
+        if let Some(activation) = lane.hosts.follow(activation, &self.store, self.queue_limit) {
+            lane.submit(activation, self.queue_limit);
+        }
     }
 
     /// Runs what waits in a lane, or has a worker run it.
