@@ -4,6 +4,7 @@
 //! certificate says `N` and goes on in the clear, as PostgreSQL does. Called by `listener` (files) and `connection`
 //! (handshakes). Absent here: who may come in; certificates of clients, which nobody asks for.
 
+use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -134,6 +135,20 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Stream::Encrypted(stream) => Pin::new(stream.as_mut()).poll_write(context, bytes),
+            Stream::Closed => closed(),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            Stream::Encrypted(stream) => {
+                Pin::new(stream.as_mut()).poll_write_vectored(context, parts)
+            }
             Stream::Closed => closed(),
         }
     }

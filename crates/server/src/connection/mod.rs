@@ -137,7 +137,7 @@ impl Connection {
             }
             return self.socket.fill().await;
         };
-        if self.socket.output.len() >= OUTPUT_BYTES {
+        if self.socket.pending_bytes() >= OUTPUT_BYTES {
             self.socket.flush().await?;
         }
         // A long pipeline must not keep the thread from other connections.

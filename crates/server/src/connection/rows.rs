@@ -147,7 +147,7 @@ impl Cursor {
                 continue;
             }
             sent += self.encode(&mut socket.output, limit - sent)?;
-            if socket.output.len() >= OUTPUT_BYTES {
+            if socket.pending_bytes() >= OUTPUT_BYTES {
                 socket.flush_rows().await?;
             }
         }
@@ -179,11 +179,11 @@ impl Cursor {
     }
 
     /// Sends the present piece as it was written for all. Gives the number of its rows.
-    async fn send_pages(&mut self, socket: &mut Socket, pages: &Pages) -> Result<u64, Stop> {
+    async fn send_pages(&mut self, socket: &mut Socket, pages: &Arc<Pages>) -> Result<u64, Stop> {
         let rows = self.answer.take().map_or(0, |answer| answer.rows());
-        for page in pages.iter() {
-            socket.output.extend_from_slice(page);
-            if socket.output.len() >= OUTPUT_BYTES {
+        for page in 0..pages.count() {
+            socket.insert(pages, page);
+            if socket.pending_bytes() >= OUTPUT_BYTES {
                 socket.flush_rows().await?;
             }
         }

@@ -1,16 +1,19 @@
 //! The two buffers of a connection, and waiting: for input, for room to send, for a statement.
 //!
 //! Whole messages are appended to `output`; nothing is sent before [`Socket::flush`], so that all answers of a
-//! pipeline leave in one write. While a statement runs the socket is watched: a client that hangs up ends its statement, and
+//! pipeline leave in one write. A page that several connections send is not copied: it is sent from where it is, between
+//! the messages before and behind it. While a statement runs the socket is watched: a client that hangs up ends its statement, and
 //! what it pipelines meanwhile is read ahead up to a limit.
 
 use std::future::{Future, poll_fn};
+use std::io::IoSlice;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use engine::heartbeat::Pages;
 use engine::types::{Error, SqlState};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
@@ -74,6 +77,14 @@ impl Input {
     }
 }
 
+/// A page that others send as well, and what of the output comes before it.
+#[derive(Debug)]
+struct Inset {
+    at: usize,
+    pages: Arc<Pages>,
+    page: usize,
+}
+
 /// A client's connection.
 #[derive(Debug)]
 pub struct Socket {
@@ -82,6 +93,8 @@ pub struct Socket {
     pub input: Input,
     /// What it will get.
     pub output: Vec<u8>,
+    inset: Option<Inset>,
+    /// Of the output and the page in it.
     sent: usize,
     /// The client waits for what `output` holds.
     pub flush_due: bool,
@@ -96,6 +109,7 @@ impl Socket {
             stream: Stream::Plain(stream),
             input: Input::new(),
             output: Vec::with_capacity(1 << 10),
+            inset: None,
             sent: 0,
             flush_due: false,
             client: None,
@@ -179,6 +193,19 @@ impl Socket {
         }
     }
 
+    /// Appends a page that others send as well; it is copied where there is one already.
+    pub fn insert(&mut self, pages: &Arc<Pages>, page: usize) {
+        match self.inset {
+            None => self.inset = Some(Inset { at: self.output.len(), pages: pages.clone(), page }),
+            Some(_) => self.output.extend_from_slice(pages.page(page)),
+        }
+    }
+
+    /// Bytes that are not sent yet, or together with others that are not.
+    pub fn pending_bytes(&self) -> usize {
+        parts(&self.output, self.inset.as_ref()).iter().map(|part| part.len()).sum()
+    }
+
     /// Sends all that `output` holds.
     pub async fn flush(&mut self) -> Result<(), Stop> {
         poll_fn(|context| {
@@ -211,9 +238,16 @@ impl Socket {
     }
 
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Stop>> {
-        while self.sent < self.output.len() {
-            let rest = &self.output[self.sent..];
-            match ready!(Pin::new(&mut self.stream).poll_write(context, rest)) {
+        while self.sent < self.pending_bytes() {
+            let stream = Pin::new(&mut self.stream);
+            let written = match &self.inset {
+                None => stream.poll_write(context, &self.output[self.sent..]),
+                inset => {
+                    let rest = rest(parts(&self.output, inset.as_ref()), self.sent);
+                    stream.poll_write_vectored(context, &rest)
+                }
+            };
+            match ready!(written) {
                 Ok(written @ 1..) => self.sent += written,
                 Ok(0) | Err(_) => return Poll::Ready(Err(Stop::Gone)),
             }
@@ -222,7 +256,7 @@ impl Socket {
         if ready!(Pin::new(&mut self.stream).poll_flush(context)).is_err() {
             return Poll::Ready(Err(Stop::Gone));
         }
-        self.sent = 0;
+        (self.sent, self.inset) = (0, None);
         self.output.clear();
         self.output.shrink_to(2 * OUTPUT_BYTES);
         self.flush_due = false;
@@ -266,6 +300,21 @@ impl Socket {
         }
         Ok(())
     }
+}
+
+/// What is to be sent, in order.
+fn parts<'a>(output: &'a [u8], inset: Option<&'a Inset>) -> [&'a [u8]; 3] {
+    let (before, behind) = output.split_at(inset.map_or(output.len(), |inset| inset.at));
+    [before, inset.map_or(&[], |inset| inset.pages.page(inset.page)), behind]
+}
+
+/// What is left of it after so many bytes.
+fn rest(parts: [&[u8]; 3], mut sent: usize) -> [IoSlice<'_>; 3] {
+    parts.map(|part| {
+        let gone = sent.min(part.len());
+        sent -= gone;
+        IoSlice::new(&part[gone..])
+    })
 }
 
 /// Runs code that a broken invariant may end, as [`Socket::attend`] does for futures.
@@ -313,6 +362,15 @@ mod tests {
         assert_eq!(input.start, 0);
         assert_eq!(input.pending(), [[7; 10], [8; 10]].concat());
         assert!(input.bytes.capacity() > input.bytes.len());
+    }
+
+    #[test]
+    fn what_is_sent_of_the_parts_is_left_out() {
+        let left = |sent| rest([b"ab", b"cde", b"f"], sent).map(|part| part.to_vec());
+        assert_eq!(left(0), [&b"ab"[..], b"cde", b"f"]);
+        assert_eq!(left(1), [&b"b"[..], b"cde", b"f"]);
+        assert_eq!(left(4), [&b""[..], b"e", b"f"]);
+        assert_eq!(left(6), [b"", b"", b""]);
     }
 
     #[test]

@@ -82,6 +82,27 @@ fn everybody_gets_the_bytes_that_he_gets_alone() {
 }
 
 #[test]
+fn pipelined_answers_keep_their_order() {
+    let fixture = Fixture::new();
+    let mut first = fixture.with_rows(1_000);
+    // Shared: both leave in one write, with the messages of a row that nobody shares between them.
+    let texts = [text(200), "SELECT 1".to_owned(), text(300), text(200)];
+    let alone = texts.each_ref().map(|text| answer(&mut first, text, Form::Text));
+    let mut clients: Vec<Raw> = (0..CLIENTS).map(|_| fixture.connect()).collect();
+    for _ in 0..BURSTS / 5 {
+        for client in &mut clients {
+            texts.iter().for_each(|text| ask(client, text, Form::Text));
+            client.send();
+        }
+        for client in &mut clients {
+            for alone in &alone {
+                assert!(client.until_ready() == *alone);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_cancelled_and_a_vanished_receiver_disturb_nobody() {
     let fixture = Fixture::new();
     let mut first = fixture.with_rows(40_000);
