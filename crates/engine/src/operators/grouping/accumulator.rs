@@ -12,9 +12,16 @@ const NON_FINITE: i64 = 1 << 48;
 /// The state of one aggregate for all groups.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
-    /// Arguments that are not NULL, of each group.
+    /// Arguments that are not NULL, of each group; none where the state counts them.
     counts: Vec<i64>,
     pub(super) state: State,
+}
+
+/// A sum and its arguments that are not NULL: side by side, so that a row of a group that is not in the cache waits once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    pub sum: i64,
+    pub count: i64,
 }
 
 /// Groups whose sum is lost.
@@ -25,7 +32,7 @@ pub(super) type Overflows = hashbrown::HashSet<u32>;
 pub(super) enum State {
     Count,
     /// Sums of at most 32 bits each: fewer than 2^32 of them cannot overflow.
-    Sum64(Vec<i64>),
+    Sum64(Vec<Counted>),
     /// With the groups for which 128 bits were not enough.
     Sum128(Vec<i128>, Overflows),
     /// Twice the precision of the result, as (high, low): the result does not depend on the rows' order, so a
@@ -63,10 +70,12 @@ impl Accumulator {
 
     /// Makes room for groups up to `groups`.
     pub fn grow(&mut self, groups: usize) {
-        self.counts.resize(groups, 0);
+        if !matches!(self.state, State::Sum64(_)) {
+            self.counts.resize(groups, 0);
+        }
         match &mut self.state {
             State::Count => {}
-            State::Sum64(sums) => sums.resize(groups, 0),
+            State::Sum64(sums) => sums.resize(groups, Counted::default()),
             State::Sum128(sums, _) => sums.resize(groups, 0),
             State::SumFloat(sums) => sums.resize(groups, (0.0, 0.0)),
             State::Least(values) => values.resize(groups, i64::MAX),
@@ -83,8 +92,9 @@ impl Accumulator {
             (State::Count, _) => argument.for_each(groups, rows, |group, _| counts[group] += 1),
             (State::Sum64(sums), Numbers::Plain(values)) => {
                 argument.for_each(groups, rows, |group, row| {
-                    counts[group] += 1;
-                    sums[group] += values[row];
+                    let Counted { sum, count } = &mut sums[group];
+                    *sum += values[row];
+                    *count += 1;
                 })
             }
             (State::Sum128(sums, lost), Numbers::Plain(values)) => {
@@ -152,8 +162,8 @@ impl Accumulator {
         match (&mut self.state, argument.values.numbers()) {
             (State::Count, _) => counts[group] += count as i64,
             (State::Sum64(sums), Numbers::Plain(values)) => {
-                counts[group] += count as i64;
-                sums[group] += argument.fold(rows, 0, |sum, row| sum + values[row]);
+                sums[group].count += count as i64;
+                sums[group].sum += argument.fold(rows, 0, |sum, row| sum + values[row]);
             }
             (State::Sum128(sums, lost), Numbers::Plain(values)) => {
                 counts[group] += count as i64;
@@ -188,10 +198,15 @@ impl Accumulator {
         from: impl Iterator<Item = usize> + Clone,
     ) {
         let pairs = || groups.iter().zip(from.clone()).map(|(&to, from)| (to as usize, from));
-        pairs().for_each(|(to, from)| self.counts[to] += other.counts[from]);
+        if !self.counts.is_empty() {
+            pairs().for_each(|(to, from)| self.counts[to] += other.counts[from]);
+        }
         match (&mut self.state, &other.state) {
             (State::Count, State::Count) => {}
-            (State::Sum64(to), State::Sum64(from)) => pairs().for_each(|(t, f)| to[t] += from[f]),
+            (State::Sum64(to), State::Sum64(from)) => pairs().for_each(|(t, f)| {
+                to[t].sum += from[f].sum;
+                to[t].count += from[f].count;
+            }),
             (State::Sum128(to, lost), State::Sum128(from, lost_before)) => {
                 pairs().for_each(|(t, f)| add(to, lost, t, from[f]));
                 if !lost_before.is_empty() {
@@ -220,7 +235,7 @@ impl Accumulator {
 
     /// Takes in another accumulator of the same aggregate, whose groups come behind all that are here.
     pub fn append(&mut self, mut other: Accumulator) {
-        let first = self.counts.len() as u32;
+        let first = self.groups() as u32;
         self.counts.append(&mut other.counts);
         match (&mut self.state, other.state) {
             (State::Count, State::Count) => {}
@@ -254,7 +269,8 @@ impl Accumulator {
             State::Least128(values) => State::Least128(values[range.clone()].to_vec()),
             State::Greatest128(values) => State::Greatest128(values[range.clone()].to_vec()),
         };
-        Accumulator { counts: self.counts[range].to_vec(), state }
+        let counts = self.counts.get(range).map_or_else(Vec::new, <[i64]>::to_vec);
+        Accumulator { counts, state }
     }
 
     /// The groups named, in that order.
@@ -277,17 +293,24 @@ impl Accumulator {
             State::Least128(values) => State::Least128(of(values, groups)),
             State::Greatest128(values) => State::Greatest128(of(values, groups)),
         };
-        Accumulator { counts: of(&self.counts, groups), state }
+        let counts = if self.counts.is_empty() { Vec::new() } else { of(&self.counts, groups) };
+        Accumulator { counts, state }
     }
 
     /// Arguments that are not NULL, by group.
     pub fn count(&self, group: usize) -> i64 {
-        self.counts[group] & (NON_FINITE - 1)
+        match &self.state {
+            State::Sum64(sums) => sums[group].count,
+            _ => self.counts[group] & (NON_FINITE - 1),
+        }
     }
 
     /// Groups.
     pub fn groups(&self) -> usize {
-        self.counts.len()
+        match &self.state {
+            State::Sum64(sums) => sums.len(),
+            _ => self.counts.len(),
+        }
     }
 
     /// A sum of floats; `None` where finite numbers left the type's range.
@@ -303,7 +326,7 @@ impl Accumulator {
     /// A sum of numbers that are not floats; `None` where it overflowed.
     pub fn exact_sum(&self, group: usize) -> Option<i128> {
         match &self.state {
-            State::Sum64(sums) => Some(i128::from(sums[group])),
+            State::Sum64(sums) => Some(i128::from(sums[group].sum)),
             State::Sum128(sums, lost) => {
                 (lost.is_empty() || !lost.contains(&(group as u32))).then_some(sums[group])
             }

@@ -136,6 +136,11 @@ impl Argument {
         !matches!(self.values, Values::Ordered(_, Back::Rank(_)))
     }
 
+    /// Whether every row counts.
+    pub fn takes_all(&self) -> bool {
+        self.valid.is_none() && self.distinct.is_none()
+    }
+
     /// Calls `visit` with each pair of a group and a row that counts.
     #[inline]
     pub fn for_each(&self, groups: &[u32], rows: &[u32], visit: impl FnMut(usize, usize)) {

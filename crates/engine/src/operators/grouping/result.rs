@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, Int64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 
-use super::accumulator::{Accumulator, State};
+use super::accumulator::{Accumulator, Counted, State};
 use super::argument::{Argument, Values, number_array};
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::types::{DataType, Error, SqlState};
@@ -106,8 +106,7 @@ fn exact_results(
         (&accumulator.state, aggregate.function, aggregate.data_type)
     {
         // Fewer than 2^32 numbers of 32 bits: nothing to check.
-        let groups = sums.iter().enumerate();
-        let sums = groups.map(|(group, &sum)| (accumulator.count(group) > 0).then_some(sum));
+        let sums = sums.iter().map(|&Counted { sum, count }| (count > 0).then_some(sum));
         return Arc::new(sums.collect::<PrimitiveArray<Int64Type>>());
     }
     let from = argument.values.scale();
