@@ -34,25 +34,28 @@ const KIND: f64 = 3.0;
 /// Finding out who of 64 queries wants a bin.
 const SHARE: f64 = 5.0;
 
+/// What a row counts that none of the grouping's slots wants: more than all bins, and as much from each root does not wrap
+/// around.
+pub(super) const NOBODYS: u32 = 1 << 24;
+const MOST_ROOTS: usize = 100;
+const _: () = assert!(MOST_BINS < NOBODYS as u64 && MOST_ROOTS as u64 * (NOBODYS as u64) < 1 << 32);
+
 /// The bins of one grouping.
 #[derive(Debug)]
 pub(super) struct BinSpace {
     pub roots: Vec<BinRoot>,
     /// How many there are.
     pub bins: usize,
-    /// What the sum of class × stride is too large by.
-    pub base: u32,
 }
 
 /// A dimension or a filter that tells bins apart.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct BinRoot {
     /// Position in [`Star::roots`].
     pub root: usize,
-    /// By kind. Class 0: none of the grouping's slots wants the row.
-    pub classes: Vec<u16>,
-    /// What a class counts in a bin's number.
-    pub stride: u32,
+    /// By kind, what it counts in a bin's number: its class times the stride, or [`NOBODYS`].
+    pub counts: Vec<u32>,
+    stride: u32,
     /// By class, who wants it: words over positions among the grouping's slots.
     sets: Vec<u64>,
     /// By class, what it adds to the number of the group.
@@ -128,7 +131,7 @@ impl BinSpace {
         if pairs * PAIR < cost(restricting(star, grouping), places, 0) {
             return None;
         }
-        let mut space = BinSpace { roots: Vec::new(), bins: 1, base: 0 };
+        let mut space = BinSpace { roots: Vec::new(), bins: 1 };
         for root in 0..star.roots.len() {
             let kinds = kinds[root].get_or_insert_with(|| Kinds::new(star, root));
             space.add(star, grouping, root, kinds)?;
@@ -148,11 +151,10 @@ impl BinSpace {
         let Some(own) = BinRoot::new(star, grouping, root, kinds, self.bins as u32)? else {
             return Some(());
         };
-        let bins = self.bins as u64 * own.groups.len().saturating_sub(1).max(1) as u64;
+        let bins = self.bins as u64 * own.groups.len().max(1) as u64;
         self.bins = usize::try_from(bins).ok().filter(|_| bins <= MOST_BINS)?;
-        self.base = self.base.wrapping_add(own.stride);
         self.roots.push(own);
-        Some(())
+        (self.roots.len() <= MOST_ROOTS).then_some(())
     }
 
     /// Who wants a bin, one word of it, and its group's number.
@@ -160,7 +162,7 @@ impl BinSpace {
         let mut rest = bin as u32;
         let (mut set, mut group) = (u64::MAX, 0);
         for root in self.roots.iter().rev() {
-            let class = (rest / root.stride) as usize + 1;
+            let class = (rest / root.stride) as usize;
             rest %= root.stride;
             set &= root.sets[class * width + word];
             group += root.groups[class];
@@ -206,16 +208,12 @@ impl BinRoot {
             product.checked_mul(u64::from(key.1))
         });
         let combinations = combinations.filter(|count| *count <= MOST_COMBINATIONS)?;
+        // By combination, its class and one; 0: not met yet.
         let mut known = vec![0u16; combinations as usize];
-        let mut own = BinRoot {
-            root,
-            classes: vec![0; kinds.places.len()],
-            stride,
-            sets: vec![0; width],
-            groups: vec![0],
-        };
+        let mut counts = vec![NOBODYS; kinds.places.len()];
+        let mut own = BinRoot { root, stride, ..BinRoot::default() };
         let known_sets = kinds.places.iter().zip(&kinds.sets);
-        for (class, (&place, &set)) in own.classes.iter_mut().zip(known_sets) {
+        for (count, (&place, &set)) in counts.iter_mut().zip(known_sets) {
             let set = numbers[usize::from(set)];
             if set == 0 {
                 continue;
@@ -225,14 +223,23 @@ impl BinRoot {
                 .fold(set, |number, (codes, count, _)| number * count + codes.get(place));
             let known = &mut known[combination as usize];
             if *known == 0 {
-                *known = u16::try_from(own.groups.len()).ok()?;
-                own.sets.extend_from_slice(&sets[set as usize * width..][..width]);
-                own.groups
-                    .push(keys.iter().map(|(codes, _, factor)| codes.get(place) * factor).sum());
+                let group = keys.iter().map(|(codes, _, factor)| codes.get(place) * factor).sum();
+                *known = own.add_class(&sets[set as usize * width..][..width], group)?;
             }
-            *class = *known;
+            *count = u32::from(*known - 1) * stride;
         }
+        own.counts = counts;
         Some(Some(own))
+    }
+
+    /// One class more, of rows that a set wants and that belong to a group: how many there are. `None` where what they count
+    /// in a bin's number would not fit.
+    fn add_class(&mut self, set: &[u64], group: u32) -> Option<u16> {
+        self.sets.extend_from_slice(set);
+        self.groups.push(group);
+        let classes = self.groups.len() as u64;
+        let fits = classes * u64::from(self.stride) <= MOST_BINS;
+        u16::try_from(classes).ok().filter(|_| fits)
     }
 }
 

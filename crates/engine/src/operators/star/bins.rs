@@ -3,7 +3,7 @@
 
 use arrow_array::ArrayRef;
 
-use super::bin_space::{BinRoot, BinSpace};
+use super::bin_space::{BinRoot, BinSpace, NOBODYS};
 use super::block::find;
 use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::ROWS_AT_ONCE;
@@ -16,11 +16,13 @@ use crate::plan::Aggregate;
 use crate::query_set::{QuerySets, Tuples};
 use crate::types::{ColumnId, DataType, Location, Result, Scalar};
 
-/// The bins of one grouping.
+/// The bins of one grouping, and one more for rows that nobody wants where leaving them out would cost more.
 #[derive(Clone, Debug)]
 pub(super) struct Bins {
-    /// By bin, whether a row fell into it.
-    pub seen: Vec<bool>,
+    /// Without that one.
+    count: usize,
+    /// By bin, whether a row fell into it; none as long as the first accumulator has counted every row.
+    seen: Vec<bool>,
     pub accumulators: Vec<Accumulator>,
 }
 
@@ -45,15 +47,55 @@ impl Bins {
             .zip(arguments)
             .map(|(aggregate, argument)| Accumulator::new(aggregate.function, argument))
             .collect();
-        accumulators.iter_mut().for_each(|accumulator| accumulator.grow(space.bins));
-        Bins { seen: vec![false; space.bins], accumulators }
+        accumulators.iter_mut().for_each(|accumulator| accumulator.grow(space.bins + 1));
+        let uncounted = if accumulators.is_empty() { space.bins + 1 } else { 0 };
+        Bins { count: space.bins, seen: vec![false; uncounted], accumulators }
+    }
+
+    /// Takes in rows, each with its bin.
+    fn add(&mut self, arguments: &[&Argument], numbers: &[u32], rows: &[u32]) {
+        if arguments.first().is_none_or(|argument| !argument.takes_all()) {
+            self.note_seen();
+        }
+        if !self.seen.is_empty() {
+            numbers.iter().for_each(|&bin| self.seen[bin as usize] = true);
+        }
+        for (accumulator, argument) in self.accumulators.iter_mut().zip(arguments) {
+            accumulator.fold(argument, numbers, rows);
+        }
+    }
+
+    /// From now on the first accumulator's counts do not tell it.
+    fn note_seen(&mut self) {
+        if self.seen.is_empty() {
+            let first = &self.accumulators[0];
+            self.seen = (0..first.groups()).map(|bin| first.count(bin) > 0).collect();
+        }
+    }
+
+    /// Bins into which a row fell, ascending.
+    pub fn seen(&self) -> Vec<u32> {
+        match &self.seen[..] {
+            [] => {
+                let first = &self.accumulators[0];
+                let bins = 0..self.count as u32;
+                bins.filter(|bin| first.count(*bin as usize) > 0).collect()
+            }
+            seen => (0..)
+                .zip(&seen[..self.count])
+                .filter(|(_, seen)| **seen)
+                .map(|(bin, _)| bin)
+                .collect(),
+        }
     }
 
     /// Takes in another worker's bins.
     pub fn merge(&mut self, other: &Bins) {
-        let bins: Vec<u32> =
-            (0..).zip(&other.seen).filter(|(_, seen)| **seen).map(|(bin, _)| bin).collect();
-        bins.iter().for_each(|&bin| self.seen[bin as usize] = true);
+        let bins = other.seen();
+        if !(self.seen.is_empty() && other.seen.is_empty()) {
+            self.note_seen();
+            bins.iter().for_each(|&bin| self.seen[bin as usize] = true);
+        }
         for (own, more) in self.accumulators.iter_mut().zip(&other.accumulators) {
             own.merge(more, &bins, bins.iter().map(|&bin| bin as usize));
         }
@@ -91,14 +133,11 @@ impl BinBuild {
                 let kinds = star.kinds[root].as_ref().expect("bins are made of kinds");
                 places.look_up_kinds(star.filters(), part, root, kinds);
             }
-            number(space, places, part.rows.len(), &mut self.rows, &mut self.numbers);
-            wanted = wanted.max(self.rows.len());
+            number(space, places, part.rows.len(), &mut self.numbers);
+            wanted = wanted.max(leave_out(space.bins, &mut self.rows, &mut self.numbers));
             let bins = &mut self.bins[position];
             let bins = bins.get_or_insert_with(|| Bins::new(space, aggregates, &own));
-            self.numbers.iter().for_each(|&bin| bins.seen[bin as usize] = true);
-            for (accumulator, argument) in bins.accumulators.iter_mut().zip(own) {
-                accumulator.fold(argument, &self.numbers, &self.rows);
-            }
+            bins.add(&own, &self.numbers, &self.rows);
         }
         Some(wanted)
     }
@@ -177,43 +216,69 @@ fn column_of(star: &Star, part: &ChunkPart<'_>, column: ColumnId) -> ArrayRef {
     }
 }
 
-/// Overwrites `rows` with the positions below `count` that somebody wants, and `numbers` with their bins.
-fn number(
-    space: &BinSpace,
-    places: &PartPlaces,
-    count: usize,
-    rows: &mut Vec<u32>,
-    numbers: &mut Vec<u32>,
-) {
-    rows.resize(count, 0);
+/// Overwrites `numbers` with the bins of the part's rows, [`NOBODYS`] and more of those that nobody wants.
+fn number(space: &BinSpace, places: &PartPlaces, count: usize, numbers: &mut Vec<u32>) {
     numbers.clear();
-    numbers.resize(count, 0u32.wrapping_sub(space.base));
-    let mut is_wanted = [true; ROWS_AT_ONCE];
-    let mut kept = 0;
+    numbers.resize(count, 0);
     for start in (0..count).step_by(ROWS_AT_ONCE) {
         let end = count.min(start + ROWS_AT_ONCE);
-        is_wanted.fill(true);
         for root in &space.roots {
             let kinds = places.kinds_of(root.root).expect("the kinds were looked up");
-            add_classes(root, &kinds[start..end], &mut numbers[start..end], &mut is_wanted);
+            add_counts(root, &kinds[start..end], &mut numbers[start..end]);
         }
-        // A loop of its own: see `narrow::keep`. `kept` never passes `row`.
-        for row in start..end {
-            rows[kept] = row as u32;
-            numbers[kept] = numbers[row];
-            kept += usize::from(is_wanted[row - start]);
-        }
+    }
+}
+
+/// What one root counts in the numbers of some rows' bins.
+fn add_counts(root: &BinRoot, kinds: &[u16], numbers: &mut [u32]) {
+    let counts = &root.counts[..];
+    for (&kind, number) in kinds.iter().zip(numbers) {
+        *number += counts[usize::from(kind)];
+    }
+}
+
+/// Of so many rows one that nobody wants is sooner added to a bin that nobody reads than left out.
+const FEW: usize = 8;
+
+/// Leaves out the rows that nobody wants, or gives them the bin behind the last: `rows` are overwritten with the positions of
+/// those whose `numbers` are left. How many somebody wants.
+fn leave_out(bins: usize, rows: &mut Vec<u32>, numbers: &mut Vec<u32>) -> usize {
+    let count = numbers.len();
+    let wanted = numbers.iter().filter(|number| **number < NOBODYS).count();
+    rows.clear();
+    rows.extend(0..count as u32);
+    if (count - wanted) * FEW <= count {
+        numbers.iter_mut().for_each(|number| *number = (*number).min(bins as u32));
+        return wanted;
+    }
+    let mut kept = 0;
+    // A loop of its own: see `narrow::keep`. `kept` never passes `row`.
+    for row in 0..count {
+        let number = numbers[row];
+        rows[kept] = row as u32;
+        numbers[kept] = number;
+        kept += usize::from(number < NOBODYS);
     }
     rows.truncate(kept);
     numbers.truncate(kept);
+    wanted
 }
 
-/// What one root adds to the bins of some rows, and which of these it leaves.
-fn add_classes(root: &BinRoot, kinds: &[u16], bins: &mut [u32], is_wanted: &mut [bool]) {
-    let classes = &root.classes[..];
-    for ((&kind, bin), is_wanted) in kinds.iter().zip(bins).zip(is_wanted) {
-        let class = classes[usize::from(kind)];
-        *bin = bin.wrapping_add(u32::from(class).wrapping_mul(root.stride));
-        *is_wanted &= class != 0;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_nobody_wants_are_left_out_or_beyond_all_bins() {
+        for gone in [0usize, 1, 2, 5, 16] {
+            let number = |row: usize| if row < gone { NOBODYS * 3 + 7 } else { row as u32 % 5 };
+            let mut numbers: Vec<u32> = (0..16).map(number).collect();
+            let mut rows = vec![9; 3];
+            assert_eq!(leave_out(5, &mut rows, &mut numbers), 16 - gone);
+            assert_eq!(rows.len(), if gone <= 2 { 16 } else { 16 - gone });
+            for (&row, &bin) in rows.iter().zip(&numbers) {
+                assert_eq!(bin, if (row as usize) < gone { 5 } else { row % 5 });
+            }
+        }
     }
 }

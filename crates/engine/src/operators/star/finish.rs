@@ -99,8 +99,7 @@ impl StarGroups {
             let mut parts = self.builds.iter().filter_map(|b| b.bins.bins.get(position)?.as_ref());
             let mut bins = parts.next()?.clone();
             parts.for_each(|part| bins.merge(part));
-            let seen = (0..).zip(&bins.seen).filter(|(_, seen)| **seen).map(|(bin, _)| bin);
-            let seen = seen.collect();
+            let seen = bins.seen();
             Some(AllBins { bins, seen })
         };
         self.bins[position].get_or_init(put_together).as_ref()

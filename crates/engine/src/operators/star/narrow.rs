@@ -275,26 +275,27 @@ fn narrow_words<const WIDTH: usize>(
     let numbers = numbers(narrowing, order.seen.iter().map(|seen| seen.0), places);
     let mut own = OwnWords::<WIDTH>::new(narrowing);
     let mut survivors = Survivors::default();
+    // Those of the rows that are left, behind them those of the rows at hand.
     let mut words: Vec<[u64; WIDTH]> = Vec::new();
     let at_once = WORDS_AT_ONCE / size_of::<[u64; WIDTH]>();
     for (part, rows) in narrowing.part.rows.chunks(at_once).enumerate() {
-        let first = part * at_once;
-        words.clear();
+        let (first, left) = (part * at_once, words.len());
         words.extend((first..first + rows.len()).map(|row| *own.row(row, sets, table)));
         for (numbers, dimension) in &numbers {
             let sets = narrowing.words.sets(narrowing.filters.dimensions, *dimension);
-            intersect_words(&numbers[first..], sets.as_chunks().0, &mut words);
+            intersect_words(&numbers[first..], sets.as_chunks().0, &mut words[left..]);
         }
-        let positions = keep_wanted_rows(&mut words);
+        let positions = keep_wanted_rows(&mut words[left..]);
+        words.truncate(left + positions.len());
         survivors.rows.extend(positions.iter().map(|&position| rows[position as usize]));
         survivors.positions.extend(positions.iter().map(|&position| first as u32 + position));
-        survivors.words.extend_from_slice(words.as_flattened());
     }
+    survivors.words = words.into_flattened();
     survivors
 }
 
 /// Moves the words of rows that somebody wants to the front: the positions where they were.
-fn keep_wanted_rows<const WIDTH: usize>(words: &mut Vec<[u64; WIDTH]>) -> Vec<u32> {
+fn keep_wanted_rows<const WIDTH: usize>(words: &mut [[u64; WIDTH]]) -> Vec<u32> {
     let mut positions = vec![0; words.len()];
     let mut count = 0;
     for position in 0..words.len() {
@@ -304,7 +305,6 @@ fn keep_wanted_rows<const WIDTH: usize>(words: &mut Vec<[u64; WIDTH]>) -> Vec<u3
         count += usize::from(words[position].iter().fold(0, |any, word| any | word) != 0);
     }
     positions.truncate(count);
-    words.truncate(count);
     positions
 }
 
