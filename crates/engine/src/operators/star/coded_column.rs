@@ -23,12 +23,7 @@ impl CodedColumn {
     /// Numbers the values of the wanted rows.
     pub fn new(node: &StarNode, dimensions: &[Dimension], key: StarKey) -> CodedColumn {
         let own = &dimensions[key.dimension];
-        let array = own.view.gather(key.column, &own.locations);
-        let scale = match array.data_type() {
-            ArrowType::Decimal128(_, scale) => *scale as u8,
-            _ => 0,
-        };
-        let numbers = KeyTable::new([scale]).insert(&[array]);
+        let numbers = numbers(own, key);
         let mut codes = vec![0; own.numbers.len()];
         let mut representatives = Vec::new();
         for ((row, &place), &number) in (0..).zip(&own.places).zip(&numbers) {
@@ -79,8 +74,49 @@ impl CodedColumn {
     }
 }
 
+/// The numbers of the wanted rows' values, in the order in which these are met.
+fn numbers(dimension: &Dimension, key: StarKey) -> Vec<u32> {
+    let Dimension { view, locations, .. } = dimension;
+    // More strings than rows would be looked at for nothing.
+    if let Some((codes, count)) = view.dictionary_codes(key.column, locations, locations.len()) {
+        return renumbered(codes, count);
+    }
+    let array = view.gather(key.column, locations);
+    let scale = match array.data_type() {
+        ArrowType::Decimal128(_, scale) => *scale as u8,
+        _ => 0,
+    };
+    KeyTable::new([scale]).insert(&[array])
+}
+
+/// Numbers codes below `count` in the order in which they are met.
+fn renumbered(mut codes: Vec<u32>, count: usize) -> Vec<u32> {
+    let mut numbers = vec![u32::MAX; count];
+    let mut next = 0;
+    for code in &mut codes {
+        let number = &mut numbers[*code as usize];
+        if *number == u32::MAX {
+            *number = next;
+            next += 1;
+        }
+        *code = *number;
+    }
+    codes
+}
+
 /// From places in a child to places in its parent.
 fn raise(codes: &[u32], parent: &Dimension, child: usize) -> Vec<u32> {
     let references = parent.references(child);
     references.into_iter().map(|reference| codes[reference as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_numbered_as_they_are_met() {
+        assert_eq!(renumbered(vec![7, 2, 7, 0, 2, 9], 10), [0, 1, 0, 2, 1, 3]);
+        assert!(renumbered(Vec::new(), 0).is_empty());
+    }
 }
