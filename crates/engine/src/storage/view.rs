@@ -108,7 +108,7 @@ impl TableView {
         if most == 0 || !self.data_type(column).is_string() || jumps(locations) {
             return None;
         }
-        dictionary_codes(self.runs(locations), locations.len(), column, most)
+        dictionary_codes(|| self.runs(locations), locations.len(), column, most)
     }
 
     /// Which values of an integer column lie in one chunk only; `None` where they lie anywhere.
