@@ -37,7 +37,7 @@ pub struct Lane {
 
 /// How long a leader waits for the next one to come back, at least and at most: a client answers within about the first,
 /// and nobody waits longer than the second for clients that have gone.
-const PATIENCE: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(4));
+const PATIENCE: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(16));
 
 #[derive(Default)]
 struct Queue {
@@ -95,12 +95,12 @@ impl Comeback {
         Comeback {
             expected: waiting + answered,
             waiting: (waiting, now),
-            patience: (took / 64).clamp(PATIENCE.0, PATIENCE.1),
+            patience: (took / 32).clamp(PATIENCE.0, PATIENCE.1),
             end: now + took / 4,
         }
     }
 
-    /// Whether all are back, or nobody came for a 64th of the heartbeat's time, or a quarter of it has gone by.
+    /// Whether all are back, or nobody came for a 32nd of the heartbeat's time, or a quarter of it has gone by.
     pub fn is_over(&mut self, waiting: usize) -> bool {
         let now = Instant::now();
         if waiting != self.waiting.0 {
