@@ -198,7 +198,7 @@ impl Accumulator {
         from: impl Iterator<Item = usize> + Clone,
     ) {
         let pairs = || groups.iter().zip(from.clone()).map(|(&to, from)| (to as usize, from));
-        if !self.counts.is_empty() {
+        if !matches!(self.state, State::Sum64(_)) {
             pairs().for_each(|(to, from)| self.counts[to] += other.counts[from]);
         }
         match (&mut self.state, &other.state) {
@@ -269,7 +269,10 @@ impl Accumulator {
             State::Least128(values) => State::Least128(values[range.clone()].to_vec()),
             State::Greatest128(values) => State::Greatest128(values[range.clone()].to_vec()),
         };
-        let counts = self.counts.get(range).map_or_else(Vec::new, <[i64]>::to_vec);
+        let counts = match state {
+            State::Sum64(_) => Vec::new(),
+            _ => self.counts[range].to_vec(),
+        };
         Accumulator { counts, state }
     }
 
@@ -293,7 +296,10 @@ impl Accumulator {
             State::Least128(values) => State::Least128(of(values, groups)),
             State::Greatest128(values) => State::Greatest128(of(values, groups)),
         };
-        let counts = if self.counts.is_empty() { Vec::new() } else { of(&self.counts, groups) };
+        let counts = match state {
+            State::Sum64(_) => Vec::new(),
+            _ => of(&self.counts, groups),
+        };
         Accumulator { counts, state }
     }
 
