@@ -1,6 +1,6 @@
 //! Requests under way as hosts of equal activations that come meanwhile.
 //!
-//! Simultaneous pipelining of whole statements ("Sharing Data and Work Across Concurrent Analytical Queries", section 2):
+//! Simultaneous pipelining of whole statements ("Sharing Data and Work Across Concurrent Analytical Queries", section 2.3):
 //! an activation that equals a request of a running batch, and whose snapshot sees the same rows of all tables that the
 //! statement reads, is its satellite. It waits for that answer in place of a batch of its own. No answer has a row before
 //! its batch is done, so that the window of opportunity is open to the end.
@@ -50,7 +50,8 @@ struct Seen {
 
 /// A request's place among the hosts, which it leaves when it is answered or dropped.
 pub struct Hosting {
-    lane: Arc<Lane>,
+    /// `None` once it has left.
+    lane: Option<Arc<Lane>>,
     number: u64,
     hash: u64,
 }
@@ -65,7 +66,7 @@ impl Hosts {
         limit: usize,
     ) -> Option<Activation> {
         // Whose figures are wanted has a batch to tell of.
-        if activation.figures.is_some() || self.0.lock().hosts.is_empty() {
+        if activation.figures.is_some() {
             return Some(activation);
         }
         let hash = batch::hash(&activation.template, &activation.parameters);
@@ -121,7 +122,7 @@ impl UnderWay {
             satellites: Vec::new(),
         };
         self.hosts.insert_unique(hash, host, |host| host.hash);
-        Hosting { lane: lane.clone(), number, hash }
+        Hosting { lane: Some(lane.clone()), number, hash }
     }
 
     fn leave(&mut self, number: u64, hash: u64) -> Vec<Activation> {
@@ -154,18 +155,20 @@ impl Seen {
 impl Hosting {
     /// How many satellites it has.
     pub fn satellites(&self) -> usize {
-        let under_way = self.lane.hosts.0.lock();
+        let Some(lane) = &self.lane else { return 0 };
+        let under_way = lane.hosts.0.lock();
         let host = under_way.hosts.find(self.hash, |host| host.number == self.number);
         host.map_or(0, |host| host.satellites.len())
     }
 
     /// Ends it: who follows.
-    pub fn end(self) -> Vec<Activation> {
+    pub fn end(mut self) -> Vec<Activation> {
         self.leave()
     }
 
-    fn leave(&self) -> Vec<Activation> {
-        self.lane.hosts.0.lock().leave(self.number, self.hash)
+    fn leave(&mut self) -> Vec<Activation> {
+        let Some(lane) = self.lane.take() else { return Vec::new() };
+        lane.hosts.0.lock().leave(self.number, self.hash)
     }
 }
 

@@ -294,7 +294,11 @@ impl Reads {
     /// Lets an activation wait in its lane, or for the answer to an equal request under way.
     pub fn submit(&self, activation: Activation) {
         let lane = activation.template.lane_handle();
-        if let Some(activation) = lane.hosts.follow(activation, &self.store, self.queue_limit) {
+        let alone = match lane.weight {
+            Weight::Light => Some(activation),
+            Weight::Heavy => lane.hosts.follow(activation, &self.store, self.queue_limit),
+        };
+        if let Some(activation) = alone {
             lane.submit(activation, self.queue_limit);
         }
     }
