@@ -57,7 +57,7 @@ impl Clustering {
         }
         for (id, chunk) in chunks.iter().filter(|(id, _)| !ranges.contains_key(id)) {
             let offsets: Vec<u32> = (0..chunk.rows() as u32).collect();
-            spread.extend(view.select_whole_numbers(column, *id, &offsets)?);
+            view.append_whole_numbers(column, *id, &offsets, &mut spread)?;
         }
         // Stable, because that sort takes runs as they are.
         spread.sort();

@@ -13,7 +13,7 @@ use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
 use super::scattered::{integers, jumps, scattered};
-use super::whole_numbers::{may_be_whole, whole_numbers};
+use super::whole_numbers::{append as append_whole_numbers, may_be_whole, whole_numbers};
 use super::{Bound, Chunk, Clustering, Index, Table};
 use crate::types::{
     ChunkId, ColumnId, DataType, Location, RowId, TableSchema, Value, ValueRef, Version,
@@ -134,18 +134,17 @@ impl TableView {
         gather(std::iter::once(run), offsets.len(), column, self.data_type(column))
     }
 
-    /// The same in [whole numbers](TableView::whole_numbers).
-    pub fn select_whole_numbers(
+    /// Appends the same in [whole numbers](TableView::whole_numbers); `None` where one of them is NULL or no such number, with
+    /// some of them appended.
+    pub fn append_whole_numbers(
         &self,
         column: ColumnId,
         chunk: ChunkId,
         offsets: &[u32],
-    ) -> Option<Vec<i64>> {
-        if !may_be_whole(self.data_type(column)) {
-            return None;
-        }
-        let run = PositionRun { chunk: Some(self.chunk(chunk)), positions: offsets };
-        whole_numbers(std::iter::once(run), offsets.len(), column)
+        out: &mut Vec<i64>,
+    ) -> Option<()> {
+        may_be_whole(self.data_type(column)).then_some(())?;
+        append_whole_numbers(self.chunk(chunk).column(column), offsets, out)
     }
 
     /// A column of a range of rows of one chunk; shares the chunk's memory where the representation

@@ -28,7 +28,12 @@ pub(super) fn whole_numbers<'a, P: Position + 'a>(
     Some(numbers)
 }
 
-fn append<P: Position>(slice: ColumnSlice<'_>, run: &[P], out: &mut Vec<i64>) -> Option<()> {
+/// Appends those of one run of rows.
+pub(super) fn append<P: Position>(
+    slice: ColumnSlice<'_>,
+    run: &[P],
+    out: &mut Vec<i64>,
+) -> Option<()> {
     if let ColumnSlice::Constant(value, _) = slice {
         let number = (!value.is_null()).then(|| integer(&slice, 0)).flatten()?;
         out.extend(repeat_n(number, run.len()));

@@ -19,7 +19,7 @@ const END: u64 = 1 << 62;
 const DIGITS: u8 = 18;
 
 /// A column of rows, none of which is NULL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::operators) struct WholeColumn {
     numbers: Vec<i64>,
     /// No magnitude is larger.
@@ -28,15 +28,41 @@ pub(in crate::operators) struct WholeColumn {
 
 impl WholeColumn {
     pub fn new(numbers: Vec<i64>) -> WholeColumn {
-        // A negative number's complement is its magnitude less 1; all ones up to the highest bit are no less than any.
-        let bits = numbers.iter().fold(0, |all, &number| all | (number ^ (number >> 63)) as u64);
-        let most = u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0).saturating_add(1);
-        WholeColumn { numbers, most }
+        WholeColumn { most: most(&numbers), numbers }
+    }
+
+    /// With more rows, which `append` appends if it can.
+    pub fn extended(
+        mut self,
+        append: impl FnOnce(&mut Vec<i64>) -> Option<()>,
+    ) -> Option<WholeColumn> {
+        let before = self.numbers.len();
+        append(&mut self.numbers)?;
+        self.most = self.most.max(most(&self.numbers[before..]));
+        Some(self)
+    }
+
+    /// Without its rows, keeping their memory.
+    pub fn cleared(mut self) -> WholeColumn {
+        self.numbers.clear();
+        WholeColumn { numbers: self.numbers, most: 0 }
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
     }
 
     pub fn into_numbers(self) -> Vec<i64> {
         self.numbers
     }
+}
+
+/// A number than which no magnitude is larger.
+fn most(numbers: &[i64]) -> u64 {
+    // A negative number's complement is its magnitude less 1; all ones up to the highest bit are no less than any.
+    let bits = numbers.iter().fold(0, |all, &number| all | (number ^ (number >> 63)) as u64);
+    u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0).saturating_add(1)
 }
 
 /// A step's operand.

@@ -11,7 +11,7 @@ mod product;
 mod projection;
 mod random;
 mod star;
-mod stored;
+pub(super) mod stored;
 
 use std::collections::BTreeSet;
 

@@ -5,9 +5,9 @@ use arrow_array::ArrayRef;
 
 use super::bin_space::{BinRoot, BinSpace, NOBODYS};
 use super::block::find;
+use super::fact_numbers::FactNumbers;
 use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::ROWS_AT_ONCE;
-use super::whole_argument::whole_argument;
 use super::{ActiveGrouping, Star, StarNode};
 use crate::operators::Batch;
 use crate::operators::grouping::{Accumulator, Argument};
@@ -33,6 +33,7 @@ pub(super) struct BinBuild {
     pub bins: Vec<Option<Bins>>,
     /// Memory was denied: all rows go into pairs.
     denied: bool,
+    columns: FactNumbers,
     rows: Vec<u32>,
     numbers: Vec<u32>,
 }
@@ -118,7 +119,7 @@ impl BinBuild {
         if self.denied {
             return None;
         }
-        let read = read(node, star, batch, part).ok()?;
+        let read = self.read(node, star, batch, part).ok()?;
         self.bins.resize_with(star.groupings.len(), || None);
         self.reserve(node, star, batch)?;
         let mut wanted = 0;
@@ -142,6 +143,31 @@ impl BinBuild {
         Some(wanted)
     }
 
+    /// The arguments of all groupings that have bins.
+    fn read(
+        &mut self,
+        node: &StarNode,
+        star: &Star,
+        batch: &Batch<'_>,
+        part: &ChunkPart<'_>,
+    ) -> Result<Arguments> {
+        self.columns.clear();
+        self.columns.add(&star.fact, part, star.whole_columns_of(true));
+        let mut known = Arguments::new();
+        for (_, grouping) in star.groupings_of(true) {
+            for aggregate in &node.groupings[grouping.number].aggregates {
+                if find(&known, aggregate).is_none() {
+                    let argument = match self.columns.argument(&star.fact, aggregate) {
+                        Some(argument) => argument,
+                        None => argument(star, batch, part, aggregate)?,
+                    };
+                    known.push((aggregate.clone(), argument));
+                }
+            }
+        }
+        Ok(known)
+    }
+
     /// Reserves what the bins take before the first rows come.
     fn reserve(&mut self, node: &StarNode, star: &Star, batch: &Batch<'_>) -> Option<()> {
         if self.bins.iter().any(Option::is_some) {
@@ -157,37 +183,13 @@ impl BinBuild {
     }
 }
 
-/// The arguments of all groupings that have bins.
-fn read(
-    node: &StarNode,
-    star: &Star,
-    batch: &Batch<'_>,
-    part: &ChunkPart<'_>,
-) -> Result<Arguments> {
-    let mut known = Arguments::new();
-    for (grouping, _) in star.groupings.iter().zip(&star.bins).filter(|(_, bins)| bins.is_some()) {
-        for aggregate in &node.groupings[grouping.number].aggregates {
-            if find(&known, aggregate).is_none() {
-                known.push((aggregate.clone(), argument(star, batch, part, aggregate)?));
-            }
-        }
-    }
-    Ok(known)
-}
-
-/// An aggregate's argument for all rows of the part.
+/// An aggregate's argument for all rows of the part, where it is not made of whole numbers.
 fn argument(
     star: &Star,
     batch: &Batch<'_>,
     part: &ChunkPart<'_>,
     aggregate: &Aggregate,
 ) -> Result<Argument> {
-    let whole = whole_argument(star, aggregate, part.rows.len(), |column| {
-        star.fact.select_whole_numbers(column, part.id, part.rows)
-    });
-    if let Some(whole) = whole {
-        return Ok(whole);
-    }
     let values = match &aggregate.argument {
         None | Some(Scalar::Parameter(_)) => None,
         Some(Scalar::Column(column)) => Some(column_of(star, part, ColumnId(*column as u32))),

@@ -2,11 +2,12 @@
 
 use arrow_array::ArrayRef;
 
-use super::key_places::{ChunkPart, PartPlaces, append_places};
+use super::fact_numbers::FactNumbers;
+use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::Survivors;
 use super::pairs::{Buckets, Pair, flatten, pair};
+use super::references::append_references;
 use super::set_words::SetWords;
-use super::whole_argument::whole_argument;
 use super::{ActiveGrouping, Star, same_argument};
 use crate::operators::grouping::Argument;
 use crate::operators::kernel::{constant_array, evaluate_expression, try_evaluate_expression};
@@ -20,8 +21,8 @@ use crate::types::{ColumnId, DataType, Location, Scalar};
 pub(super) struct Block {
     pub locations: Vec<Location>,
     pub buckets: Buckets,
-    /// By root, the places of the rows; none of roots by which nobody groups.
-    pub places: Vec<Vec<u32>>,
+    /// By root, what the rows refer to; none of roots by which nobody groups.
+    pub references: Vec<Vec<u32>>,
 }
 
 /// A block's arguments that are the same for all groupings.
@@ -41,7 +42,7 @@ pub(super) struct Computed {
 }
 
 impl Block {
-    /// Appends rows of a chunk, each with who wants it and its places in the dimensions by which somebody groups.
+    /// Appends rows of a chunk, each with who wants it and what it refers to in the dimensions by which somebody groups.
     pub fn add(
         &mut self,
         star: &Star,
@@ -54,18 +55,10 @@ impl Block {
         let first = self.locations.len();
         let location = |&offset: &u32| Location { chunk: part.id, offset };
         self.locations.extend(survivors.rows.iter().map(location));
-        self.places.resize_with(star.roots.len(), Vec::new);
-        for (root, (outer, dimension)) in star.roots.iter().enumerate() {
-            if !star.is_grouped_by(*dimension) {
-                continue;
-            }
-            let own = &mut self.places[root];
-            match places.of(root).filter(|_| !survivors.positions.is_empty()) {
-                Some(known) => own.extend(survivors.positions.iter().map(|&p| known[p as usize])),
-                None => {
-                    let range = star.dimensions[*dimension].range;
-                    append_places(&part.chunk.column(*outer), &survivors.rows, range, own);
-                }
+        self.references.resize_with(star.roots.len(), Vec::new);
+        for (root, own) in self.references.iter_mut().enumerate() {
+            if star.is_grouped_by(star.roots[root].1) {
+                append_references(star, root, part, survivors, places, own);
             }
         }
         match star.only {
@@ -79,21 +72,27 @@ impl Block {
 
     /// What its rows take, pairs and arguments aside.
     pub fn bytes(&self) -> usize {
-        let places: usize = self.places.iter().map(Vec::len).sum();
-        size_of::<Location>() * self.locations.len() + 4 * places
+        let references: usize = self.references.iter().map(Vec::len).sum();
+        size_of::<Location>() * self.locations.len() + 4 * references
     }
 
     pub fn clear(&mut self) {
         self.locations.clear();
-        self.places.iter_mut().for_each(Vec::clear);
+        self.references.iter_mut().for_each(Vec::clear);
     }
 
     /// Reads what aggregates take that is the same for all groupings, each once: columns, literals, and what is computed of
-    /// whole numbers, since that cannot fail.
-    pub fn read(&self, star: &Star, aggregates: &[Aggregate], columns: &mut Columns) {
+    /// whole `numbers`, since that cannot fail.
+    pub fn read(
+        &self,
+        star: &Star,
+        numbers: &FactNumbers,
+        aggregates: &[Aggregate],
+        columns: &mut Columns,
+    ) {
         for aggregate in aggregates {
             if find(columns, aggregate).is_none()
-                && let Some(argument) = self.plain(star, aggregate)
+                && let Some(argument) = self.plain(star, numbers, aggregate)
             {
                 columns.push((aggregate.clone(), argument));
             }
@@ -101,11 +100,9 @@ impl Block {
     }
 
     /// An argument of all rows; `None` where it depends on who asks whether it is an error.
-    fn plain(&self, star: &Star, aggregate: &Aggregate) -> Option<Argument> {
+    fn plain(&self, star: &Star, numbers: &FactNumbers, aggregate: &Aggregate) -> Option<Argument> {
         let (function, fact) = (aggregate.function, &star.fact);
-        let whole = whole_argument(star, aggregate, self.locations.len(), |column| {
-            fact.whole_numbers(column, &self.locations)
-        });
+        let whole = numbers.argument(fact, aggregate);
         if whole.is_some() {
             return whole;
         }

@@ -4,6 +4,7 @@
 use super::bins::BinBuild;
 use super::block::{Block, Columns, Computed};
 use super::draw::Draw;
+use super::fact_numbers::FactNumbers;
 use super::group_numbers::{GroupNumbers, key_columns};
 use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::{Narrowing, Order, Survivors, narrow};
@@ -48,6 +49,8 @@ pub struct StarBuild {
     pub(super) bins: BinBuild,
     places: PartPlaces,
     block: Block,
+    /// Of the block's rows.
+    numbers: FactNumbers,
     /// Those of the block, rows ascending.
     pairs: Vec<Pair>,
     window: Window,
@@ -96,6 +99,9 @@ impl StarBuild {
             narrow(&narrowing, order, &mut self.places)
         });
         self.survivors += binned.max(survivors.rows.len());
+        let left = ChunkPart { rows: &survivors.rows, ..part };
+        // Groupings that have bins come here only where these do not take rows: their columns are read when asked for.
+        self.numbers.add(&star.fact, &left, star.whole_columns_of(false));
         self.block.add(star, words, &part, &survivors, &self.places, &mut self.pairs);
         if self.block.locations.len() >= ROWS || self.pairs.len() >= PAIRS {
             self.close_block(node, star, batch, faults);
@@ -173,6 +179,7 @@ impl StarBuild {
             aggregate(&aggregation, &self.block.buckets, &mut self.slots, batch, faults);
         }
         self.block.clear();
+        self.numbers.clear();
     }
 
     /// Keeps a block with all that is read of it.
@@ -182,6 +189,7 @@ impl StarBuild {
         let computed =
             positions.map(|position| self.read(node, star, position, batch, &mut columns, faults));
         let computed = computed.collect();
+        self.numbers.clear();
         if self.window.hold(batch, &mut self.block, columns, computed) {
             self.close_window(node, star, batch, faults);
         }
@@ -223,7 +231,7 @@ impl StarBuild {
             return None;
         }
         let aggregates = &node.groupings[grouping.number].aggregates;
-        self.block.read(star, aggregates, columns);
+        self.block.read(star, &self.numbers, aggregates, columns);
         let own = self.block.computed(star, batch, grouping, aggregates, columns, faults);
         self.arguments[position].get_or_insert_with(|| {
             own.arguments(aggregates, columns).iter().map(|a| a.emptied()).collect()
@@ -253,7 +261,7 @@ impl<'a> Aggregation<'a> {
         let grouping = &star.groupings[position];
         let aggregates = &node.groupings[grouping.number].aggregates;
         let arguments = computed.arguments(aggregates, columns);
-        let keys = key_columns(star, grouping, &block.places);
+        let keys = key_columns(star, grouping, &block.references);
         let pairs = slots.iter().map(|slot| block.buckets.of(slot.index()).len()).sum();
         let numbers = GroupNumbers::new(keys, block.locations.len(), pairs);
         Aggregation { slots, numbers, aggregates, arguments, computed }

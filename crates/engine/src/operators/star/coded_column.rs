@@ -15,6 +15,8 @@ pub(super) struct CodedColumn {
     pub root: usize,
     /// By place in the root dimension.
     pub codes: ByPlace,
+    /// By kind of the root dimension's rows, where rows are known by their kinds.
+    pub by_kind: Option<ByPlace>,
     /// By code, a row of the column's dimension that has the value: its position among the wanted ones.
     pub representatives: Vec<u32>,
 }
@@ -37,7 +39,7 @@ impl CodedColumn {
             codes = raise(&codes, &dimensions[parent], root);
             root = parent;
         }
-        CodedColumn { key, root, codes: ByPlace::new(&codes), representatives }
+        CodedColumn { key, root, codes: ByPlace::new(&codes), by_kind: None, representatives }
     }
 
     /// Codes in all.

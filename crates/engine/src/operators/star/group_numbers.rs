@@ -6,24 +6,25 @@ use super::{ActiveGrouping, Star};
 /// A key column of a grouping over the rows of a block.
 #[derive(Clone, Copy)]
 pub(super) struct KeyColumn<'a> {
-    /// By row, the place that it refers to.
-    places: &'a [u32],
-    /// By place.
+    /// By row, what it refers to.
+    references: &'a [u32],
+    /// By that.
     codes: &'a ByPlace,
     factor: u32,
 }
 
-/// A grouping's key columns; `places` are those of a block's rows by root.
+/// A grouping's key columns; `references` are those of a block's rows by root.
 pub(super) fn key_columns<'a>(
     star: &'a Star,
     grouping: &ActiveGrouping,
-    places: &'a [Vec<u32>],
+    references: &'a [Vec<u32>],
 ) -> Vec<KeyColumn<'a>> {
     let key = |&(column, factor): &(usize, u32)| {
         let column = &star.columns[column];
         let root = star.roots.iter().position(|(_, root)| *root == column.root);
-        let places = &places[root.expect("a grouping joins the dimensions of its keys")][..];
-        KeyColumn { places, codes: &column.codes, factor }
+        let root = root.expect("a grouping joins the dimensions of its keys");
+        let codes = column.by_kind.as_ref().unwrap_or(&column.codes);
+        KeyColumn { references: &references[root], codes, factor }
     };
     grouping.keys.iter().map(key).collect()
 }
@@ -69,14 +70,14 @@ fn append(
     let Some((key, others)) = keys.split_first() else {
         return numbers.resize(first + rows.len(), 0);
     };
-    let KeyColumn { places, codes, factor } = key;
+    let KeyColumn { references, codes, factor } = key;
     each_number!(codes, code => {
-        numbers.extend(rows.clone().map(|row| code(places[row]) * factor))
+        numbers.extend(rows.clone().map(|row| code(references[row]) * factor))
     });
-    for KeyColumn { places, codes, factor } in others {
+    for KeyColumn { references, codes, factor } in others {
         let own = numbers[first..].iter_mut().zip(rows.clone());
         each_number!(codes, code => {
-            own.for_each(|(number, row)| *number += code(places[row]) * factor)
+            own.for_each(|(number, row)| *number += code(references[row]) * factor)
         });
     }
 }

@@ -29,6 +29,7 @@ mod coded_column;
 mod coverage;
 mod dimension;
 mod draw;
+mod fact_numbers;
 mod finish;
 mod first_fit;
 mod group_numbers;
@@ -39,10 +40,10 @@ mod narrow;
 mod pack_cost;
 mod packs;
 mod pairs;
+mod references;
 mod sample;
 mod set_words;
 mod slot_groups;
-mod whole_argument;
 mod window;
 
 use std::sync::Arc;
@@ -56,6 +57,7 @@ pub use narrow::Survivors;
 pub use packs::{Packed, Packing};
 
 use self::bin_space::{BinSpace, Shares};
+use self::by_place::ByPlace;
 use self::coded_column::CodedColumn;
 use self::kinds::Kinds;
 use self::narrow::Filters;
@@ -159,6 +161,8 @@ struct ActiveGrouping {
     /// Positions in [`Star::columns`] and what a code counts in a group's number.
     keys: Vec<(usize, u32)>,
     output: Vec<OutputKey>,
+    /// The fact table's columns from which its arguments may be computed as whole numbers.
+    whole: Vec<ColumnId>,
 }
 
 /// Where an output column of a grouping is read.
@@ -218,7 +222,8 @@ impl Star {
             let grouping = &node.groupings[number];
             let slots = batch.sets.members(set).collect();
             let (keys, output) = (Vec::new(), Vec::new());
-            let mut active = ActiveGrouping { number, set, slots, keys, output };
+            let whole = Star::whole_columns(&star.fact, &grouping.aggregates);
+            let mut active = ActiveGrouping { number, set, slots, keys, output, whole };
             star.code_keys(node, grouping, &mut active)?;
             star.groupings.push(active);
         }
@@ -233,6 +238,12 @@ impl Star {
     /// Groupings whose rows are aggregated once for all their slots.
     pub fn groupings_in_bins(&self) -> usize {
         self.bins.iter().flatten().count()
+    }
+
+    /// Groupings whose rows go into bins, or those whose rows do not, with their positions.
+    fn groupings_of(&self, has_bins: bool) -> impl Iterator<Item = (usize, &ActiveGrouping)> {
+        let groupings = self.groupings.iter().enumerate().zip(&self.bins);
+        groupings.filter(move |(_, bins)| bins.is_some() == has_bins).map(|(grouping, _)| grouping)
     }
 
     /// Whether some grouping has a key that the fact table's reference to this dimension leads to.
@@ -296,10 +307,33 @@ impl Star {
         });
         self.bins = bins.collect();
         self.kinds = kinds;
+        self.code_kinds();
         self.shares = Some(shares);
         let binned = self.groupings.iter().zip(&self.bins).filter(|(_, bins)| bins.is_some());
         self.binned =
             binned.fold(SetId::EMPTY, |all, (grouping, _)| batch.sets.union(all, grouping.set));
+    }
+
+    /// Codes by kind where kinds tell all coded columns of their dimension apart.
+    fn code_kinds(&mut self) {
+        for ((_, dimension), kinds) in self.roots.iter().zip(&self.kinds) {
+            let Some(kinds) = kinds else { continue };
+            let own = |column: &(usize, &CodedColumn)| column.1.root == *dimension;
+            if !self.columns.iter().enumerate().filter(own).all(|(column, _)| kinds.tells(column)) {
+                continue;
+            }
+            for column in self.columns.iter_mut().filter(|column| column.root == *dimension) {
+                let codes = kinds.places.iter().map(|&place| column.codes.get(place));
+                column.by_kind = Some(ByPlace::new(&codes.collect::<Vec<_>>()));
+            }
+        }
+    }
+
+    /// The kinds by which a grouped root's references are told apart; `None` where they are by their places.
+    fn grouped_kinds(&self, root: usize) -> Option<&Kinds> {
+        let mut own = self.columns.iter().filter(|column| column.root == self.roots[root].1);
+        let is_by_kind = own.next().is_some_and(|column| column.by_kind.is_some());
+        self.kinds.get(root)?.as_ref().filter(|_| is_by_kind)
     }
 
     /// The position of a coded column.

@@ -90,7 +90,7 @@ pub(super) fn may_pay(expected: &[Query], rows: f64) -> bool {
 
 /// Bytes of a block that aggregation reads (the paper's B), at most half of the cache.
 pub(super) fn block_bytes(star: &Star, node: &StarNode) -> usize {
-    let widest = star.unbinned().map(|(_, grouping)| row_bytes(node, grouping)).max();
+    let widest = star.groupings_of(false).map(|(_, grouping)| row_bytes(node, grouping)).max();
     (widest.unwrap_or_default() * ROWS).min(CACHE / 2)
 }
 

@@ -13,7 +13,7 @@ use super::first_fit::{Item, pack};
 use super::pack_cost::{CACHE, Query, block_bytes, may_pay, pays};
 use super::sample::Sample;
 use super::slot_groups::SlotGroups;
-use super::{ActiveGrouping, Star, StarNode};
+use super::{Star, StarNode};
 use crate::operators::Batch;
 use crate::scan::TableBatch;
 use crate::storage::CHUNK_ROWS;
@@ -93,7 +93,7 @@ impl Star {
     /// Its queries without bins over so many rows, as dimensions and group numbers let expect them.
     fn expected(&self, node: &StarNode, rows: f64) -> Vec<Query> {
         let Some(shares) = &self.shares else { return Vec::new() };
-        let queries = self.unbinned().flat_map(|(position, grouping)| {
+        let queries = self.groupings_of(false).flat_map(|(position, grouping)| {
             let aggregates = node.groupings[grouping.number].aggregates.len();
             let groups: f64 = grouping
                 .keys
@@ -108,12 +108,6 @@ impl Star {
             grouping.slots.iter().map(query)
         });
         queries.collect()
-    }
-
-    /// The active groupings whose rows go into pairs.
-    pub(super) fn unbinned(&self) -> impl Iterator<Item = (usize, &ActiveGrouping)> {
-        let all = self.groupings.iter().enumerate().zip(&self.bins);
-        all.filter(|(_, bins)| bins.is_none()).map(|(grouping, _)| grouping)
     }
 
     /// The same queries as the sample shows them.

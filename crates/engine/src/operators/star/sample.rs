@@ -5,9 +5,10 @@ use std::ops::Range;
 use super::coverage::{CacheClass, classify};
 use super::draw::Draw;
 use super::group_numbers::{GroupNumbers, key_columns};
-use super::key_places::{ChunkPart, PartPlaces, append_places};
+use super::key_places::{ChunkPart, PartPlaces};
 use super::narrow::{Narrowing, Order, narrow};
 use super::pairs::{Buckets, MOST_ROWS, flatten};
+use super::references::append_references;
 use super::{ActiveGrouping, Star};
 use crate::operators::Batch;
 use crate::scan::{ChunkRows, TableBatch};
@@ -26,8 +27,8 @@ pub(super) struct Sample {
     rows: usize,
     /// By slot, the rows that it wants.
     buckets: Buckets,
-    /// By root, the places that rows refer to; none of roots by which nobody groups.
-    places: Vec<Vec<u32>>,
+    /// By root, what rows refer to; none of roots by which nobody groups.
+    references: Vec<Vec<u32>>,
 }
 
 /// Sampled rows under construction; a row is known by its place in the random order.
@@ -40,7 +41,7 @@ struct Drawing<'a> {
     shuffled: Vec<u32>,
     /// By place, who wants the row.
     words: Vec<u64>,
-    places: Vec<Vec<u32>>,
+    references: Vec<Vec<u32>>,
 }
 
 impl Sample {
@@ -62,7 +63,7 @@ impl Sample {
         let (mut pairs, mut buckets) = (Vec::new(), Buckets::default());
         flatten(&drawing.words, &star.words.numbers, 0, &mut pairs);
         buckets.fill(batch.sets.slots(), &pairs);
-        Sample { rows, buckets, places: drawing.places }
+        Sample { rows, buckets, references: drawing.references }
     }
 
     /// The share of the rows that a slot wants.
@@ -73,7 +74,7 @@ impl Sample {
     /// Classifies the slots of a grouping, of which `most` groups fit the cache.
     pub fn classes(&self, star: &Star, grouping: &ActiveGrouping, most: usize) -> Vec<CacheClass> {
         let pairs = grouping.slots.iter().map(|slot| self.buckets.of(slot.index()).len()).sum();
-        let keys = key_columns(star, grouping, &self.places);
+        let keys = key_columns(star, grouping, &self.references);
         let numbers = GroupNumbers::new(keys, self.rows, pairs);
         let mut groups = Vec::new();
         let class = |slot: &Slot| {
@@ -88,7 +89,7 @@ impl Sample {
 impl<'a> Drawing<'a> {
     fn new(star: &'a Star, batch: &'a Batch<'a>, shuffled: Vec<u32>) -> Drawing<'a> {
         let rows = shuffled.len();
-        let places = |root: &(_, usize)| match star.is_grouped_by(root.1) {
+        let references = |root: &(_, usize)| match star.is_grouped_by(root.1) {
             true => vec![0; rows],
             false => Vec::new(),
         };
@@ -98,7 +99,7 @@ impl<'a> Drawing<'a> {
             order: Order::new(star.filters()),
             part_places: PartPlaces::default(),
             words: vec![0; rows * star.words.width()],
-            places: star.roots.iter().map(places).collect(),
+            references: star.roots.iter().map(references).collect(),
             shuffled,
         }
     }
@@ -126,13 +127,10 @@ impl<'a> Drawing<'a> {
             self.words[place(row) * width..][..width].copy_from_slice(words);
         }
         let mut at = Vec::new();
-        for (own, (outer, dimension)) in self.places.iter_mut().zip(&star.roots) {
-            if own.is_empty() {
-                continue;
-            }
+        for (root, own) in self.references.iter_mut().enumerate().filter(|(_, own)| !own.is_empty())
+        {
             at.clear();
-            let range = star.dimensions[*dimension].range;
-            append_places(&part.chunk.column(*outer), &left.rows, range, &mut at);
+            append_references(star, root, &part, &left, &self.part_places, &mut at);
             left.rows.iter().zip(&at).for_each(|(row, &at)| own[place(row)] = at);
         }
     }
