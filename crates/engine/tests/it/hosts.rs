@@ -188,6 +188,19 @@ fn no_more_follow_than_may_wait() {
 }
 
 #[test]
+fn who_was_let_in_as_a_follower_is_not_turned_away_later() {
+    let fixture = Fixture::of(EngineOptions { queue_limit: 2, ..options(Sharing::Always, 1) });
+    let expected = fixture.ask().answer();
+    let (first, late, _) = fixture.during(|fixture, cancelled| {
+        let asked = (0..4).map(|_| fixture.ask()).collect();
+        cancelled.store(true, Ordering::Relaxed);
+        asked
+    });
+    assert_eq!(first.map_err(|error| error.state), Err(SqlState::QueryCanceled));
+    assert_eq!(late, vec![expected; 4]);
+}
+
+#[test]
 fn without_sharing_nobody_follows() {
     let fixture = Fixture::of(options(Sharing::Never, 1));
     let (first, late, passes) = fixture.during(|fixture, _| vec![fixture.ask()]);

@@ -274,7 +274,8 @@ impl Reads {
         let Followed { answered, unanswered } = request.answer(answer, &self.encodings);
         lane.totals.activations.fetch_add(answered as u64, Ordering::Relaxed);
         if !unanswered.is_empty() {
-            unanswered.into_iter().for_each(|one| lane.submit(one, self.queue_limit));
+            // They were let in before, no more than the queue's limit of them.
+            unanswered.into_iter().for_each(|one| lane.submit(one, usize::MAX));
             self.lead_lane(lane);
         }
         answered
