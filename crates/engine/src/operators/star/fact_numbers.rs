@@ -63,16 +63,15 @@ impl FactNumbers {
 
     /// An argument of all rows; `None` where it is something else, or not whole in all of them.
     pub fn argument(&self, view: &TableView, aggregate: &Aggregate) -> Option<Argument> {
-        let whole = |column: &usize| self.get(ColumnId(*column as u32));
+        let columns = taken(view, aggregate)?;
+        let columns = columns.into_iter().map(|column| self.get(column));
+        let columns: Vec<&WholeColumn> = columns.collect::<Option<_>>()?;
         let (data_type, numbers) = match aggregate.argument.as_ref()? {
-            Scalar::Column(column) => {
-                (type_of(view, *column), whole(column)?.clone().into_numbers())
-            }
             Scalar::Expression(expression) => {
-                let columns: Option<Vec<_>> = expression.columns().iter().map(whole).collect();
-                let numbers = whole_numbers(expression.arithmetic()?, &columns?, &[], self.rows)?;
+                let numbers = whole_numbers(expression.arithmetic()?, &columns, &[], self.rows)?;
                 (expression.data_type(), numbers)
             }
+            Scalar::Column(column) => (type_of(view, *column), columns[0].clone().into_numbers()),
             Scalar::Literal(_) | Scalar::Parameter(_) => return None,
         };
         Some(Argument::whole(aggregate.function, data_type, numbers))
@@ -93,32 +92,28 @@ impl Star {
 
     /// The columns from which arguments may be computed as whole numbers, each once.
     pub(super) fn whole_columns(view: &TableView, aggregates: &[Aggregate]) -> Vec<ColumnId> {
-        let mut columns: Vec<ColumnId> = aggregates.iter().flat_map(|a| taken(view, a)).collect();
+        let taken = aggregates.iter().filter_map(|aggregate| taken(view, aggregate));
+        let mut columns: Vec<ColumnId> = taken.flatten().collect();
         columns.sort_unstable();
         columns.dedup();
         columns
     }
 }
 
-/// The columns that an aggregate takes in whole numbers.
-fn taken(view: &TableView, aggregate: &Aggregate) -> Vec<ColumnId> {
+/// The columns that an aggregate takes in whole numbers, in its order; `None` where it takes something else.
+fn taken(view: &TableView, aggregate: &Aggregate) -> Option<Vec<ColumnId>> {
     let id = |column: &usize| ColumnId(*column as u32);
-    match &aggregate.argument {
+    match aggregate.argument.as_ref()? {
         // Days are whole numbers, but no aggregate takes them so.
-        Some(Scalar::Column(column)) if type_of(view, *column) != DataType::Date => {
-            vec![id(column)]
-        }
-        Some(Scalar::Expression(expression)) => {
+        Scalar::Column(column) if type_of(view, *column) == DataType::Date => None,
+        Scalar::Column(column) => Some(vec![id(column)]),
+        Scalar::Expression(expression) => {
             let columns = expression.columns();
             let data_type = |position: usize| type_of(view, columns[position]);
-            match expression.arithmetic() {
-                Some(arithmetic) if has_scales(arithmetic, data_type) => {
-                    columns.iter().map(id).collect()
-                }
-                _ => Vec::new(),
-            }
+            let is_known = has_scales(expression.arithmetic()?, data_type);
+            is_known.then(|| columns.iter().map(id).collect())
         }
-        _ => Vec::new(),
+        Scalar::Literal(_) | Scalar::Parameter(_) => None,
     }
 }
 
