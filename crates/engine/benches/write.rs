@@ -13,6 +13,7 @@ use engine::types::*;
 
 const TABLE: TableId = TableId(1);
 const ROWS: i32 = 100_000;
+const SESSION: SessionId = SessionId(1);
 
 /// `column + parameter`
 #[derive(Debug)]
@@ -119,7 +120,7 @@ fn open(data: Option<&std::path::Path>) -> Arc<Engine> {
     })
     .expect("opens");
     wait(|r| engine.define(Definition::CreateTable(schema()), r));
-    wait(|r| engine.commit(rows(0..ROWS), Isolation::ReadCommitted, r));
+    wait(|r| engine.commit(rows(0..ROWS), Isolation::ReadCommitted, SESSION, r));
     engine
 }
 
@@ -133,6 +134,7 @@ fn updates(engine: &Engine, plan: &Arc<WritePlan>, count: i32, seed: &mut u32) {
         engine.write(
             plan.clone(),
             Box::new([Value::Integer(id), Value::Integer(1)]),
+            SESSION,
             Box::new(move |outcome| _ = sender.send(outcome.expect("succeeds").rows)),
         );
     }
@@ -166,7 +168,7 @@ fn writes(criterion: &mut Criterion) {
         b.iter(|| {
             next += 1;
             let row = Box::new([Value::Integer(next), Value::Integer(1)]);
-            wait(|r| memory.write(insert.clone(), row, r))
+            wait(|r| memory.write(insert.clone(), row, SESSION, r))
         });
     });
     for (name, engine) in [("memory", &memory), ("durable", &durable)] {
@@ -177,7 +179,7 @@ fn writes(criterion: &mut Criterion) {
                     next += 10_000;
                     rows(next - 10_000 + 1_000_000_000..next + 1_000_000_000)
                 },
-                |set| wait(|r| engine.commit(set, Isolation::ReadCommitted, r)),
+                |set| wait(|r| engine.commit(set, Isolation::ReadCommitted, SESSION, r)),
                 BatchSize::PerIteration,
             );
         });

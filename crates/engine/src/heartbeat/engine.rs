@@ -12,7 +12,8 @@ use crate::plan::{TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
 use crate::types::{
-    DataType, LaneId, Result, RowBlock, RowId, SequenceId, TableId, TemplateId, Value, Version,
+    DataType, LaneId, Result, RowBlock, RowId, SequenceId, SessionId, TableId, TemplateId, Value,
+    Version,
 };
 
 /// How the engine is set up.
@@ -90,7 +91,8 @@ impl Engine {
         let data = data.as_deref();
         let writes =
             WriteHeartbeat::open(environment.clone(), data, *workers, *queue_limit, tuning)?;
-        let reads = Reads::start(writes.store().clone(), &environment, &options)?;
+        let store = writes.store().clone();
+        let reads = Reads::start(store, &environment, &options, writes.heavy_work().clone())?;
         Ok(Arc::new(Engine { writes, reads }))
     }
 
@@ -149,9 +151,16 @@ impl Engine {
         self.reads.lead(lane);
     }
 
-    /// Runs an autocommit write in arrival order inside the next write heartbeat. Never fails for a conflict.
-    pub fn write(&self, plan: Arc<WritePlan>, parameters: Box<[Value]>, receiver: WriteReceiver) {
-        self.writes.write(plan, parameters, receiver);
+    /// Runs an autocommit write in arrival order inside the next write heartbeat. Never fails for a conflict. The
+    /// session may be waited for when it has been answered.
+    pub fn write(
+        &self,
+        plan: Arc<WritePlan>,
+        parameters: Box<[Value]>,
+        session: SessionId,
+        receiver: WriteReceiver,
+    ) {
+        self.writes.write(plan, parameters, session, receiver);
     }
 
     /// Evaluates a write on a snapshot plus the transaction's own changes and adds what it does to the set.
@@ -264,8 +273,15 @@ impl Engine {
         self.writes.checkpoint(receiver);
     }
 
-    /// Commits a write set inside the next write heartbeat: validated, logged, synced, visible, then answered.
-    pub fn commit(&self, set: WriteSet, isolation: Isolation, receiver: WriteReceiver) {
-        self.writes.commit(set, isolation, receiver);
+    /// Commits a write set inside the next write heartbeat: validated, logged, synced, visible, then answered. The
+    /// session may be waited for when it has been answered.
+    pub fn commit(
+        &self,
+        set: WriteSet,
+        isolation: Isolation,
+        session: SessionId,
+        receiver: WriteReceiver,
+    ) {
+        self.writes.commit(set, isolation, session, receiver);
     }
 }

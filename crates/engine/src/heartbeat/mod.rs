@@ -9,6 +9,7 @@
 mod answer;
 mod encodings;
 mod engine;
+mod heavy_work;
 mod read;
 mod template;
 mod write;

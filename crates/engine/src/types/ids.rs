@@ -59,6 +59,10 @@ id!(
     TransactionId(u64)
 );
 id!(
+    /// Who asks for writes, one at a time: a client's session.
+    SessionId(u32)
+);
+id!(
     /// A statement with its literals lifted to parameters.
     TemplateId(u32)
 );

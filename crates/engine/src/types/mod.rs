@@ -23,8 +23,8 @@ pub use expression::{
     Check, Comparison, ComputedComparison, Expression, Predicate, PrefixIn, Scalar,
 };
 pub use ids::{
-    ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, Slot,
-    TableId, TemplateId, TransactionId, Version,
+    ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, SessionId,
+    Slot, TableId, TemplateId, TransactionId, Version,
 };
 pub use row_block::{BlockColumn, BlockValues, RowBlock};
 pub use schema::{

@@ -8,7 +8,8 @@ use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::Snapshot;
 use engine::transaction::{Isolation, Overlay as OwnRow, WriteSet};
 use engine::types::{
-    DataType, Result, RowBlock, RowId, Scalar, SqlState, TableId, Value, ValueRef, Version,
+    DataType, Result, RowBlock, RowId, Scalar, SessionId, SqlState, TableId, Value, ValueRef,
+    Version,
 };
 use tokio::sync::oneshot;
 
@@ -60,7 +61,8 @@ impl Session {
                 // The write has happened whether somebody waits or not.
                 let _ = send.send(outcome);
             });
-            self.database.engine.write(plan.clone(), values.into(), receiver);
+            let session = self.id();
+            self.database.engine.write(plan.clone(), values.into(), session, receiver);
             return receive.await.unwrap_or_else(|_| Err(shut_down()));
         }
         let touches = self.block.open().is_some_and(|t| t.set.touches(table));
@@ -70,6 +72,11 @@ impl Session {
         let Some(transaction) = self.block.open() else { unreachable!("checked before") };
         let isolation = transaction.isolation;
         engine.write_in_transaction(plan, &values, &snapshot, isolation, &mut transaction.set)
+    }
+
+    /// Who the engine may wait for.
+    fn id(&self) -> SessionId {
+        SessionId(self.process.cast_unsigned())
     }
 
     /// Runs a large INSERT by itself: its rows are made and sorted apart from the write heartbeat.
@@ -128,7 +135,7 @@ impl Session {
             // The commit has happened whether somebody waits or not.
             let _ = send.send(outcome.map(|_| ()));
         });
-        self.database.engine.commit(set, isolation, receiver);
+        self.database.engine.commit(set, isolation, self.id(), receiver);
         receive.await.unwrap_or_else(|_| Err(shut_down()))
     }
 

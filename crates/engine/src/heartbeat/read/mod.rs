@@ -46,6 +46,7 @@ use self::figures::History;
 use self::pool::{Crew, Pool};
 use self::prepared::PreparedLane;
 use super::encodings::Room;
+use super::heavy_work::HeavyWork;
 use super::{Activation, EngineOptions, Sharing, Template};
 use crate::env::Environment;
 use crate::operators::Packing;
@@ -99,11 +100,12 @@ impl Drop for Reads {
 }
 
 impl Reads {
-    /// Starts the workers.
+    /// Starts the workers; those of heavy lanes say in `heavy_work` when they lead one.
     pub fn start(
         store: Arc<Store>,
         environment: &Environment,
         options: &EngineOptions,
+        heavy_work: Arc<HeavyWork>,
     ) -> Result<Arc<Reads>> {
         let mut failed = None;
         let reads = Arc::new_cyclic(|weak: &std::sync::Weak<Reads>| {
@@ -120,8 +122,9 @@ impl Reads {
                     Arc::default()
                 })
             };
-            let pool = started(Pool::start(Crew::Heavy, options.workers, threads, lead.clone()));
-            let relief = started(Pool::start(Crew::Light, 1, threads, lead));
+            let pool = Pool::start(Crew::Heavy, options.workers, threads, lead.clone(), heavy_work);
+            let relief = Pool::start(Crew::Light, 1, threads, lead, Arc::default());
+            let (pool, relief) = (started(pool), started(relief));
             Reads {
                 store,
                 environment: environment.clone(),

@@ -15,6 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use super::lane::Lane;
 use super::parts::Outlook;
 use crate::env::Threads;
+use crate::heartbeat::heavy_work::HeavyWork;
 use crate::plan::Weight;
 use crate::types::LaneId;
 
@@ -71,8 +72,7 @@ pub struct Pool {
     /// Lanes in line, readable without the lock.
     in_line: AtomicUsize,
     workers: AtomicUsize,
-    /// Workers that lead a lane.
-    leading: AtomicUsize,
+    leading: Arc<HeavyWork>,
 }
 
 impl std::fmt::Debug for Pool {
@@ -97,8 +97,9 @@ impl Pool {
         count: usize,
         threads: &dyn Threads,
         lead: Arc<Lead>,
+        leading: Arc<HeavyWork>,
     ) -> std::io::Result<Arc<Pool>> {
-        let pool = Arc::new(Pool::default());
+        let pool = Arc::new(Pool { leading, ..Pool::default() });
         let cores = core_affinity::get_core_ids().unwrap_or_default();
         for worker in 0..count {
             let (own, lead) = (pool.clone(), lead.clone());
@@ -123,7 +124,7 @@ impl Pool {
     /// Whether at most one batch has the workers: what it takes is then what it costs. True of now only: who asks at the
     /// begin and the end of a batch misses another that came and went between.
     pub fn is_undivided(&self) -> bool {
-        self.leading.load(Ordering::Relaxed) <= 1
+        self.leading.leaders() <= 1
     }
 
     /// Whether no lane stands in line.
@@ -192,9 +193,9 @@ impl Pool {
             if let Some(lane) = self.take_lane(&mut state) {
                 drop(state);
                 let began = Instant::now();
-                self.leading.fetch_add(1, Ordering::Relaxed);
+                self.leading.enter();
                 lead(&lane);
-                self.leading.fetch_sub(1, Ordering::Relaxed);
+                self.leading.leave();
                 let took = began.elapsed();
                 state = self.state.lock();
                 *state.served.entry(lane.id).or_default() += took;

@@ -184,7 +184,7 @@ impl WriteHeartbeat {
     /// See [`crate::heartbeat::Engine::load`].
     pub fn load(&self, mut load: BulkLoad, receiver: crate::heartbeat::WriteReceiver) {
         match load.finish() {
-            Ok(()) => self.shared.submit(super::Work::Load(Box::new(load)), receiver),
+            Ok(()) => self.shared.submit(super::Work::Load(Box::new(load)), None, receiver),
             Err(error) => receiver(Err(error)),
         }
     }

@@ -6,7 +6,8 @@
 //! At the end of the turn: one log record, one sync, publish, answer everybody.
 //!
 //! With a data directory the turns run on a thread of their own, since syncing blocks; while one syncs, others
-//! queue and share the next record (group commit). Without one, whoever submits a write and finds nobody at work
+//! queue and share the next record (group commit), and while heavy batches keep the cores busy a turn waits a little
+//! for those whom the last one answered ([`Company`](company::Company)). Without one, whoever submits a write and finds nobody at work
 //! runs the turn itself. When nothing waits nobody runs: there is no timer (but while somebody waits for a
 //! [`Courtesy`](crate::transaction::Courtesy) hold, the thread looks every millisecond).
 //!
@@ -15,6 +16,7 @@
 mod access;
 mod apply;
 mod block;
+mod company;
 mod define;
 mod housekeeping;
 mod insert;
@@ -40,10 +42,11 @@ use parking_lot::Mutex;
 
 use crate::env::Environment;
 use crate::heartbeat::WriteReceiver;
+use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries};
 use crate::storage::Store;
 use crate::transaction::{Courtesy, Relations};
-use crate::types::{Error, SqlState};
+use crate::types::{Error, SessionId, SqlState};
 
 pub use block::Exposure;
 use housekeeping::Housekeeping;
@@ -83,6 +86,7 @@ struct Shared {
     stopped: AtomicBool,
     data: Option<DataDirectory>,
     housekeeping: Housekeeping,
+    heavy_work: Arc<HeavyWork>,
 }
 
 impl Shared {
@@ -104,22 +108,23 @@ impl Shared {
 
     /// Runs turns on this thread until nothing waits, unless somebody else is at it: they will see what waits.
     fn run_turns(&self) {
-        loop {
-            let Some(mut writer) = self.writer.try_lock() else { return };
-            while writer.turn(self) {}
-            drop(writer);
-            if self.queue.is_empty() {
-                return;
-            }
-        }
+        while self.run_turn() && !self.queue.is_empty() {}
     }
 
-    fn submit(&self, work: Work, receiver: WriteReceiver) {
+    /// Runs what waits now; `false` where somebody else is at it.
+    fn run_turn(&self) -> bool {
+        let Some(mut writer) = self.writer.try_lock() else { return false };
+        while writer.turn(self) {}
+        true
+    }
+
+    /// Lets work wait for the next turn. Without a session nobody is waited for.
+    fn submit(&self, work: Work, session: Option<SessionId>, receiver: WriteReceiver) {
         if self.stopped.load(Ordering::Acquire) {
             return receiver(Err(crate::log::stopped()));
         }
         let lead = self.data.is_none() && work.is_small();
-        match self.queue.push(Request { work, receiver, patience: None }, !lead) {
+        match self.queue.push(Request { work, session, receiver, patience: None }, !lead) {
             Some(refused) => (refused.receiver)(Err(queue_full())),
             None if lead => self.run_turns(),
             None => {}
@@ -128,7 +133,11 @@ impl Shared {
 
     fn thread(&self) {
         while self.queue.wait() {
-            self.run_turns();
+            if self.heavy_work.leaders() > 0 {
+                self.queue.gather(company::PATIENCE);
+            }
+            self.run_turn();
+            self.queue.note_answered();
         }
         let mut writer = self.writer.lock();
         while writer.turn(self) {}

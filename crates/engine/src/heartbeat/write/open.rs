@@ -14,11 +14,12 @@ use super::turn::Writer;
 use super::{DefinitionChanges, Exposure, Shared, WriteHeartbeat};
 use crate::env::Environment;
 use crate::heartbeat::WriteReceiver;
+use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries, LogWriter, Recovered, recover};
 use crate::plan::WritePlan;
 use crate::storage::Store;
 use crate::transaction::{Courtesy, Definition, Isolation, Relations, WriteSet};
-use crate::types::{Error, Result, RowId, SequenceId, SqlState, TableId, Value};
+use crate::types::{Error, Result, RowId, SequenceId, SessionId, SqlState, TableId, Value};
 
 /// Sizes that tests make small.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +74,7 @@ impl WriteHeartbeat {
             stopped: AtomicBool::new(false),
             data,
             housekeeping: Housekeeping::default(),
+            heavy_work: Arc::default(),
         });
         let thread = spawn(&shared, "write", |shared| shared.thread())?;
         let housekeeping = match spare {
@@ -90,23 +92,40 @@ impl WriteHeartbeat {
         &self.shared.store
     }
 
+    /// Where the workers say whether they have heavy work.
+    pub fn heavy_work(&self) -> &Arc<HeavyWork> {
+        &self.shared.heavy_work
+    }
+
     /// See [`crate::heartbeat::Engine::write`].
-    pub fn write(&self, plan: Arc<WritePlan>, parameters: Box<[Value]>, receiver: WriteReceiver) {
-        self.shared.submit(Work::Write(plan, parameters), receiver);
+    pub fn write(
+        &self,
+        plan: Arc<WritePlan>,
+        parameters: Box<[Value]>,
+        session: SessionId,
+        receiver: WriteReceiver,
+    ) {
+        self.shared.submit(Work::Write(plan, parameters), Some(session), receiver);
     }
 
     /// See [`crate::heartbeat::Engine::commit`].
-    pub fn commit(&self, set: WriteSet, isolation: Isolation, receiver: WriteReceiver) {
+    pub fn commit(
+        &self,
+        set: WriteSet,
+        isolation: Isolation,
+        session: SessionId,
+        receiver: WriteReceiver,
+    ) {
         if set.is_empty() {
             let version = self.shared.store.published();
             return receiver(Ok(super::turn::outcome(version)));
         }
-        self.shared.submit(Work::Commit(set, isolation), receiver);
+        self.shared.submit(Work::Commit(set, isolation), Some(session), receiver);
     }
 
     /// See [`crate::heartbeat::Engine::define`].
     pub fn define(&self, definition: Definition, receiver: WriteReceiver) {
-        self.shared.submit(Work::Define(definition), receiver);
+        self.shared.submit(Work::Define(definition), None, receiver);
     }
 
     /// See [`crate::heartbeat::Engine::commit_definitions`].
@@ -117,7 +136,8 @@ impl WriteHeartbeat {
         changes: DefinitionChanges,
         receiver: WriteReceiver,
     ) {
-        self.shared.submit(Work::CommitDefinitions(set, isolation, Box::new(changes)), receiver);
+        let work = Work::CommitDefinitions(set, isolation, Box::new(changes));
+        self.shared.submit(work, None, receiver);
     }
 
     /// See [`crate::heartbeat::Engine::set_sequence`].
@@ -128,12 +148,12 @@ impl WriteHeartbeat {
         called: bool,
         receiver: WriteReceiver,
     ) {
-        self.shared.submit(Work::SetSequence(sequence, last, called), receiver);
+        self.shared.submit(Work::SetSequence(sequence, last, called), None, receiver);
     }
 
     /// See [`crate::heartbeat::Engine::reserve_sequences`].
     pub fn reserve_sequences(&self, receiver: WriteReceiver) {
-        self.shared.submit(Work::Reserve, receiver);
+        self.shared.submit(Work::Reserve, None, receiver);
     }
 
     /// See [`crate::heartbeat::Engine::entry`].
@@ -153,7 +173,7 @@ impl WriteHeartbeat {
 
     /// See [`crate::heartbeat::Engine::checkpoint`].
     pub fn checkpoint(&self, receiver: WriteReceiver) {
-        self.shared.submit(Work::Checkpoint, receiver);
+        self.shared.submit(Work::Checkpoint, None, receiver);
     }
 }
 

@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::DefinitionChanges;
+use super::company::Company;
 use crate::heartbeat::WriteReceiver;
 use crate::plan::WritePlan;
 use crate::transaction::{Definition, Isolation, WriteSet};
-use crate::types::{SequenceId, Value};
+use crate::types::{SequenceId, SessionId, Value};
 
 /// Sets with more changes than this are not run on the submitting thread, which may serve others.
 const SMALL_SET: usize = 1_000;
@@ -39,6 +40,8 @@ pub(super) enum Work {
 /// Work and who wants to know.
 pub(super) struct Request {
     pub work: Work,
+    /// Who may come back when it is answered, and is waited for. `None`: nobody, and it does not wait itself.
+    pub session: Option<SessionId>,
     pub receiver: WriteReceiver,
     /// Until when it waits for somebody's hold at most, once it has met one.
     pub patience: Option<Duration>,
@@ -77,7 +80,17 @@ pub(super) struct Queue {
 struct State {
     waiting: VecDeque<Request>,
     sleeping: bool,
+    /// The sleeper sleeps until everybody is back.
+    gathering: bool,
     stopping: bool,
+    company: Company,
+}
+
+impl State {
+    /// Whether a turn need not wait for anybody.
+    fn is_complete(&self, limit: usize) -> bool {
+        self.company.is_complete() || self.waiting.len() >= limit || self.stopping
+    }
 }
 
 impl Queue {
@@ -96,10 +109,12 @@ impl Queue {
         if state.waiting.len() >= self.limit || state.stopping {
             return Some(request);
         }
+        state.company.arrive(request.session);
         state.waiting.push_back(request);
         let sleeping = wake && std::mem::take(&mut state.sleeping);
+        let complete = state.gathering && state.is_complete(self.limit);
         drop(state);
-        if sleeping {
+        if sleeping || complete {
             self.wake.notify_one();
         }
         None
@@ -107,7 +122,10 @@ impl Queue {
 
     /// Takes all that waits.
     pub fn take(&self, into: &mut VecDeque<Request>) {
-        into.append(&mut self.state.lock().waiting);
+        let mut state = self.state.lock();
+        let State { waiting, company, .. } = &mut *state;
+        company.depart(waiting.iter().filter_map(|request| request.session));
+        into.append(waiting);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -120,6 +138,24 @@ impl Queue {
             self.state.lock().sleeping = false;
             self.wake.notify_one();
         }
+    }
+
+    /// Notes that what was taken is answered.
+    pub fn note_answered(&self) {
+        self.state.lock().company.answered(Instant::now());
+    }
+
+    /// Sleeps until those who were answered last are back, if that was a moment ago, or patience ends.
+    pub fn gather(&self, patience: Duration) {
+        let now = Instant::now();
+        let mut state = self.state.lock();
+        if !state.company.is_awaited(now, patience) || self.look_again.load(Ordering::Acquire) {
+            return;
+        }
+        state.gathering = true;
+        let is_away = |state: &mut State| !state.is_complete(self.limit);
+        self.wake.wait_while_until(&mut state, is_away, now + patience);
+        state.gathering = false;
     }
 
     /// Sleeps until something waits; `false` when it is time to stop.

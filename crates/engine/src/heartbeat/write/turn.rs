@@ -113,7 +113,7 @@ impl Writer {
         self.published.next()
     }
 
-    /// Takes what waits and runs it; whether there is more that can be run now.
+    /// Takes what waits and runs it; whether something of it is left that can be run now.
     pub fn turn(&mut self, shared: &Shared) -> bool {
         let mut requests = std::mem::take(&mut self.incoming);
         // Those that waited came first.
@@ -142,11 +142,11 @@ impl Writer {
         self.end(shared);
         shared.queue.set_look_again(!self.deferred.is_empty());
         let released = std::mem::take(&mut self.released) && !self.deferred.is_empty();
-        !self.incoming.is_empty() || !shared.queue.is_empty() || released
+        !self.incoming.is_empty() || released
     }
 
     fn request(&mut self, shared: &Shared, request: Request) {
-        let Request { mut work, receiver, patience } = request;
+        let Request { mut work, session, receiver, patience } = request;
         if shared.stopped.load(Ordering::Acquire) {
             return self.answers.push((receiver, Err(stopped())));
         }
@@ -167,9 +167,12 @@ impl Writer {
             }
             Fate::Held => {
                 let patience = patience.or(Some(now + HOLD));
-                self.deferred.push(Request { work, receiver, patience });
+                self.deferred.push(Request { work, session, receiver, patience });
             }
-            Fate::Full => self.incoming.push_front(Request { work, receiver, patience }),
+            Fate::Full => {
+                let request = Request { work, session, receiver, patience };
+                self.incoming.push_front(request);
+            }
         }
     }
 

@@ -20,6 +20,8 @@ use crate::transaction::{Definition, Isolation, Overlay, WriteSet, every_row};
 use crate::types::*;
 
 pub const T: TableId = TableId(1);
+/// Who asks, where it does not matter.
+pub const SESSION: SessionId = SessionId(1);
 
 pub fn column(name: &str, data_type: DataType, not_null: bool) -> ColumnSchema {
     ColumnSchema {
@@ -209,7 +211,7 @@ impl Fixture {
         self.writes.shared.run_turns();
     }
 
-    fn wait(&self, submit: impl FnOnce(WriteReceiver)) -> Result<WriteOutcome> {
+    pub fn wait(&self, submit: impl FnOnce(WriteReceiver)) -> Result<WriteOutcome> {
         let (sender, receiver) = mpsc::channel();
         submit(Box::new(move |outcome| drop(sender.send(outcome))));
         receiver.recv().expect("every write is answered")
@@ -220,7 +222,7 @@ impl Fixture {
     }
 
     pub fn write(&self, plan: &Arc<WritePlan>, parameters: &[Value]) -> Result<WriteOutcome> {
-        self.wait(|receiver| self.writes.write(plan.clone(), parameters.into(), receiver))
+        self.wait(|receiver| self.writes.write(plan.clone(), parameters.into(), SESSION, receiver))
     }
 
     pub fn insert(&self, id: i32, v: i32) -> Result<WriteOutcome> {
@@ -272,7 +274,7 @@ impl Fixture {
     }
 
     pub fn commit(&self, set: WriteSet, isolation: Isolation) -> Result<WriteOutcome> {
-        self.wait(|receiver| self.writes.commit(set, isolation, receiver))
+        self.wait(|receiver| self.writes.commit(set, isolation, SESSION, receiver))
     }
 
     pub fn snapshot(&self) -> Snapshot {

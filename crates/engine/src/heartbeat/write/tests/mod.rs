@@ -4,6 +4,7 @@ mod constraints;
 mod crash;
 mod disk;
 mod fixture;
+mod gather;
 mod isolation;
 mod load;
 mod rewrite;

@@ -89,7 +89,7 @@ fn a_batch_of_writes_equals_the_writes_one_by_one() {
                         let said = outcome.map(|o| o.rows).map_err(|error| error.state);
                         sender.send((i, said)).unwrap();
                     };
-                    writes.write(plan, parameters, Box::new(send));
+                    writes.write(plan, parameters, SESSION, Box::new(send));
                 }
             });
             drop(sender);
