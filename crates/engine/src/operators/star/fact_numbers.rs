@@ -89,15 +89,15 @@ impl Star {
         let groupings = self.groupings_of(has_bins);
         groupings.flat_map(|(_, grouping)| grouping.whole.iter().copied())
     }
+}
 
-    /// The columns from which arguments may be computed as whole numbers, each once.
-    pub(super) fn whole_columns(view: &TableView, aggregates: &[Aggregate]) -> Vec<ColumnId> {
-        let taken = aggregates.iter().filter_map(|aggregate| taken(view, aggregate));
-        let mut columns: Vec<ColumnId> = taken.flatten().collect();
-        columns.sort_unstable();
-        columns.dedup();
-        columns
-    }
+/// The columns from which arguments may be computed as whole numbers, each once.
+pub(super) fn whole_columns(view: &TableView, aggregates: &[Aggregate]) -> Vec<ColumnId> {
+    let taken = aggregates.iter().filter_map(|aggregate| taken(view, aggregate));
+    let mut columns: Vec<ColumnId> = taken.flatten().collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
 }
 
 /// The columns that an aggregate takes in whole numbers, in its order; `None` where it takes something else.

@@ -59,6 +59,7 @@ pub use packs::{Packed, Packing};
 use self::bin_space::{BinSpace, Shares};
 use self::by_place::ByPlace;
 use self::coded_column::CodedColumn;
+use self::fact_numbers::whole_columns;
 use self::kinds::Kinds;
 use self::narrow::Filters;
 use self::packs::Packs;
@@ -222,7 +223,7 @@ impl Star {
             let grouping = &node.groupings[number];
             let slots = batch.sets.members(set).collect();
             let (keys, output) = (Vec::new(), Vec::new());
-            let whole = Star::whole_columns(&star.fact, &grouping.aggregates);
+            let whole = whole_columns(&star.fact, &grouping.aggregates);
             let mut active = ActiveGrouping { number, set, slots, keys, output, whole };
             star.code_keys(node, grouping, &mut active)?;
             star.groupings.push(active);

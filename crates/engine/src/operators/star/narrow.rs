@@ -1,8 +1,8 @@
 //! Fact rows meet the dimensions: what is left, and who wants it.
 //!
 //! One slot: rows are kept or dropped dimension by dimension. Up to 64 slots: a word per row, dropped when it is empty
-//! and dropping it costs less than what it would meet yet. More: dimension by dimension too, but rows that nobody wants are dropped at the end only: of so many slots
-//! somebody wants nearly every row until the last dimension.
+//! and dropping it costs less than what it would meet yet. More: dimension by dimension too, but rows that nobody wants
+//! are dropped at the end only: of so many slots somebody wants nearly every row until the last dimension.
 
 use super::Dimension;
 use super::by_place::each_number;
