@@ -72,6 +72,7 @@ pub struct Pool {
     /// Lanes in line, readable without the lock.
     in_line: AtomicUsize,
     workers: AtomicUsize,
+    /// Workers that lead a lane. Of light lanes nobody else asks.
     leading: Arc<HeavyWork>,
 }
 

@@ -5,8 +5,9 @@
 //! little while: clients without think time are all back at once, and with think time others come meanwhile. A client
 //! by itself never waits, since nobody else is away.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
+
+use hashbrown::HashSet;
 
 use crate::types::SessionId;
 
