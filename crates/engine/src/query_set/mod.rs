@@ -22,7 +22,7 @@ mod reference;
 
 pub use encode::Renumbering;
 pub use expand::SlotBuckets;
-pub use one_word::{Recall, intersect_ids};
+pub use one_word::{Recall, drop_unwanted, intersect_ids};
 pub use sets::{QuerySets, RowSet};
 pub use table::{SetId, SetTable};
 pub use tuples::{ColumnOrigin, Source, Tuples};

@@ -86,7 +86,47 @@ pub(super) fn combine(
     }
 }
 
+/// Drops the rows that nobody wants: their sets from `words` and themselves from `rows`, where `None` are all. In place and
+/// without a branch per row.
+pub fn drop_unwanted(words: &mut Vec<u64>, rows: &mut Option<Vec<u32>>) {
+    let unwanted = words.iter().map(|&word| usize::from(word == 0)).sum::<usize>();
+    if unwanted == 0 {
+        return;
+    }
+    let own = rows.get_or_insert_with(|| (0..words.len() as u32).collect());
+    let own = &mut own[..words.len()];
+    let mut kept = 0;
+    for place in 0..own.len() {
+        // `kept` never passes the rows looked at.
+        let (word, row) = (words[place], own[place]);
+        (words[kept], own[kept]) = (word, row);
+        kept += usize::from(word != 0);
+    }
+    words.truncate(kept);
+    rows.as_mut().expect("written above").truncate(kept);
+}
+
 /// Narrows each row's set to the members of another.
 pub fn intersect_ids(words: &mut [u64], ids: &[SetId], table: &SetTable) {
     words.iter_mut().zip(words_of_ids(ids, table)).for_each(|(word, other)| *word &= other);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unwanted_rows_are_dropped_with_their_sets() {
+        let (mut words, mut rows) = (vec![0, 5, 0, 0, 7, 1], None);
+        drop_unwanted(&mut words, &mut rows);
+        assert_eq!((&words, &rows), (&vec![5, 7, 1], &Some(vec![1, 4, 5])));
+        words[1] = 0;
+        drop_unwanted(&mut words, &mut rows);
+        assert_eq!((&words, &rows), (&vec![5, 1], &Some(vec![1, 5])));
+        drop_unwanted(&mut words, &mut rows);
+        assert_eq!((words, rows), (vec![5, 1], Some(vec![1, 5])));
+        let (mut words, mut rows) = (vec![3; 4], None);
+        drop_unwanted(&mut words, &mut rows);
+        assert_eq!((words, rows), (vec![3; 4], None));
+    }
 }

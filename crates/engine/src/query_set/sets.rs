@@ -205,7 +205,7 @@ impl QuerySets {
     }
 
     /// Drops the rows that nobody wants: the positions of those that stay (`None` for all of them) and their sets.
-    pub fn only_wanted(self, rows: usize) -> (Option<Vec<u32>>, QuerySets) {
+    pub(super) fn only_wanted(self, rows: usize) -> (Option<Vec<u32>>, QuerySets) {
         match self.wanted_rows(rows) {
             Some(kept) => {
                 let sets = self.take(&kept);

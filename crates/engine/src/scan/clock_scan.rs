@@ -15,7 +15,7 @@ use super::optimizer::{self, Attribute, Pick};
 use super::residual::{self, Asked, Asking, Live, SharedTest};
 use super::row_test::{ChunkReader, RowTest, expression_holds, select_all};
 use super::rows::Rows;
-use crate::query_set::{QuerySets, SetId, SetTable, words};
+use crate::query_set::{QuerySets, SetId, SetTable, drop_unwanted, words};
 use crate::storage::{Chunk, ColumnSlice, TableStatistics, TableView};
 use crate::types::{
     ChunkId, ColumnId, DataType, Error, Expression, Predicate, Result, Slot, Value,
@@ -387,18 +387,16 @@ impl ScanBatch {
                 visible = Some(kept);
             }
             let rows = Rows::of(visible.as_deref(), count);
-            let (kept, met) = match self.sets.word_count() {
-                1 => {
-                    let mut words = sets.into_bitmaps(rows.len(), &self.sets);
-                    index.narrow(&column, rows, &self.sets, &mut words);
-                    QuerySets::Bitmaps { words_per_row: 1, words }.only_wanted(rows.len())
-                }
-                _ => {
-                    ids.clear();
-                    index.probe(&column, rows, &self.sets, &mut ids);
-                    sets.meet(&ids, &self.sets)
-                }
-            };
+            if self.sets.word_count() == 1 {
+                let mut words = sets.into_bitmaps(rows.len(), &self.sets);
+                index.narrow(&column, rows, &self.sets, &mut words);
+                drop_unwanted(&mut words, &mut visible);
+                sets = QuerySets::Bitmaps { words_per_row: 1, words };
+                continue;
+            }
+            ids.clear();
+            index.probe(&column, rows, &self.sets, &mut ids);
+            let (kept, met) = sets.meet(&ids, &self.sets);
             sets = met;
             if let Some(kept) = kept {
                 let offsets = kept.iter().map(|&index| rows.offset(index as usize) as u32);

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use super::blocks::{BLOCK, Block, append_set};
 use super::clock_scan::ChunkRows;
 use super::rows::Rows;
-use crate::query_set::{QuerySets, Recall, SetId, SetTable};
+use crate::query_set::{QuerySets, Recall, SetId, SetTable, drop_unwanted};
 use crate::storage::{ColumnSlice, Nulls, each_width};
 use crate::types::{DataType, Value, for_each_integer};
 
@@ -221,17 +221,15 @@ impl KeyFilter {
     }
 
     fn meet(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
+        if sets.word_count() == 1 {
+            return self.meet_words(column, found, sets);
+        }
         let ChunkRows { rows, sets: own, errors } = found;
-        let (kept, own) = match sets.word_count() {
-            1 => self.meet_words(column, &rows, own, sets),
-            _ => {
-                let mut ids = Vec::with_capacity(rows.len());
-                for_each_block_of_keys(column, Rows::Some(&rows), self.least, |_, places| {
-                    ids.extend(places.iter().map(|&place| self.set(place)));
-                });
-                own.meet(&ids, sets)
-            }
-        };
+        let mut ids = Vec::with_capacity(rows.len());
+        for_each_block_of_keys(column, Rows::Some(&rows), self.least, |_, places| {
+            ids.extend(places.iter().map(|&place| self.set(place)));
+        });
+        let (kept, own) = own.meet(&ids, sets);
         let rows = match kept {
             Some(kept) => kept.into_iter().map(|place| rows[place as usize]).collect(),
             None => rows,
@@ -240,18 +238,13 @@ impl KeyFilter {
     }
 
     /// The same where a set is a word: only keys of rows that somebody joining wants are looked up.
-    fn meet_words(
-        &self,
-        column: &ColumnSlice<'_>,
-        rows: &[u32],
-        own: QuerySets,
-        sets: &SetTable,
-    ) -> (Option<Vec<u32>>, QuerySets) {
+    fn meet_words(&self, column: &ColumnSlice<'_>, found: ChunkRows, sets: &SetTable) -> ChunkRows {
+        let ChunkRows { rows, sets: own, errors } = found;
         let mut words = own.into_bitmaps(rows.len(), sets);
         match self.places_of_joining(&words) {
             None => {
                 let mut own = words.iter_mut();
-                self.for_each_word(column, rows, |word| *own.next().expect("a row each") &= word);
+                self.for_each_word(column, &rows, |word| *own.next().expect("a row each") &= word);
             }
             Some(places) => {
                 let joining: Vec<u32> = places.iter().map(|&place| rows[place as usize]).collect();
@@ -261,7 +254,10 @@ impl KeyFilter {
                 });
             }
         }
-        QuerySets::Bitmaps { words_per_row: 1, words }.only_wanted(rows.len())
+        let mut rows = Some(rows);
+        drop_unwanted(&mut words, &mut rows);
+        let rows = rows.expect("not all");
+        ChunkRows { rows, sets: QuerySets::Bitmaps { words_per_row: 1, words }, errors }
     }
 
     /// Where somebody joining wants the row; `None` where that is everywhere.

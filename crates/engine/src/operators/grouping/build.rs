@@ -47,6 +47,31 @@ impl Default for GroupBuild {
     }
 }
 
+/// About how many different pairs of a group and a set there are, by a bit for each hash.
+struct Pairs {
+    bits: Vec<u64>,
+}
+
+impl Pairs {
+    /// Eight bits for each pair, so that few different ones meet in one.
+    fn among(pairs: usize) -> Pairs {
+        Pairs { bits: vec![0; (pairs / 8).next_power_of_two().max(2)] }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, group: u32, set: SetId) {
+        let pair = u64::from(group) << 32 | u64::from(set.0);
+        let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let place = hash >> (64 - (self.bits.len() * 64).ilog2());
+        self.bits[(place / 64) as usize] |= 1 << (place % 64);
+    }
+
+    fn distinct(&self) -> usize {
+        self.bits.iter().map(|bits| bits.count_ones() as usize).sum()
+    }
+}
+
 /// What phase 2 needs of a chunk.
 #[derive(Debug)]
 pub(super) struct Chunk {
@@ -179,15 +204,14 @@ impl GroupBuild {
         if self.chunks.iter().all(|chunk| matches!(chunk.sets, QuerySets::Uniform(_))) {
             return true;
         }
-        let mut pairs = hashbrown::HashSet::new();
-        let mut rows = 0;
-        for chunk in self.chunks.iter() {
-            let sample = chunk.groups.len().min(SAMPLE_ROWS);
-            let sets = chunk.sets.slice(0..sample).ids(sample, batch.sets);
-            pairs.extend(chunk.groups[..sample].iter().copied().zip(sets));
-            rows += sample;
+        let sample = |chunk: &Chunk| chunk.groups.len().min(SAMPLE_ROWS);
+        let rows: usize = self.chunks.iter().map(sample).sum();
+        let mut pairs = Pairs::among(rows);
+        for chunk in &self.chunks {
+            let sets = chunk.sets.slice(0..sample(chunk)).ids(sample(chunk), batch.sets);
+            chunk.groups.iter().zip(sets).for_each(|(&group, set)| pairs.add(group, set));
         }
-        pairs.len() * 2 <= rows
+        pairs.distinct() * 2 <= rows
     }
 
     /// Turns the rows held into partial aggregates. Without memory for these those who want them fail.

@@ -42,8 +42,11 @@ impl PairPlaces {
     }
 
     fn insert_codes(&mut self, codes: &[u64]) -> Vec<u32> {
-        if let Some(&most) = codes.iter().max() {
-            self.ids.expect(codes.len(), 0, most);
+        let Some(most) = codes.iter().copied().max() else { return Vec::new() };
+        self.ids.expect(codes.len(), 0, most);
+        let mut ids = vec![0; codes.len()];
+        if self.ids.insert_all(codes, (0, most), &mut ids) {
+            return ids;
         }
         codes.iter().map(|&code| self.ids.insert(0, code)).collect()
     }

@@ -12,14 +12,15 @@ use std::sync::OnceLock;
 use arrow_array::ArrayRef;
 
 use super::output::{Join, Matches, Pairs, fit_one_piece, pieces};
+use super::rows_by_key::RowsByKey;
 use crate::operators::filter::any_predicate;
 use crate::operators::kernel::{
-    KeyTable, NO_ID, NO_ROW, RankedKeys, RankedPairs, bucket, bucket_all, concat, constant_array,
-    of_arrays, take_or_null,
+    KeyTable, NO_ID, NO_ROW, RankedKeys, RankedPairs, concat, constant_array, of_arrays,
+    take_or_null,
 };
 use crate::operators::{Batch, Faults, Users, restrict};
 use crate::plan::JoinKind;
-use crate::query_set::{QuerySets, SetId, SlotBuckets, Tuples};
+use crate::query_set::{QuerySets, SetId, Tuples};
 use crate::scan::KeyFilter;
 use crate::types::{DataType, Predicate, Slot, Value};
 
@@ -85,11 +86,9 @@ impl JoinBuild {
 pub struct JoinTable {
     rows: Tuples,
     keys: Keys,
-    /// Rows by key id.
-    buckets: SlotBuckets,
-    /// Rows of the largest bucket.
-    longest: usize,
-    /// Rows of a bucket ascend by slot, and have one each.
+    /// By key id.
+    by_key: RowsByKey,
+    /// Rows of a key ascend by slot, and have one each.
     by_slot: bool,
     /// The union of each bucket's sets, where somebody asks.
     unions: OnceLock<Vec<SetId>>,
@@ -204,16 +203,9 @@ impl JoinTable {
         }
         let count = keys.len();
         let by_slot = matches!(rows.sets, QuerySets::Single(_)) && batch.sets.slots() > 1;
-        let buckets = match by_slot {
-            false => bucket_all(&ids, count),
-            true => {
-                let by_slot = rows.sets.expand(rows.rows, batch.sets);
-                bucket(&ids, count, by_slot.rows.iter().copied())
-            }
-        };
-        let longest = buckets.offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).max();
-        let longest = longest.unwrap_or(0);
-        JoinTable { rows, keys, buckets, longest, by_slot, unions: OnceLock::new() }
+        let order = by_slot.then(|| rows.sets.expand(rows.rows, batch.sets).rows);
+        let by_key = RowsByKey::of(&ids, count, order.as_deref());
+        JoinTable { rows, keys, by_key, by_slot, unions: OnceLock::new() }
     }
 
     /// The pieces of a left chunk that should be probed one by one, so that each finds at most `most` pairs or consists
@@ -229,13 +221,13 @@ impl JoinTable {
         let exists = matches!(node.kind, JoinKind::Semi | JoinKind::Anti);
         let without_pairs = exists && !any_predicate(&node.residuals, users);
         let unknown = left.columns.len() != node.left_types.len();
-        if without_pairs || unknown || fit_one_piece(left.rows, self.longest, most) {
+        if without_pairs || unknown || fit_one_piece(left.rows, self.by_key.longest(), most) {
             return None;
         }
         let ids = self.keys.find(node, left);
         let pairs = |(row, id): (usize, u32)| match id {
             NO_ID => 0,
-            id => self.expected_pairs(batch, left, row, self.buckets.rows(Slot(id)).len()),
+            id => self.expected_pairs(batch, left, row, self.by_key.count(id)),
         };
         pieces(ids.into_iter().enumerate().map(pairs), most)
     }
@@ -274,7 +266,7 @@ impl JoinTable {
         {
             return existing(node.kind, batch, left, &found);
         }
-        let Some(pairs) = self.candidates(batch, &left, &ids, faults) else {
+        let Some(pairs) = self.candidates(batch, &left, ids, faults) else {
             return nulls(&self.output_types(node), 0);
         };
         let matches = join.matches(batch, &left, &self.rows, pairs, faults);
@@ -317,11 +309,7 @@ impl JoinTable {
             return None;
         }
         let unions = self.unions.get_or_init(|| {
-            let keys = self.buckets.offsets.len() - 1;
-            let mut key_of = vec![0; self.rows.rows];
-            for key in 0..keys as u32 {
-                self.buckets.rows(Slot(key)).iter().for_each(|&row| key_of[row as usize] = key);
-            }
+            let (keys, key_of) = (self.keys.len(), self.by_key.key_of(self.rows.rows));
             self.rows.sets.union_by(&key_of, keys, batch.sets).ids(keys, batch.sets)
         });
         let union = |&id: &u32| if id == NO_ID { SetId::EMPTY } else { unions[id as usize] };
@@ -333,19 +321,20 @@ impl JoinTable {
         &self,
         batch: &Batch<'_>,
         left: &Tuples,
-        ids: &[u32],
+        ids: Vec<u32>,
         faults: &mut Faults,
     ) -> Option<Pairs> {
-        if self.longest <= 1 {
-            return Some(self.only_partners(ids));
-        }
+        let (ids, buckets) = match self.by_key.only_partners(ids) {
+            Ok(pairs) => return Some(pairs),
+            Err(several) => several,
+        };
         let mut pairs = Pairs::default();
         let mut reserved = 0;
-        for (row, &id) in ids.iter().enumerate() {
+        for (row, id) in ids.into_iter().enumerate() {
             if id == NO_ID {
                 continue;
             }
-            let rows = self.buckets.rows(Slot(id));
+            let rows = buckets.rows(Slot(id));
             match self.by_slot && left.sets.row(row).cardinality(batch.sets) * 8 < rows.len() {
                 true => self.rows_by_slot(batch, left, row, rows, &mut pairs.right),
                 false => pairs.right.extend_from_slice(rows),
@@ -363,20 +352,6 @@ impl JoinTable {
         }
         batch.budget.release(8 * reserved);
         Some(pairs)
-    }
-
-    /// The pairs where no key has two rows: not more than left rows.
-    fn only_partners(&self, ids: &[u32]) -> Pairs {
-        let mut pairs = Pairs::default();
-        for (row, &id) in ids.iter().enumerate() {
-            if id != NO_ID
-                && let [partner] = self.buckets.rows(Slot(id))
-            {
-                pairs.left.push(row as u32);
-                pairs.right.push(*partner);
-            }
-        }
-        pairs
     }
 
     /// Of a bucket whose rows ascend by slot, those whose slot wants the left row.

@@ -7,6 +7,7 @@
 mod hash;
 mod index;
 mod output;
+mod rows_by_key;
 
 pub use hash::{HashJoinNode, JoinBuild, JoinProbe, JoinTable};
 pub use index::{IndexJoinNode, IndexJoinScratch, IndexJoinState};

@@ -55,6 +55,11 @@ impl RankedKeys {
         Some(RankedKeys { least, words, length: length as usize })
     }
 
+    /// The least key; 0 where there is none.
+    pub fn least(&self) -> i64 {
+        self.least
+    }
+
     /// Distinct keys.
     pub fn len(&self) -> usize {
         self.length

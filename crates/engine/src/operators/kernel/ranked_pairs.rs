@@ -1,5 +1,5 @@
 //! Keys of two integer columns to dense ids: the rank of one column's value leads to the few values of the other that stand
-//! side by side. Nothing is hashed, and a look-up touches three places that mostly stay in the core's second cache.
+//! side by side, each with the id of the pair. Nothing is hashed.
 
 use arrow_array::{Array, ArrayRef};
 
@@ -9,6 +9,13 @@ use crate::types::{Slot, for_each_integer};
 /// Values of the second column beside one of the first: two lines of cache to search.
 const MOST_SECONDS: usize = 16;
 
+/// A value of the second column, as a distance from the least, and the id of its pair.
+#[derive(Clone, Copy, Debug)]
+struct Second {
+    distance: u32,
+    id: u32,
+}
+
 /// The distinct pairs of two columns.
 #[derive(Debug)]
 pub struct RankedPairs {
@@ -17,28 +24,33 @@ pub struct RankedPairs {
     ranks: RankedKeys,
     /// By rank, where its pairs begin.
     offsets: Vec<u32>,
-    /// Of each pair the other column's value.
-    seconds: Vec<i64>,
+    /// The other column's values by rank.
+    seconds: Vec<Second>,
+    /// The least of them.
+    least: i64,
 }
 
 impl RankedPairs {
-    /// The pairs of two columns of integers or dates; `None` where the values of either lie too far apart, or too many stand
-    /// beside one.
+    /// The pairs of two columns of integers or dates, numbered in the order in which they appear; `None` where the values of
+    /// either lie too far apart, or too many stand beside one.
     pub fn of(columns: &[ArrayRef; 2]) -> Option<RankedPairs> {
         let [a, b] = [RankedKeys::of(&columns[0])?, RankedKeys::of(&columns[1])?];
-        let (first, ranks) = if a.len() >= b.len() { (0, a) } else { (1, b) };
+        let (first, ranks, least) =
+            if a.len() >= b.len() { (0, a, b.least()) } else { (1, b, a.least()) };
         let (other, nowhere) = (&columns[1 - first], ranks.len());
         let rank_of = ranks.find(&columns[first]).into_iter().map(|rank| rank.min(nowhere as u32));
         let rank_of: Vec<u32> = rank_of.collect();
         let by_rank = bucket_all(&rank_of, nowhere + 1);
-        let values = integers(other);
-        let (mut offsets, mut seconds) = (vec![0], Vec::with_capacity(values.len()));
+        let distances = distances(other, least)?;
+        let (mut offsets, mut seconds) = (vec![0], Vec::with_capacity(distances.len()));
         for rank in 0..nowhere as u32 {
             let start = seconds.len();
-            let rows = by_rank.rows(Slot(rank)).iter().map(|&row| row as usize);
-            for value in rows.filter(|&row| other.is_valid(row)).map(|row| values[row]) {
-                if !seconds[start..].contains(&value) {
-                    seconds.push(value);
+            // The row in which a pair appears first stands for its id, at first.
+            for &id in by_rank.rows(Slot(rank)).iter().filter(|&&row| other.is_valid(row as usize))
+            {
+                let distance = distances[id as usize];
+                if seconds[start..].iter().all(|own: &Second| own.distance != distance) {
+                    seconds.push(Second { distance, id });
                 }
                 if seconds.len() - start > MOST_SECONDS {
                     return None;
@@ -46,7 +58,10 @@ impl RankedPairs {
             }
             offsets.push(seconds.len() as u32);
         }
-        Some(RankedPairs { first, ranks, offsets, seconds })
+        if seconds.len() < distances.len() {
+            number(&mut seconds, distances.len());
+        }
+        Some(RankedPairs { first, ranks, offsets, seconds, least })
     }
 
     /// Distinct pairs.
@@ -70,11 +85,14 @@ impl RankedPairs {
         ids
     }
 
+    /// Looks at all that stand beside the rank: which one it is going to be is anybody's guess, and a wrong one costs more.
     #[inline(always)]
     fn id(&self, rank: u32, value: i64) -> u32 {
-        let start = self.offsets[rank as usize] as usize;
-        let seconds = &self.seconds[start..self.offsets[rank as usize + 1] as usize];
-        seconds.iter().position(|&own| own == value).map_or(NO_ID, |place| (start + place) as u32)
+        let distance = value.wrapping_sub(self.least) as u64;
+        let (start, end) = (self.offsets[rank as usize], self.offsets[rank as usize + 1]);
+        let seconds = &self.seconds[start as usize..end as usize];
+        let is_equal = |own: &Second| u64::from(own.distance) == distance;
+        seconds.iter().fold(NO_ID, |id, own| if is_equal(own) { own.id } else { id })
     }
 
     /// Bytes held.
@@ -83,11 +101,26 @@ impl RankedPairs {
     }
 }
 
-/// The values of a column, 0 for NULL.
-fn integers(column: &ArrayRef) -> Vec<i64> {
-    let mut values = vec![0; column.len()];
-    for_each_integer(column, |row, value| values[row] = value);
-    values
+/// How far a column's values lie above the least, 0 for NULL; `None` where that takes more than 32 bits.
+fn distances(column: &ArrayRef, least: i64) -> Option<Vec<u32>> {
+    let (mut distances, mut most) = (vec![0; column.len()], 0);
+    for_each_integer(column, |row, value| {
+        let distance = value.wrapping_sub(least) as u64;
+        most = most.max(distance);
+        distances[row] = distance as u32;
+    });
+    (most <= u64::from(u32::MAX)).then_some(distances)
+}
+
+/// From the rows that pairs appear in first, of so many, to numbers without gaps, in the same order.
+fn number(seconds: &mut [Second], rows: usize) {
+    let mut ids = vec![0; rows];
+    seconds.iter().for_each(|second| ids[second.id as usize] = 1);
+    let mut next = 0;
+    for id in &mut ids {
+        next += std::mem::replace(id, next);
+    }
+    seconds.iter_mut().for_each(|second| second.id = ids[second.id as usize]);
 }
 
 #[cfg(test)]
@@ -126,9 +159,14 @@ mod tests {
                     _ => assert_eq!(id, NO_ID, "seed {seed}"),
                 }
             }
-            let mut ids: Vec<u32> = by_pair.values().copied().collect();
-            ids.sort_unstable();
-            assert_eq!(ids, (0..ranked.len() as u32).collect::<Vec<_>>(), "seed {seed}");
+            let mut appeared: Vec<u32> = Vec::new();
+            for id in ranked.find(&columns(own)).into_iter().filter(|id| *id != NO_ID) {
+                match appeared.last() {
+                    Some(&most) if id <= most => {}
+                    _ => appeared.push(id),
+                }
+            }
+            assert_eq!(appeared, (0..ranked.len() as u32).collect::<Vec<_>>(), "seed {seed}");
             let expected: Vec<u32> =
                 asked.iter().map(|pair| by_pair.get(pair).copied().unwrap_or(NO_ID)).collect();
             assert_eq!(ranked.find(&columns(asked)), expected, "seed {seed}");

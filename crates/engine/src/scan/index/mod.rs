@@ -12,6 +12,7 @@ mod literal_matcher;
 mod narrow_index;
 mod pattern_index;
 mod ranks;
+mod word_table;
 
 pub use bytes_index::BytesIndex;
 pub use key_index::KeyIndex;
@@ -54,7 +55,11 @@ impl ColumnIndex {
                     ColumnFilter::Narrow(keys) => Some(keys),
                     _ => None,
                 });
-                ColumnIndex::Narrow(NarrowIndex::new(KeyIndex::new(&keys, others, table), rows))
+                ColumnIndex::Narrow(NarrowIndex::new(
+                    KeyIndex::new(&keys, others, table),
+                    rows,
+                    table,
+                ))
             }
             ColumnFilter::Wide(_) => {
                 let keys = of_kind(filters, |filter| match filter {

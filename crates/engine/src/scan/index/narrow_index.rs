@@ -4,6 +4,7 @@ use super::super::filter::float_key;
 use super::super::rows::Rows;
 use super::KeyIndex;
 use super::ranks::{narrow_by_ranks, select_by_ranks};
+use super::word_table::WordTable;
 use crate::query_set::{SetId, SetTable};
 use crate::storage::{ColumnSlice, each_width};
 
@@ -21,6 +22,8 @@ const TABLE_KEYS: u64 = 1 << 16;
 pub struct NarrowIndex {
     keys: KeyIndex<i64>,
     lookup: Lookup,
+    /// What [`Lookup::Table`] has, where that fits.
+    words: Option<WordTable>,
 }
 
 #[derive(Debug)]
@@ -37,9 +40,15 @@ enum Lookup {
 
 impl NarrowIndex {
     /// `rows`: about how many rows are going to be looked up.
-    pub fn new(keys: KeyIndex<i64>, rows: usize) -> NarrowIndex {
+    pub fn new(keys: KeyIndex<i64>, rows: usize, table: &SetTable) -> NarrowIndex {
         let lookup = lookup(&keys, rows);
-        NarrowIndex { keys, lookup }
+        let words = match &lookup {
+            Lookup::Table { first, sets, below, above } => {
+                WordTable::of(*first, sets, (*below, *above), table)
+            }
+            _ => None,
+        };
+        NarrowIndex { keys, lookup, words }
     }
 
     /// The bounds.
@@ -117,7 +126,10 @@ impl NarrowIndex {
         table: &SetTable,
         words: &mut [u64],
     ) -> bool {
-        if !matches!(self.lookup, Lookup::Search) || self.keys.bounds().len() > FEW_BOUNDS {
+        if let Some(own) = &self.words {
+            return own.narrow(column, rows, words);
+        }
+        if !self.has_few_bounds() {
             return false;
         }
         let mut sets = [0; FEW_BOUNDS + 1];
@@ -135,23 +147,23 @@ impl NarrowIndex {
         table: &SetTable,
         wanted: u64,
     ) -> Option<Vec<u32>> {
-        let bounds = self.keys.bounds();
-        if !matches!(self.lookup, Lookup::Search) || bounds.len() > FEW_BOUNDS {
+        if let Some(own) = &self.words {
+            return select_fewer(rows, |rows, kept| own.select(column, rows, wanted, kept));
+        }
+        if !self.has_few_bounds() {
             return None;
         }
+        let bounds = self.keys.bounds();
         let is_wanted = |rank| table.words(self.keys.set(rank))[0] & wanted != 0;
         let toggles = (1..=bounds.len()).filter(|&rank| is_wanted(rank) != is_wanted(rank - 1));
         let toggles = toggles.map(|rank| bounds[rank - 1]);
         let below = is_wanted(0).then_some(i64::MIN);
         let cuts: Vec<i64> = below.into_iter().chain(toggles).collect();
-        let mut kept = Vec::new();
-        let sample = rows.first(SAMPLE_ROWS);
-        if !select_by_ranks(column, sample, &cuts, &mut kept) || kept.len() * 2 > sample.len() {
-            return None;
-        }
-        kept.clear();
-        select_by_ranks(column, rows, &cuts, &mut kept);
-        Some(kept)
+        select_fewer(rows, |rows, kept| select_by_ranks(column, rows, &cuts, kept))
+    }
+
+    fn has_few_bounds(&self) -> bool {
+        matches!(self.lookup, Lookup::Search) && self.keys.bounds().len() <= FEW_BOUNDS
     }
 
     /// What EXPLAIN calls it.
@@ -163,6 +175,21 @@ impl NarrowIndex {
             Lookup::Points { .. } => "hash",
         }
     }
+}
+
+/// The rows that `select` appends; `None` where it cannot tell, or of the first it appends most.
+fn select_fewer(
+    rows: Rows<'_>,
+    select: impl Fn(Rows<'_>, &mut Vec<u32>) -> bool,
+) -> Option<Vec<u32>> {
+    let mut kept = Vec::new();
+    let sample = rows.first(SAMPLE_ROWS);
+    if !select(sample, &mut kept) || kept.len() * 2 > sample.len() {
+        return None;
+    }
+    kept.clear();
+    select(rows, &mut kept);
+    Some(kept)
 }
 
 fn lookup(keys: &KeyIndex<i64>, rows: usize) -> Lookup {
@@ -287,7 +314,7 @@ mod tests {
         let filters: Vec<_> =
             keys.iter().enumerate().map(|(slot, keys)| (Slot(slot as u32), keys)).collect();
         let none = vec![0; table.word_count()];
-        let index = NarrowIndex::new(KeyIndex::new(&filters, &none, &table), 1_000_000);
+        let index = NarrowIndex::new(KeyIndex::new(&filters, &none, &table), 1_000_000, &table);
         assert_eq!(index.kind(), kind);
         let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
         for key in (-50..3000).chain(ends) {

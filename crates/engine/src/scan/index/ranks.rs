@@ -25,6 +25,7 @@ macro_rules! of_integers {
         true
     }};
 }
+pub(super) use of_integers;
 
 /// Narrows each row's set to that of its key's rank; `false` for columns of other representations. There are fewer bounds
 /// than `sets`, and fewer of these than 256. No row is NULL.

@@ -1,0 +1,156 @@
+//! The right rows of each of a hash join's keys. Mostly a key has one row, and then that is one look-up away, or none.
+
+use crate::operators::kernel::{NO_ID, NO_ROW, bucket, bucket_all};
+use crate::query_set::SlotBuckets;
+use crate::types::Slot;
+
+use super::output::Pairs;
+
+// A left row whose key has no id has no partner either.
+const _: () = assert!(NO_ID == NO_ROW);
+
+/// Rows by key id.
+#[derive(Debug)]
+pub enum RowsByKey {
+    /// Key `i` is that of row `i` and of no other.
+    InOrder,
+    /// The row of each key; [`NO_ROW`] for keys without one, and at the end.
+    One(Vec<u32>),
+    /// The rows of each key.
+    Many {
+        /// By id.
+        buckets: SlotBuckets,
+        /// Rows of the largest bucket.
+        longest: usize,
+    },
+}
+
+impl RowsByKey {
+    /// The rows of `keys` keys, each of which has one, unless there is no row at all; row `i` has key `ids[i]`. `order` says in
+    /// which order rows of a key come, where that is not their own.
+    pub fn of(ids: &[u32], keys: usize, order: Option<&[u32]>) -> RowsByKey {
+        if !ids.is_empty() && ids.iter().zip(0..).all(|(&id, row)| id == row) {
+            return RowsByKey::InOrder;
+        }
+        if let Some(rows) = only_rows(ids, keys) {
+            return RowsByKey::One(rows);
+        }
+        let buckets = match order {
+            None => bucket_all(ids, keys),
+            Some(order) => bucket(ids, keys, order.iter().copied()),
+        };
+        let longest = buckets.offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize).max();
+        RowsByKey::Many { buckets, longest: longest.unwrap_or(0) }
+    }
+
+    /// Rows of the key that has most.
+    pub fn longest(&self) -> usize {
+        match self {
+            RowsByKey::InOrder | RowsByKey::One(_) => 1,
+            RowsByKey::Many { longest, .. } => *longest,
+        }
+    }
+
+    /// The rows of a key, at most.
+    pub fn count(&self, id: u32) -> usize {
+        match self {
+            RowsByKey::InOrder | RowsByKey::One(_) => 1,
+            RowsByKey::Many { buckets, .. } => buckets.rows(Slot(id)).len(),
+        }
+    }
+
+    /// The key of each of so many rows.
+    pub fn key_of(&self, rows: usize) -> Vec<u32> {
+        let mut key_of: Vec<u32> = (0..rows as u32).collect();
+        match self {
+            RowsByKey::InOrder => {}
+            RowsByKey::One(own) => {
+                let known = own.iter().zip(0..).filter(|(row, _)| **row != NO_ROW);
+                known.for_each(|(&row, key)| key_of[row as usize] = key);
+            }
+            RowsByKey::Many { buckets, .. } => {
+                for (key, rows) in buckets.iter() {
+                    rows.iter().for_each(|&row| key_of[row as usize] = key.0);
+                }
+            }
+        }
+        key_of
+    }
+
+    /// Of left rows with these keys the pairs, where no key has two rows; [`NO_ID`] is no key.
+    pub fn only_partners(&self, mut ids: Vec<u32>) -> Result<Pairs, (Vec<u32>, &SlotBuckets)> {
+        match self {
+            RowsByKey::InOrder => {}
+            RowsByKey::One(rows) => {
+                let end = rows.len() as u32 - 1;
+                ids.iter_mut().for_each(|id| *id = rows[(*id).min(end) as usize]);
+            }
+            RowsByKey::Many { buckets, .. } => return Err((ids, buckets)),
+        }
+        Ok(pairs_of(ids))
+    }
+}
+
+/// The row of each key; `None` where one has two.
+fn only_rows(ids: &[u32], keys: usize) -> Option<Vec<u32>> {
+    let mut rows = vec![NO_ROW; keys + 1];
+    for (&id, row) in ids.iter().zip(0..) {
+        if std::mem::replace(&mut rows[id as usize], row) != NO_ROW {
+            return None;
+        }
+    }
+    Some(rows)
+}
+
+/// Left rows with the partner of each, without those that have none; in place and without a branch per row.
+fn pairs_of(mut partners: Vec<u32>) -> Pairs {
+    let lonely = partners.iter().map(|&row| usize::from(row == NO_ROW)).sum::<usize>();
+    let mut left: Vec<u32> = (0..partners.len() as u32).collect();
+    if lonely > 0 {
+        let mut kept = 0;
+        for place in 0..left.len() {
+            // `kept` never passes the rows looked at.
+            let partner = partners[place];
+            (left[kept], partners[kept]) = (place as u32, partner);
+            kept += usize::from(partner != NO_ROW);
+        }
+        left.truncate(kept);
+        partners.truncate(kept);
+    }
+    Pairs { left, right: partners }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(ids: &[u32], asked: &[u32]) {
+        let rows = RowsByKey::of(ids, 5, None);
+        assert_eq!((rows.key_of(ids.len()), rows.longest()), (ids.to_vec(), 1));
+        let pairs = rows.only_partners(asked.to_vec()).expect("one each");
+        let found: Vec<(u32, u32)> = pairs.left.into_iter().zip(pairs.right).collect();
+        let row_of = |id: &u32| ids.iter().position(|own| own == id);
+        let expected = (0..).zip(asked).filter_map(|(left, id)| Some((left, row_of(id)? as u32)));
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_row_per_key_is_found_in_any_order() {
+        check(&[0, 1, 2, 3, 4], &[4, NO_ID, 2, 2, 0]);
+        check(&[0, 1, 2, 3, 4], &[4, 3, 1]);
+        check(&[4, 0, 2], &[0, 1, 2, 3, 4, NO_ID, 2]);
+        check(&[], &[0, 4, NO_ID]);
+    }
+
+    #[test]
+    fn rows_of_a_key_come_in_the_order_asked_for() {
+        let ids = [1, 0, 1, 1];
+        let rows = RowsByKey::of(&ids, 2, None);
+        assert_eq!((rows.longest(), rows.count(0), rows.key_of(4)), (3, 1, ids.to_vec()));
+        let (asked, buckets) = rows.only_partners(vec![1]).expect_err("several");
+        assert_eq!((asked, buckets.rows(Slot(1))), (vec![1], &[0, 2, 3][..]));
+        let other = RowsByKey::of(&ids, 2, Some(&[3, 1, 2, 0]));
+        let (_, buckets) = other.only_partners(Vec::new()).expect_err("several");
+        assert_eq!(buckets.rows(Slot(1)), [3, 2, 0]);
+    }
+}
