@@ -1,5 +1,5 @@
-//! Integers of rows that jump from chunk to chunk, as those that a join has found do: each chunk's slice is looked up
-//! once for all of its rows instead of once per run of them. Called by [`super::TableView::gather`].
+//! Integers and strings with codes of rows that jump from chunk to chunk, as those that a join has found do: each chunk's
+//! slice is looked up once for all of its rows instead of once per run of them. Called by [`super::TableView::gather`].
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 
 use super::gather::Validity;
-use super::{ColumnSlice, Nulls, Unsigned};
+use super::string_views::StringViews;
+use super::{ColumnSlice, Dictionary, Nulls, Unsigned};
 use crate::types::{ChunkId, ColumnId, DataType, Location, Value};
 
 use super::TableView;
@@ -20,7 +21,8 @@ const RUN: usize = 4;
 /// Rows per chunk of the table from which on asking each chunk for its width first pays: a large table's chunks are many.
 const ROWS_PER_CHUNK: usize = 8;
 
-/// A column as an array; `None` where its values are no integers of 64 bits in every chunk, or the rows do not jump.
+/// A column as an array; `None` where its values are neither integers of 64 bits in every chunk nor strings with codes, or the
+/// rows do not jump.
 pub(super) fn scattered(
     view: &TableView,
     column: ColumnId,
@@ -32,8 +34,12 @@ pub(super) fn scattered(
         data_type,
         SmallInt | Integer | BigInt | Date | Timestamp | TimestampTz | Numeric { .. }
     );
-    if !may_be || !jumps(locations) {
+    if !(may_be || data_type.is_string()) || !jumps(locations) {
         return None;
+    }
+    if data_type.is_string() {
+        let (codes, dictionary) = codes(view, column, locations, usize::MAX)?;
+        return Some(StringViews::of_codes(&codes, dictionary));
     }
     let (values, nulls) = integers(view, column, locations)?;
     fn array<A: ArrowPrimitiveType>(
@@ -81,15 +87,8 @@ pub(super) fn integers(
 /// The values where no row is [`Location::NONE`], and all chunks hold distances of one width and no NULL: then a row takes
 /// no decision.
 fn distances(view: &TableView, column: ColumnId, locations: &[Location]) -> Option<Vec<i64>> {
-    let most = locations.iter().map(|location| location.chunk.0).max()?;
-    // That of no row is larger than any.
-    if most as usize > locations.len() / ROWS_PER_CHUNK {
-        return None;
-    }
-    let mut is_met = vec![false; most as usize + 1];
-    locations.iter().for_each(|location| is_met[location.chunk.0 as usize] = true);
     let mut by_width = (Vec::new(), Vec::new(), Vec::new());
-    for (number, _) in is_met.iter().enumerate().filter(|(_, is_met)| **is_met) {
+    for number in chunks_met(locations)? {
         let slice = view.chunk(ChunkId(number as u32)).column(column);
         let ColumnSlice::Framed(base, distances, Nulls::None) = slice else { return None };
         match distances {
@@ -104,6 +103,39 @@ fn distances(view: &TableView, column: ColumnId, locations: &[Location]) -> Opti
         (a, b, slices) if a.is_empty() && b.is_empty() => Some(of_width(&slices, locations)),
         _ => None,
     }
+}
+
+/// The chunks that rows are in, ascending; `None` where a row is [`Location::NONE`], or chunks may be many for so few rows.
+fn chunks_met(locations: &[Location]) -> Option<Vec<usize>> {
+    let most = locations.iter().map(|location| location.chunk.0).max()?;
+    // That of no row is larger than any.
+    if most as usize > locations.len() / ROWS_PER_CHUNK {
+        return None;
+    }
+    let mut is_met = vec![false; most as usize + 1];
+    locations.iter().for_each(|location| is_met[location.chunk.0 as usize] = true);
+    Some((0..is_met.len()).filter(|number| is_met[*number]).collect())
+}
+
+/// The codes of strings; `None` where a row is NULL or [`Location::NONE`], or in a chunk whose strings have none, or there are
+/// more codes than `most`.
+pub(super) fn codes<'a>(
+    view: &'a TableView,
+    column: ColumnId,
+    locations: &[Location],
+    most: usize,
+) -> Option<(Vec<u32>, &'a Dictionary)> {
+    let met = chunks_met(locations)?;
+    let mut slices = vec![Unsigned::Bits8(&[]); met.last()? + 1];
+    let mut common = None;
+    for number in met {
+        let slice = view.chunk(ChunkId(number as u32)).column(column);
+        let ColumnSlice::Codes(codes, dictionary, Nulls::None) = slice else { return None };
+        (slices[number], common) = (codes, Some(dictionary));
+    }
+    let dictionary = common.filter(|dictionary| dictionary.len() <= most)?;
+    let code = |at: &Location| slices[at.chunk.0 as usize].get(at.offset as usize);
+    Some((locations.iter().map(code).collect(), dictionary))
 }
 
 /// The values of rows in chunks of these numbers.
@@ -186,7 +218,7 @@ mod tests {
     use super::*;
     use crate::types::{ChunkId, ValueRef, Version, array_cell};
 
-    const TYPES: [DataType; 8] = [
+    const TYPES: [DataType; 9] = [
         DataType::SmallInt,
         DataType::Integer,
         DataType::BigInt,
@@ -195,6 +227,7 @@ mod tests {
         DataType::Numeric { precision: 9, scale: 2 },
         DataType::Numeric { precision: 38, scale: 0 },
         DataType::Double,
+        DataType::Text,
     ];
 
     /// Values of `width` bits at most; as many rows of one chunk are all equal or NULL.
@@ -207,6 +240,7 @@ mod tests {
             DataType::Timestamp => Value::Timestamp(value),
             DataType::Numeric { precision: 9, .. } => Value::Numeric(i128::from(value % 1000), 2),
             DataType::Numeric { .. } => Value::Numeric(i128::from(value) << 60, 0),
+            DataType::Text => Value::Text("a string ".repeat((value % 3) as usize + 1).into()),
             _ => Value::Double(value as f64),
         };
         let mut value = |data_type| match random.random_bool(0.1) {
@@ -255,6 +289,27 @@ mod tests {
                 assert_eq!(array_cell(&gathered, i), expected, "{data_type:?}, seed {seed}");
             }
         }
+    }
+
+    #[test]
+    fn strings_with_codes_are_gathered_by_these() {
+        let table = Store::new(1).create_table(table_schema(&[DataType::Text], Vec::new()));
+        let text = |row: usize| Value::Text(format!("one of {} strings", row * row % 7).into());
+        let rows: Vec<Vec<Value>> = (0..90).map(|row| vec![text(row)]).collect();
+        load_in_chunks(&table, &rows, 30, Version(1));
+        let view = table.view(Version(1));
+        let all = locations(&view);
+        let some: Vec<Location> = (0..2 * ROWS).map(|i| all[i * 37 % all.len()]).collect();
+        let (codes, dictionary) = codes(&view, ColumnId(0), &some, 20).expect("few strings");
+        let gathered = view.gather(ColumnId(0), &some);
+        for (i, (location, code)) in some.iter().zip(codes).enumerate() {
+            let expected = view.cell(ColumnId(0), *location);
+            assert_eq!(array_cell(&gathered, i), expected);
+            assert_eq!(ValueRef::Text(dictionary.get(code)), expected);
+        }
+        assert!(super::codes(&view, ColumnId(0), &some, 2).is_none());
+        let none = [some[0], Location::NONE];
+        assert!(super::codes(&view, ColumnId(0), &none, 20).is_none());
     }
 
     #[test]

@@ -51,7 +51,9 @@ impl StringViews {
         self.validity.append_run(chunk.column(column), run);
         let data = chunk.columns.get(column.index()).map(|c| (&c.data, c.nulls()));
         match data {
-            Some((ColumnData::Codes(codes, dictionary), _)) if run.len() >= LEAST_SHARED => {
+            Some((ColumnData::Codes(codes, dictionary), _))
+                if self.shares(dictionary, run.len()) =>
+            {
                 self.append_codes(codes.slice(chunk.rows()), dictionary, run);
             }
             Some((ColumnData::Strings(heap), _)) if run.len() >= LEAST_SHARED => {
@@ -63,13 +65,35 @@ impl StringViews {
         }
     }
 
+    /// Whether a run of so many strings of a dictionary should name its pages: they are shared once.
+    fn shares(&self, dictionary: &Dictionary, run: usize) -> bool {
+        let is_shared = self.dictionary.is_some_and(|(known, _)| std::ptr::eq(known, dictionary));
+        is_shared || run >= LEAST_SHARED
+    }
+
     fn append_codes<P: Position>(
         &mut self,
         codes: Unsigned<'_>,
         dictionary: &Dictionary,
         run: &[P],
     ) {
-        let base = match self.dictionary {
+        let base = self.share(dictionary);
+        let view = |position: &P| view_of(codes.get(position.offset()), dictionary, base);
+        self.views.extend(run.iter().map(view));
+    }
+
+    /// Strings of these codes, none of which is NULL.
+    pub fn of_codes(codes: &[u32], dictionary: &Dictionary) -> ArrayRef {
+        let mut views = StringViews::with_capacity(codes.len());
+        let base = views.share(dictionary);
+        views.views.extend(codes.iter().map(|&code| view_of(code, dictionary, base)));
+        views.validity.append(true, codes.len());
+        views.finish()
+    }
+
+    /// Where the pages of a dictionary begin among the buffers.
+    fn share(&mut self, dictionary: &Dictionary) -> usize {
+        match self.dictionary {
             Some((known, base)) if std::ptr::eq(known, dictionary) => base,
             _ => {
                 let base = self.shared.len() + 1;
@@ -77,14 +101,7 @@ impl StringViews {
                 self.dictionary = Some((dictionary, base));
                 base
             }
-        };
-        self.views.extend(run.iter().map(|position| {
-            let view = u128::from_le_bytes(*dictionary.view(codes.get(position.offset())));
-            match view as u32 as usize {
-                0..=INLINE => view,
-                _ => view + ((base as u128) << 64),
-            }
-        }));
+        }
     }
 
     fn append_heap<P: Position>(&mut self, heap: &Heap, run: &[P]) {
@@ -141,5 +158,15 @@ impl StringViews {
         // hold what chunks, dictionaries and `copy` appended whole; checking again would cost a
         // pass over all bytes.
         Arc::new(unsafe { StringViewArray::new_unchecked(views, buffers, nulls) })
+    }
+}
+
+/// The view of a code's string; `base` is where the dictionary's pages begin.
+#[inline(always)]
+fn view_of(code: u32, dictionary: &Dictionary, base: usize) -> u128 {
+    let view = u128::from_le_bytes(*dictionary.view(code));
+    match view as u32 as usize {
+        0..=INLINE => view,
+        _ => view + ((base as u128) << 64),
     }
 }

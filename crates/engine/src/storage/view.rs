@@ -12,7 +12,7 @@ use super::dictionary_codes::dictionary_codes;
 use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
-use super::scattered::{integers, jumps, scattered};
+use super::scattered::{codes, integers, jumps, scattered};
 use super::whole_numbers::{append as append_whole_numbers, may_be_whole, whole_numbers};
 use super::{Bound, Chunk, Clustering, Index, Table};
 use crate::types::{
@@ -98,15 +98,20 @@ impl TableView {
     }
 
     /// Strings of many rows as codes of their column's dictionary, all below the number that comes second; `None` where a
-    /// row is NULL or has no code, the dictionary has more strings than `most`, or rows jump from chunk to chunk.
+    /// row is NULL or has no code, or the dictionary has more strings than `most`.
     pub fn dictionary_codes(
         &self,
         column: ColumnId,
         locations: &[Location],
         most: usize,
     ) -> Option<(Vec<u32>, usize)> {
-        if most == 0 || !self.data_type(column).is_string() || jumps(locations) {
+        if most == 0 || !self.data_type(column).is_string() {
             return None;
+        }
+        if jumps(locations) {
+            let (codes, dictionary) = codes(self, column, locations, most)?;
+            // Read after the chunks: their codes lie below, whatever is added meanwhile.
+            return Some((codes, dictionary.len())).filter(|(_, length)| *length <= most);
         }
         dictionary_codes(|| self.runs(locations), locations.len(), column, most)
     }
