@@ -278,15 +278,39 @@ impl Memo {
 }
 
 fn keep_singles(slots: &[Slot], other: &QuerySets, table: &SetTable) -> QuerySets {
-    let keep = |(row, &slot): (usize, &Slot)| other.row(row).contains(slot, table);
-    if slots.iter().enumerate().all(keep) {
+    let rows = slots.iter().enumerate();
+    match other {
+        QuerySets::Bitmaps { words_per_row: 1, words } => keep_where(
+            slots,
+            || rows.clone().map(|(row, slot)| words[row] >> slot.0 & 1 == 1),
+            table,
+        ),
+        QuerySets::Single(others) => {
+            keep_where(slots, || rows.clone().map(|(row, slot)| others[row] == *slot), table)
+        }
+        other => {
+            let contains = |(row, slot): (usize, &Slot)| other.row(row).contains(*slot, table);
+            keep_where(slots, || rows.clone().map(contains), table)
+        }
+    }
+}
+
+/// Of each row's slot nothing where `is_kept` says no.
+#[inline(always)]
+fn keep_where<I: Iterator<Item = bool>>(
+    slots: &[Slot],
+    is_kept: impl Fn() -> I,
+    table: &SetTable,
+) -> QuerySets {
+    if is_kept().fold(true, |all, own| all & own) {
         return QuerySets::Single(slots.to_vec());
     }
-    let kept = |(row, &slot): (usize, &Slot)| match other.row(row).contains(slot, table) {
+    let kept = slots.iter().zip(is_kept());
+    let set = |(&slot, is_kept): (&Slot, bool)| match is_kept {
         true => table.singleton(slot),
         false => SetId::EMPTY,
     };
-    QuerySets::Interned(slots.iter().enumerate().map(kept).collect())
+    QuerySets::Interned(kept.map(set).collect())
 }
 
 fn keep_pairs(pairs: &QuerySets, other: &QuerySets, rows: usize, table: &SetTable) -> QuerySets {

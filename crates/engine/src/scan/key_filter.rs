@@ -351,7 +351,7 @@ fn numbers(
     others: SetId,
     sets: &SetTable,
 ) -> Option<Marks> {
-    let mut numbers = vec![0u16; places as usize];
+    let (mut numbers, mut bits) = (vec![0u16; places as usize], no_bits(places as usize));
     let mut known = vec![others];
     let mut by_id: HashMap<SetId, u16> = HashMap::from([(others, 0)]);
     // Of a number and a further set, the number of their union; 0 with nobody is 0.
@@ -361,7 +361,8 @@ fn numbers(
         let ids = own.ids(keys.len(), sets);
         let mut failed = false;
         for_each_integer(keys, |row, key| {
-            let number = &mut numbers[key.wrapping_sub(least) as usize];
+            let place = key.wrapping_sub(least) as usize;
+            let number = &mut numbers[place];
             let mut union = || {
                 let wanted = sets.intersect(ids[row], joining);
                 let union = sets.union(known[usize::from(*number)], wanted);
@@ -374,14 +375,11 @@ fn numbers(
             let pair = u64::from(*number) << 32 | u64::from(ids[row].0);
             *number =
                 lately.get(pair, || *unions.entry((*number, ids[row])).or_insert_with(&mut union));
+            bits[place / 64] |= u64::from(*number != 0) << (place % 64);
         });
         if failed {
             return None;
         }
-    }
-    let mut bits = no_bits(numbers.len());
-    for (place, _) in numbers.iter().enumerate().filter(|(_, number)| **number != 0) {
-        bits[place / 64] |= 1 << (place % 64);
     }
     Some(Marks::Sets(numbers, known, bits))
 }

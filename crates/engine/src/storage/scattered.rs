@@ -18,8 +18,8 @@ use super::TableView;
 const ROWS: usize = 512;
 /// Rows per run from which on a look-up per run costs less than a decision per row.
 const RUN: usize = 4;
-/// Rows per chunk of the table from which on asking each chunk for its width first pays: a large table's chunks are many.
-const ROWS_PER_CHUNK: usize = 8;
+/// Rows per chunk of the table from which on asking each chunk first pays: a large table's chunks are many.
+const ROWS_PER_CHUNK: usize = 2;
 
 /// A column as an array; `None` where its values are neither integers of 64 bits in every chunk nor strings with codes, or the
 /// rows do not jump.
@@ -78,19 +78,44 @@ pub(super) fn integers(
     column: ColumnId,
     locations: &[Location],
 ) -> Option<(Vec<i64>, Option<NullBuffer>)> {
-    match distances(view, column, locations) {
+    match without_nulls(view, column, locations) {
         Some(values) => Some((values, None)),
         None => integers_one_by_one(view, column, locations),
     }
 }
 
-/// The values where no row is [`Location::NONE`], and all chunks hold distances of one width and no NULL: then a row takes
-/// no decision.
-fn distances(view: &TableView, column: ColumnId, locations: &[Location]) -> Option<Vec<i64>> {
-    let mut by_width = (Vec::new(), Vec::new(), Vec::new());
-    for number in chunks_met(locations)? {
+/// The values where no row is [`Location::NONE`], and no chunk has a NULL: then there is nothing to be noted of a row. Where
+/// all chunks hold distances of one width a row takes no decision either.
+fn without_nulls(view: &TableView, column: ColumnId, locations: &[Location]) -> Option<Vec<i64>> {
+    let met = chunks_met(locations)?;
+    let mut slices = vec![ColumnSlice::Constant(&Value::Null, 0); met.last()? + 1];
+    for &number in &met {
         let slice = view.chunk(ChunkId(number as u32)).column(column);
-        let ColumnSlice::Framed(base, distances, Nulls::None) = slice else { return None };
+        let has_nulls = match slice {
+            ColumnSlice::Constant(value, _) => value.is_null(),
+            other => !matches!(other.nulls(), Nulls::None),
+        };
+        slices[number] = (!has_nulls).then_some(slice)?;
+    }
+    if let Some(values) = of_one_width(&slices, &met, locations) {
+        return Some(values);
+    }
+    let mut values = Vec::with_capacity(locations.len());
+    for at in locations {
+        values.push(integer(&slices[at.chunk.0 as usize], at.offset as usize)?);
+    }
+    Some(values)
+}
+
+/// The values of rows in the chunks met, where all of these hold distances of one width.
+fn of_one_width(
+    slices: &[ColumnSlice<'_>],
+    met: &[usize],
+    locations: &[Location],
+) -> Option<Vec<i64>> {
+    let mut by_width = (Vec::new(), Vec::new(), Vec::new());
+    for &number in met {
+        let ColumnSlice::Framed(base, distances, _) = slices[number] else { return None };
         match distances {
             Unsigned::Bits8(values) => by_width.0.push((number, base, values)),
             Unsigned::Bits16(values) => by_width.1.push((number, base, values)),
@@ -213,8 +238,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::super::load::load_in_chunks;
-    use super::super::twin::table_schema;
-    use super::super::{Chunk, Store, Table};
+    use super::super::twin::{stored_table, table_schema};
+    use super::super::{CHUNK_ROWS, Chunk, Store, Table};
     use super::*;
     use crate::types::{ChunkId, ValueRef, Version, array_cell};
 
@@ -240,7 +265,7 @@ mod tests {
             DataType::Timestamp => Value::Timestamp(value),
             DataType::Numeric { precision: 9, .. } => Value::Numeric(i128::from(value % 1000), 2),
             DataType::Numeric { .. } => Value::Numeric(i128::from(value) << 60, 0),
-            DataType::Text => Value::Text("a string ".repeat((value % 3) as usize + 1).into()),
+            DataType::Text => Value::Text("a string ".repeat(value.rem_euclid(3) as usize).into()),
             _ => Value::Double(value as f64),
         };
         let mut value = |data_type| match random.random_bool(0.1) {
@@ -293,13 +318,14 @@ mod tests {
 
     #[test]
     fn strings_with_codes_are_gathered_by_these() {
-        let table = Store::new(1).create_table(table_schema(&[DataType::Text], Vec::new()));
-        let text = |row: usize| Value::Text(format!("one of {} strings", row * row % 7).into());
-        let rows: Vec<Vec<Value>> = (0..90).map(|row| vec![text(row)]).collect();
-        load_in_chunks(&table, &rows, 30, Version(1));
-        let view = table.view(Version(1));
+        let (store, table) = stored_table(&[DataType::Text]);
+        let text = |row: usize| Value::Text(format!("string {} of seven", row * row % 7).into());
+        let rows: Vec<_> = (0..3 * CHUNK_ROWS).map(|row| [text(row)]).collect();
+        table.insert_rows(&rows, Version(2));
+        store.publish(Version(2));
+        let view = table.view(Version(2));
         let all = locations(&view);
-        let some: Vec<Location> = (0..2 * ROWS).map(|i| all[i * 37 % all.len()]).collect();
+        let some: Vec<Location> = (0..2 * ROWS).map(|i| all[i * 8_209 % all.len()]).collect();
         let (codes, dictionary) = codes(&view, ColumnId(0), &some, 20).expect("few strings");
         let gathered = view.gather(ColumnId(0), &some);
         for (i, (location, code)) in some.iter().zip(codes).enumerate() {
@@ -354,22 +380,26 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_chunks_of_one_width_keep_their_values() {
-        for width in [7, 15, 31] {
+    fn rows_of_chunks_without_nulls_keep_their_values() {
+        for width in [7, 15, 31, 33] {
             let table = Store::new(1).create_table(table_schema(&[DataType::BigInt], Vec::new()));
             let value = |row: i64| row * 0x5DEE_CE66D % (1 << width) - 3;
             let rows: Vec<Vec<Value>> =
                 (0..90).map(|row| vec![Value::BigInt(value(row))]).collect();
             load_in_chunks(&table, &rows, 30, Version(1));
+            if width == 7 {
+                // A chunk that grows has its values as they are.
+                table.insert(&[Value::BigInt(5)], Version(1));
+            }
             let view = table.view(Version(1));
             let all = locations(&view);
             let some: Vec<Location> = (0..2 * ROWS).map(|i| all[i * 37 % all.len()]).collect();
             let expected =
                 some.iter().map(|at| digits(view.cell(ColumnId(0), *at)).expect("digits"));
-            let given = distances(&view, ColumnId(0), &some);
+            let given = without_nulls(&view, ColumnId(0), &some);
             assert_eq!(given, Some(expected.collect()), "{width} bits");
             let none = [some[0], Location::NONE];
-            assert_eq!(distances(&view, ColumnId(0), &none), None);
+            assert_eq!(without_nulls(&view, ColumnId(0), &none), None);
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Arithmetic over whole numbers: what the engine computes of an expression by itself, in 64 bits and without asking in
 //! every row whether the result fits, since bounds of the inputs tell that beforehand.
 
+use std::sync::Arc;
+
+use super::Expression;
+
 /// A row's value in whole numbers: of an integer itself, of a numeric its digits without the point.
 ///
 /// Equal to what the [`super::Expression`] that has it gives, wherever no step comes to its limit and no input is NULL;
@@ -32,6 +36,8 @@ pub enum Arithmetic {
     },
     /// Of two others.
     Step(Box<ArithmeticStep>),
+    /// One of two others.
+    Choice(Box<ArithmeticChoice>),
 }
 
 /// An operation on two whole numbers.
@@ -47,6 +53,28 @@ pub struct ArithmeticStep {
     pub limit: u64,
 }
 
+/// `CASE WHEN condition THEN then ELSE otherwise END`
+#[derive(Clone, Debug)]
+pub struct ArithmeticChoice {
+    /// What is asked of a row.
+    pub condition: ArithmeticCondition,
+    /// Where it is true.
+    pub then: Arithmetic,
+    /// Where it is false or unknown.
+    pub otherwise: Arithmetic,
+}
+
+/// A condition inside an expression.
+#[derive(Clone, Debug)]
+pub struct ArithmeticCondition {
+    /// What has to be asked.
+    pub expression: Arc<dyn Expression>,
+    /// Positions in [`super::Expression::columns`] of the expression around it, in the order in which the condition wants them.
+    pub columns: Vec<usize>,
+    /// The same in [`super::Expression::parameters`].
+    pub parameters: Vec<usize>,
+}
+
 /// Operations that are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArithmeticOperator {
@@ -59,7 +87,7 @@ pub enum ArithmeticOperator {
 }
 
 impl Arithmetic {
-    /// Calls `visit` with each column's position and the digits after the point that it should have.
+    /// Calls `visit` with each position of a column that numbers come from and the digits after the point that it should have.
     pub fn for_each_column(&self, visit: &mut dyn FnMut(usize, u8)) {
         match self {
             Arithmetic::Column { position, scale } => visit(*position, *scale),
@@ -68,7 +96,20 @@ impl Arithmetic {
                 step.left.for_each_column(visit);
                 step.right.for_each_column(visit);
             }
+            Arithmetic::Choice(choice) => {
+                choice.then.for_each_column(visit);
+                choice.otherwise.for_each_column(visit);
+            }
             Arithmetic::Parameter { .. } | Arithmetic::Literal(_) => {}
+        }
+    }
+
+    /// Whether a condition has to be asked.
+    pub fn has_choice(&self) -> bool {
+        match self {
+            Arithmetic::Choice(_) => true,
+            Arithmetic::Step(step) => step.left.has_choice() || step.right.has_choice(),
+            _ => false,
         }
     }
 }

@@ -53,7 +53,7 @@ pub trait Expression: Debug + Send + Sync {
     fn prefix(&self) -> Option<&PrefixIn> {
         None
     }
-    /// The same value in whole numbers, where it is computed of such by `+`, `-` and `*` only, or is the year of a date.
+    /// The same value in whole numbers, where it is computed of such by `+`, `-`, `*` and CASE only, or is the year of a date.
     fn arithmetic(&self) -> Option<&Arithmetic> {
         None
     }

@@ -13,7 +13,9 @@ mod row_block;
 mod schema;
 mod value;
 
-pub use arithmetic::{Arithmetic, ArithmeticOperator, ArithmeticStep};
+pub use arithmetic::{
+    Arithmetic, ArithmeticChoice, ArithmeticCondition, ArithmeticOperator, ArithmeticStep,
+};
 pub use arrow::{array_cell, array_from_values, for_each_integer};
 pub use data_type::DataType;
 pub(crate) use data_type::NARROW_PRECISION;

@@ -2,19 +2,24 @@
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
-use engine::types::{Arithmetic, ArithmeticOperator, ArithmeticStep};
+use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable};
+use engine::types::{
+    Arithmetic, ArithmeticChoice, ArithmeticCondition, ArithmeticOperator, ArithmeticStep,
+};
 
 /// Inputs as the expression's schema has them: so many columns, then parameters.
 pub struct Inputs<'a> {
     pub columns: usize,
     pub schema: &'a DFSchema,
+    /// Makes a condition ready to be asked by itself.
+    pub condition: &'a dyn Fn(&Expr) -> Option<ArithmeticCondition>,
 }
 
 /// The expression, if it is an operation on whole numbers.
 pub fn arithmetic(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
-    let computes =
-        |whole: &Arithmetic| matches!(whole, Arithmetic::Step(_) | Arithmetic::Year { .. });
+    let computes = |whole: &Arithmetic| {
+        matches!(whole, Arithmetic::Step(_) | Arithmetic::Year { .. } | Arithmetic::Choice(_))
+    };
     operand(expr, inputs).filter(computes)
 }
 
@@ -23,6 +28,7 @@ fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
         Expr::Column(column) => input(column, inputs),
         Expr::Literal(value, _) => literal(value).map(Arithmetic::Literal),
         Expr::Cast(cast) => converted(cast, inputs),
+        Expr::Case(case) => choice(case, whole(&expr.get_type(inputs.schema).ok()?)?, inputs),
         Expr::ScalarFunction(call) if call.func.name() == "date_part" => {
             let [part, date] = &call.args[..] else { return None };
             year(part, date, inputs)
@@ -35,15 +41,33 @@ fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
                 _ => return None,
             };
             let [left, right] = &call.args[..] else { return None };
-            let number = |expr: &Expr| {
-                let scale = whole(&expr.get_type(inputs.schema).ok()?)?.scale;
-                Some((operand(expr, inputs)?, scale))
-            };
             let result = whole(&expr.get_type(inputs.schema).ok()?)?;
-            step(operator, number(left)?, number(right)?, result)
+            step(operator, number(left, inputs)?, number(right, inputs)?, result)
         }
         _ => None,
     }
+}
+
+/// An operand and its digits after the point.
+fn number(expr: &Expr, inputs: &Inputs<'_>) -> Option<(Arithmetic, u8)> {
+    let scale = whole(&expr.get_type(inputs.schema).ok()?)?.scale;
+    Some((operand(expr, inputs)?, scale))
+}
+
+/// A CASE of one condition; without an ELSE it may be NULL.
+fn choice(case: &Case, result: Whole, inputs: &Inputs<'_>) -> Option<Arithmetic> {
+    let (None, [(when, then)], Some(otherwise)) =
+        (&case.expr, &case.when_then_expr[..], &case.else_expr)
+    else {
+        return None;
+    };
+    let branch = |expr: &Expr| {
+        let (number, scale) = number(expr, inputs)?;
+        scaled(number, scale, result)
+    };
+    let (then, otherwise) = (branch(then)?, branch(otherwise)?);
+    let condition = (inputs.condition)(when)?;
+    Some(Arithmetic::Choice(Box::new(ArithmeticChoice { condition, then, otherwise })))
 }
 
 /// The year of a date in a column; in other parts and types days are not all that counts.

@@ -14,7 +14,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
 use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use engine::types::{
-    Arithmetic, ComputedComparison, DataType, Error, Expression, PrefixIn, Result,
+    Arithmetic, ArithmeticCondition, ComputedComparison, DataType, Error, Expression, PrefixIn,
+    Result,
 };
 
 use super::arithmetic;
@@ -98,7 +99,9 @@ impl Evaluated {
         if !is_exact(&result) && !convertible(&result) {
             return Err(format!("a value of type {result}"));
         }
-        let known = arithmetic::Inputs { columns: inputs.columns.len(), schema: &df_schema };
+        let columns = inputs.columns.len();
+        let condition = |expr: &Expr| condition(expr, columns, &df_schema);
+        let known = arithmetic::Inputs { columns, schema: &df_schema, condition: &condition };
         Ok(Evaluated {
             arithmetic: arithmetic::arithmetic(&rewritten, &known),
             columns: inputs.columns.iter().map(|(at, _)| *at).collect(),
@@ -211,6 +214,37 @@ impl Evaluated {
         })?;
         Ok(literals.data)
     }
+}
+
+/// A condition inside an expression whose schema has so many columns, then parameters.
+fn condition(expr: &Expr, columns: usize, schema: &DFSchema) -> Option<ArithmeticCondition> {
+    let read = expr.column_refs().into_iter().map(|column| schema.maybe_index_of_column(column));
+    let mut read: Vec<usize> = read.collect::<Option<_>>()?;
+    read.sort_unstable();
+    let fields: Vec<Field> =
+        read.iter().map(|&position| schema.field(position).as_ref().clone()).collect();
+    let own = Arc::new(Schema::new(fields));
+    let df_schema = DFSchema::try_from(own.clone()).ok()?;
+    let (properties, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
+    let physical = create_physical_expr(expr, &df_schema, &properties, &context).ok()?;
+    if physical.data_type(&own).ok()? != ArrowType::Boolean {
+        return None;
+    }
+    let parameters = read.split_off(read.partition_point(|&position| position < columns));
+    let parameters: Vec<usize> =
+        parameters.into_iter().map(|position| position - columns).collect();
+    let expression = Arc::new(Evaluated {
+        columns: read.clone(),
+        parameters: parameters.clone(),
+        data_type: DataType::Boolean,
+        schema: own,
+        physical,
+        text: expr.to_string(),
+        comparison: None,
+        arithmetic: None,
+        prefix: None,
+    });
+    Some(ArithmeticCondition { expression, columns: read, parameters })
 }
 
 /// From so many rows on it pays to look whether a parameter has one value only.

@@ -30,4 +30,6 @@ pub(super) use rows::{
     NO_ROW, bucket, bucket_all, concat, no_rows, of_arrays, prune, scale_of, take_or_null,
 };
 pub(super) use whole_columns::WholeColumns;
-pub(super) use whole_numbers::{WholeColumn, concat_arguments, narrow_array, whole_numbers};
+pub(super) use whole_numbers::{
+    WholeColumn, WholeInputs, concat_arguments, narrow_array, whole_numbers,
+};

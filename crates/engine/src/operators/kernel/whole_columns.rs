@@ -1,11 +1,15 @@
 //! Columns of Tuples in whole numbers, each gathered once for all expressions that read it.
 
-use super::evaluate::spokesman;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::BooleanBuffer;
+
+use super::evaluate::{constant_array, spokesman};
 use super::rows::scale_of;
-use super::whole_numbers::{WholeColumn, whole_numbers, whole_numbers_of};
+use super::whole_numbers::{WholeColumn, WholeInputs, whole_numbers, whole_numbers_of};
 use crate::operators::Batch;
 use crate::query_set::{ColumnOrigin, Tuples};
-use crate::types::{Expression, Value};
+use crate::types::{ArithmeticCondition, DataType, Expression, Value};
 
 /// Columns read so far.
 pub(in crate::operators) struct WholeColumns<'a> {
@@ -34,10 +38,15 @@ impl WholeColumns<'_> {
             known &= scale_of(self.tuples, columns[position]) == scale;
         });
         let parameters = parameters(expression, self.tuples, batch).filter(|_| known)?;
-        columns.iter().for_each(|&column| self.read(column));
-        let columns = columns.iter().map(|&column| self.find(column));
-        let columns: Vec<&WholeColumn> = columns.collect::<Option<_>>()?;
-        whole_numbers(arithmetic, &columns, &parameters, self.tuples.rows)
+        arithmetic.for_each_column(&mut |position, _| self.read(columns[position]));
+        let columns: Vec<Option<&WholeColumn>> =
+            columns.iter().map(|&column| self.find(column)).collect();
+        let holds = |condition: &ArithmeticCondition| {
+            holds(condition, expression, &parameters, self.tuples)
+        };
+        let values: Vec<&Value> = parameters.iter().map(|(_, value)| *value).collect();
+        let inputs = WholeInputs { columns: &columns, parameters: &values, holds: &holds };
+        whole_numbers(arithmetic, &inputs, self.tuples.rows)
     }
 
     fn find(&self, column: usize) -> Option<&WholeColumn> {
@@ -59,17 +68,39 @@ impl WholeColumns<'_> {
     }
 }
 
-/// The values that all rows have of the parameters; `None` where each row has its own.
+/// The types and values that all rows have of the parameters; `None` where each row has its own.
 fn parameters<'a>(
     expression: &dyn Expression,
     tuples: &Tuples,
     batch: &Batch<'a>,
-) -> Option<Vec<&'a Value>> {
+) -> Option<Vec<(DataType, &'a Value)>> {
     let read = expression.parameters();
     if read.is_empty() {
         return Some(Vec::new());
     }
     let slot = spokesman(&tuples.sets, tuples.rows, read, batch)?;
-    let own = batch.parameters[slot.index()];
-    Some(read.iter().map(|&parameter| &own[parameter]).collect())
+    let (types, values) = (batch.types[slot.index()], batch.parameters[slot.index()]);
+    Some(read.iter().map(|&parameter| (types[parameter], &values[parameter])).collect())
+}
+
+/// In which rows a condition inside an expression is true; `None` where it fails in one, perhaps.
+fn holds(
+    condition: &ArithmeticCondition,
+    expression: &dyn Expression,
+    parameters: &[(DataType, &Value)],
+    tuples: &Tuples,
+) -> Option<BooleanBuffer> {
+    let column = |&position: &usize| tuples.column(expression.columns()[position]);
+    let columns: Vec<ArrayRef> = condition.columns.iter().map(column).collect();
+    let constant = |&position: &usize| {
+        let (data_type, value) = parameters[position];
+        constant_array(data_type, value, 1)
+    };
+    let constants: Vec<ArrayRef> = condition.parameters.iter().map(constant).collect();
+    let truths = condition.expression.evaluate_for_one(&columns, &constants, tuples.rows).ok()?;
+    let truths = truths.as_boolean_opt()?;
+    Some(match truths.nulls() {
+        Some(nulls) => truths.values() & nulls.inner(),
+        None => truths.values().clone(),
+    })
 }

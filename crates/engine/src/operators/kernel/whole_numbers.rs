@@ -9,9 +9,12 @@ use arrow_array::types::{
     Date32Type, Decimal64Type, Decimal128Type, Int16Type, Int32Type, Int64Type,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType as ArrowType;
 
-use crate::types::{Arithmetic, ArithmeticOperator, ArithmeticStep, DataType, Value};
+use crate::types::{
+    Arithmetic, ArithmeticCondition, ArithmeticOperator, ArithmeticStep, DataType, Value,
+};
 
 /// Results of this magnitude and more are left to the expression: so there is a bit to spare in each step.
 const END: u64 = 1 << 62;
@@ -91,35 +94,62 @@ impl Operand<'_> {
     }
 }
 
-/// The value of each row; `None` where some row's may be none, or one that 64 bits do not hold. `columns` and
-/// `parameters` are those that the expression reads, in its order.
-pub(in crate::operators) fn whole_numbers(
-    arithmetic: &Arithmetic,
-    columns: &[&WholeColumn],
-    parameters: &[&Value],
-    rows: usize,
-) -> Option<Vec<i64>> {
-    operand(arithmetic, columns, parameters).map(|operand| operand.into_numbers(rows))
+/// What arithmetic is computed of.
+pub(in crate::operators) struct WholeInputs<'a, 'b> {
+    /// Those that the expression reads, in its order; `None` for columns of something else.
+    pub columns: &'b [Option<&'a WholeColumn>],
+    /// Those that the expression reads, in its order.
+    pub parameters: &'b [&'b Value],
+    /// In which rows a condition is true; `None` where it cannot tell.
+    pub holds: &'b dyn Fn(&ArithmeticCondition) -> Option<BooleanBuffer>,
 }
 
-fn operand<'a>(
+/// The value of each row; `None` where some row's may be none, or one that 64 bits do not hold.
+pub(in crate::operators) fn whole_numbers(
     arithmetic: &Arithmetic,
-    columns: &[&'a WholeColumn],
-    parameters: &[&Value],
-) -> Option<Operand<'a>> {
+    inputs: &WholeInputs<'_, '_>,
+    rows: usize,
+) -> Option<Vec<i64>> {
+    operand(arithmetic, inputs).map(|operand| operand.into_numbers(rows))
+}
+
+fn operand<'a>(arithmetic: &Arithmetic, inputs: &WholeInputs<'a, '_>) -> Option<Operand<'a>> {
     Some(match arithmetic {
-        Arithmetic::Column { position, .. } => Operand::Column(columns[*position]),
+        Arithmetic::Column { position, .. } => Operand::Column(inputs.columns[*position]?),
         Arithmetic::Literal(number) => Operand::Same(*number),
-        Arithmetic::Year { position } => Operand::Computed(years(columns[*position])?),
+        Arithmetic::Year { position } => Operand::Computed(years(inputs.columns[*position]?)?),
         Arithmetic::Parameter { position, scale, limit } => {
-            let number = whole(parameters[*position], *scale)?;
+            let number = whole(inputs.parameters[*position], *scale)?;
             (number.unsigned_abs() < *limit).then_some(Operand::Same(number))?
         }
         Arithmetic::Step(step) => {
-            let left = operand(&step.left, columns, parameters)?;
-            apply(step, left, operand(&step.right, columns, parameters)?)?
+            let left = operand(&step.left, inputs)?;
+            apply(step, left, operand(&step.right, inputs)?)?
+        }
+        Arithmetic::Choice(choice) => {
+            let holds = (inputs.holds)(&choice.condition)?;
+            let then = operand(&choice.then, inputs)?;
+            Operand::Computed(choose(&holds, then, operand(&choice.otherwise, inputs)?))
         }
     })
+}
+
+/// Row by row one of two.
+fn choose(holds: &BooleanBuffer, then: Operand<'_>, otherwise: Operand<'_>) -> WholeColumn {
+    let most = then.most().max(otherwise.most());
+    let mut numbers = otherwise.into_numbers(holds.len());
+    let rows = numbers.iter_mut().zip(holds);
+    match then {
+        Operand::Same(then) => {
+            rows.for_each(|(number, holds)| *number = if holds { then } else { *number });
+        }
+        then => {
+            let then = then.into_numbers(holds.len());
+            let rows = rows.zip(then);
+            rows.for_each(|((number, holds), then)| *number = if holds { then } else { *number });
+        }
+    }
+    WholeColumn { numbers, most }
 }
 
 /// Days from the epoch, either way, whose years every implementation of calendars agrees on: 180,000 years.
@@ -300,6 +330,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::types::ArithmeticChoice;
 
     /// Arithmetic over two columns and a parameter, each step below its own limit.
     fn arithmetic() -> impl Strategy<Value = Arithmetic> {
@@ -316,11 +347,19 @@ mod tests {
             [ArithmeticOperator::Add, ArithmeticOperator::Subtract, ArithmeticOperator::Multiply];
         leaf.prop_recursive(4, 12, 2, move |inner| {
             let limit = prop_oneof![Just(1 << 31), Just(u64::MAX), (0..60u32).prop_map(|b| 1 << b)];
-            (inner.clone(), inner, prop::sample::select(operators.to_vec()), limit).prop_map(
+            let operator = prop::sample::select(operators.to_vec());
+            let step = (inner.clone(), inner.clone(), operator, limit).prop_map(
                 |(left, right, operator, limit)| {
                     Arithmetic::Step(Box::new(ArithmeticStep { operator, left, right, limit }))
                 },
-            )
+            );
+            let choice = (inner.clone(), inner).prop_map(|(then, otherwise)| {
+                let expression = Arc::new(EveryOther);
+                let condition =
+                    ArithmeticCondition { expression, columns: Vec::new(), parameters: Vec::new() };
+                Arithmetic::Choice(Box::new(ArithmeticChoice { condition, then, otherwise }))
+            });
+            prop_oneof![3 => step, 1 => choice]
         })
     }
 
@@ -333,8 +372,59 @@ mod tests {
         prop::collection::vec(number, 3)
     }
 
+    /// A condition that nobody has to be asked for: it is true in every other row.
+    #[derive(Debug)]
+    struct EveryOther;
+
+    impl crate::types::Expression for EveryOther {
+        fn columns(&self) -> &[usize] {
+            &[]
+        }
+
+        fn parameters(&self) -> &[usize] {
+            &[]
+        }
+
+        fn data_type(&self) -> DataType {
+            DataType::Boolean
+        }
+
+        fn evaluate(
+            &self,
+            _columns: &[ArrayRef],
+            _parameters: &[ArrayRef],
+            _rows: usize,
+        ) -> crate::types::Result<ArrayRef> {
+            unreachable!("the test answers")
+        }
+
+        fn text(&self) -> &str {
+            "every other"
+        }
+    }
+
+    fn is_every_other(row: usize) -> bool {
+        row % 2 == 1
+    }
+
+    fn computed(
+        arithmetic: &Arithmetic,
+        columns: &[&WholeColumn],
+        parameters: &[&Value],
+    ) -> Option<Vec<i64>> {
+        let rows = columns[0].len();
+        let columns: Vec<_> = columns.iter().copied().map(Some).collect();
+        let holds =
+            |_: &ArithmeticCondition| Some(BooleanBuffer::collect_bool(rows, is_every_other));
+        whole_numbers(
+            arithmetic,
+            &WholeInputs { columns: &columns, parameters, holds: &holds },
+            rows,
+        )
+    }
+
     /// The value of a row with all digits, if no step comes to its limit.
-    fn twin(arithmetic: &Arithmetic, columns: &[i64], parameter: i64) -> Option<i128> {
+    fn twin(arithmetic: &Arithmetic, columns: &[i64], parameter: i64, row: usize) -> Option<i128> {
         Some(match arithmetic {
             Arithmetic::Column { position, .. } => columns[*position].into(),
             Arithmetic::Literal(number) => (*number).into(),
@@ -343,14 +433,18 @@ mod tests {
                 (parameter.unsigned_abs() < *limit).then_some(parameter.into())?
             }
             Arithmetic::Step(step) => {
-                let left = twin(&step.left, columns, parameter)?;
-                let right = twin(&step.right, columns, parameter)?;
+                let left = twin(&step.left, columns, parameter, row)?;
+                let right = twin(&step.right, columns, parameter, row)?;
                 let result = match step.operator {
                     ArithmeticOperator::Add => left.checked_add(right)?,
                     ArithmeticOperator::Subtract => left.checked_sub(right)?,
                     ArithmeticOperator::Multiply => left.checked_mul(right)?,
                 };
                 (result.unsigned_abs() < step.limit.into()).then_some(result)?
+            }
+            Arithmetic::Choice(choice) => {
+                let one = if is_every_other(row) { &choice.then } else { &choice.otherwise };
+                twin(one, columns, parameter, row)?
             }
         })
     }
@@ -367,9 +461,8 @@ mod tests {
         ) {
             let value = Value::Numeric(parameter.into(), 2);
             let columns = [WholeColumn::new(a.clone()), WholeColumn::new(b.clone())];
-            let given =
-                whole_numbers(&arithmetic, &columns.each_ref(), &[&value], a.len());
-            let row = |row: usize| twin(&arithmetic, &[a[row], b[row]], parameter.into());
+            let given = computed(&arithmetic, &columns.each_ref(), &[&value]);
+            let row = |row: usize| twin(&arithmetic, &[a[row], b[row]], parameter.into(), row);
             let wanted: Option<Vec<i128>> = (0..a.len()).map(row).collect();
             if let Some(given) = given {
                 let given: Vec<i128> = given.into_iter().map(i128::from).collect();
@@ -389,10 +482,10 @@ mod tests {
         let limit = 10u64.pow(15);
         let revenue = step(ArithmeticOperator::Multiply, column(0), rest, limit);
         let columns = [vec![10_494_950, 90_100], vec![10, 0]].map(WholeColumn::new);
-        let given = whole_numbers(&revenue, &columns.each_ref(), &[], 2);
+        let given = computed(&revenue, &columns.each_ref(), &[]);
         assert_eq!(given, Some(vec![10_494_950 * 90, 90_100 * 100]));
         let narrow = step(ArithmeticOperator::Multiply, column(0), column(0), limit / 10);
-        assert_eq!(whole_numbers(&narrow, &columns.each_ref(), &[], 2), None);
+        assert_eq!(computed(&narrow, &columns.each_ref(), &[]), None);
     }
 
     #[test]
@@ -411,10 +504,10 @@ mod tests {
             expected.resize(days.len(), year);
         }
         let year = Arithmetic::Year { position: 0 };
-        let given = whole_numbers(&year, &[&WholeColumn::new(days.clone())], &[], days.len());
+        let given = computed(&year, &[&WholeColumn::new(days)], &[]);
         assert_eq!(given, Some(expected));
         let infinity = WholeColumn::new(vec![0, i32::MAX.into()]);
-        assert_eq!(whole_numbers(&year, &[&infinity], &[], 2), None);
+        assert_eq!(computed(&year, &[&infinity], &[]), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::Star;
 use super::key_places::ChunkPart;
 use crate::operators::grouping::Argument;
-use crate::operators::kernel::{WholeColumn, whole_numbers};
+use crate::operators::kernel::{WholeColumn, WholeInputs, whole_numbers};
 use crate::plan::Aggregate;
 use crate::storage::TableView;
 use crate::types::{Arithmetic, ColumnId, DataType, Scalar};
@@ -65,13 +65,14 @@ impl FactNumbers {
     pub fn argument(&self, view: &TableView, aggregate: &Aggregate) -> Option<Argument> {
         let columns = taken(view, aggregate)?;
         let columns = columns.into_iter().map(|column| self.get(column));
-        let columns: Vec<&WholeColumn> = columns.collect::<Option<_>>()?;
+        let columns: Vec<Option<&WholeColumn>> = columns.collect();
         let (data_type, numbers) = match aggregate.argument.as_ref()? {
             Scalar::Expression(expression) => {
-                let numbers = whole_numbers(expression.arithmetic()?, &columns, &[], self.rows)?;
+                let inputs = WholeInputs { columns: &columns, parameters: &[], holds: &|_| None };
+                let numbers = whole_numbers(expression.arithmetic()?, &inputs, self.rows)?;
                 (expression.data_type(), numbers)
             }
-            Scalar::Column(column) => (type_of(view, *column), columns[0].clone().into_numbers()),
+            Scalar::Column(column) => (type_of(view, *column), columns[0]?.clone().into_numbers()),
             Scalar::Literal(_) | Scalar::Parameter(_) => return None,
         };
         Some(Argument::whole(aggregate.function, data_type, numbers))
@@ -110,8 +111,8 @@ fn taken(view: &TableView, aggregate: &Aggregate) -> Option<Vec<ColumnId>> {
         Scalar::Expression(expression) => {
             let columns = expression.columns();
             let data_type = |position: usize| type_of(view, columns[position]);
-            let is_known = has_scales(expression.arithmetic()?, data_type);
-            is_known.then(|| columns.iter().map(id).collect())
+            let arithmetic = expression.arithmetic().filter(|known| !known.has_choice())?;
+            has_scales(arithmetic, data_type).then(|| columns.iter().map(id).collect())
         }
         Scalar::Literal(_) | Scalar::Parameter(_) => None,
     }
