@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
 use super::hosts::Hosts;
-use super::parts::{Outlook, Since, part_of};
+use super::parts::{Costs, Outlook, Since, part_of};
 use super::pass_times::PassTimes;
 use super::prepared::PreparedLane;
 use crate::heartbeat::Activation;
@@ -248,8 +248,7 @@ impl Lane {
 
     fn outlook_of(&self, queue: &mut Queue) -> Option<Outlook> {
         let Queue { waiting, since, .. } = queue;
-        let predict = |templates: &[TemplateId]| self.predict(templates);
-        let outlook = || Outlook::of(&self.plan.load(), &predict, waiting, since);
+        let outlook = || Outlook::of(&self.plan.load(), self, waiting, since);
         (!waiting.is_empty()).then(outlook)
     }
 
@@ -278,5 +277,17 @@ impl Lane {
     pub fn predict(&self, activations: &[TemplateId]) -> Duration {
         let plan = self.plan.load().plan.predict(activations);
         plan * self.totals.correction.load(Ordering::Relaxed) as u32 / 1000
+    }
+}
+
+impl Costs for Lane {
+    fn together(&self, templates: &[TemplateId]) -> Duration {
+        self.predict(templates)
+    }
+
+    fn alone(&self, activation: &Activation) -> Duration {
+        let template = &activation.template;
+        let measured = template.path_costs().global.measured;
+        measured.unwrap_or_else(|| self.predict(&[template.id]))
     }
 }

@@ -5,9 +5,11 @@
 //! template's joins no longer narrow the scans below the others', that rows carry sets of templates which they do not
 //! concern, and that rows are kept for several readers. So long batches are of one part each.
 //!
-//! Of the parts that comes next which takes the least time for each activation that it answers. Where sharing spares
-//! much, waiting pays: such a part comes down in this order with everyone who joins it, and those for whom nothing is
-//! gained by waiting do not wait. Nobody is passed over for longer than [`PATIENCE`] times what his part takes.
+//! Of the parts that comes next which has most activations times the root of how many times its own cost it has waited. A
+//! batch spares most where many share what costs much by itself: if each of n activations took a share c and their batch a
+//! besides, clients who ask again at once would be answered fastest by batches in proportion to the root of a. What costs
+//! little by itself has little to share and does not wait long, what costs much waits for company, and nobody waits for
+//! ever. (Least time for each answer first, which it was before, lets cheap ones run one by one while all others wait.)
 
 use std::time::{Duration, Instant};
 
@@ -18,8 +20,8 @@ use crate::types::TemplateId;
 /// What takes less than this all together is one batch.
 const LONG: Duration = Duration::from_millis(5);
 
-/// So many times what a part takes it may wait for parts that are cheaper for each activation.
-const PATIENCE: u32 = 8;
+/// Whoever comes has waited so long: then it matters how many they are.
+const JUST_COME: Duration = Duration::from_millis(1);
 
 /// Activations that run together in long batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,47 +40,45 @@ pub type Since = Vec<(Part, Instant)>;
 pub struct Outlook {
     /// `None`: all that waits.
     pub part: Option<Part>,
-    activations: usize,
     predicted: Duration,
-    is_overdue: bool,
+    urgency: f64,
 }
 
-/// Says what activations of these templates will take together.
-pub type Predict<'a> = &'a dyn Fn(&[TemplateId]) -> Duration;
+/// Says what activations take.
+pub trait Costs {
+    /// Those of these templates, together.
+    fn together(&self, templates: &[TemplateId]) -> Duration;
+    /// One by itself.
+    fn alone(&self, activation: &Activation) -> Duration;
+}
 
 impl Outlook {
     /// What is to be run next of what waits; notes since when its parts have waited.
     pub fn of(
         plan: &PreparedLane,
-        predict: Predict<'_>,
+        costs: &dyn Costs,
         waiting: &[Activation],
         since: &mut Since,
     ) -> Outlook {
         let all: Vec<TemplateId> = waiting.iter().map(|own| own.template.id).collect();
-        let whole = Outlook::new(None, predict, &all, Duration::ZERO);
-        if !whole.is_long() {
+        let predicted = costs.together(&all);
+        if predicted < LONG {
             since.clear();
-            return whole;
+            return Outlook { part: None, predicted, urgency: 0.0 };
         }
-        let parts = parts(plan, &all);
+        let parts = parts(plan, waiting);
         note(since, &parts);
-        let outlooks = parts.iter().zip(since).map(|((part, templates), (_, began))| {
-            Outlook::new(Some(*part), predict, templates, began.elapsed())
-        });
-        let first =
-            |best: Outlook, other: Outlook| if other.precedes(&best) { other } else { best };
-        outlooks.reduce(first).unwrap_or(whole)
-    }
-
-    fn new(
-        part: Option<Part>,
-        predict: Predict<'_>,
-        templates: &[TemplateId],
-        waited: Duration,
-    ) -> Outlook {
-        let predicted = predict(templates);
-        let is_overdue = waited > predicted * PATIENCE;
-        Outlook { part, activations: templates.len(), predicted, is_overdue }
+        let urgencies = parts
+            .iter()
+            .zip(since)
+            .map(|((_, own), (_, began))| urgency(own.len(), began.elapsed(), costs.alone(own[0])));
+        let ranked = parts.iter().zip(urgencies);
+        let first = ranked.reduce(|best, other| if other.1 > best.1 { other } else { best });
+        let Some(((part, own), urgency)) = first else {
+            return Outlook { part: None, predicted, urgency: 0.0 };
+        };
+        let own: Vec<TemplateId> = own.iter().map(|own| own.template.id).collect();
+        Outlook { part: Some(*part), predicted: costs.together(&own), urgency }
     }
 
     /// Whether it is worth choosing with care.
@@ -88,17 +88,19 @@ impl Outlook {
 
     /// Whether it should run before another.
     pub fn precedes(&self, other: &Outlook) -> bool {
-        let each = |own: &Outlook| own.predicted / (own.activations.max(1) as u32);
-        match (self.is_overdue, other.is_overdue) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => each(self) < each(other),
-        }
+        self.urgency > other.urgency
     }
 }
 
+/// Of so many activations that have waited so long and of which one takes so long by itself: the square of their number
+/// times that of their own costs that they have waited.
+fn urgency(activations: usize, waited: Duration, alone: Duration) -> f64 {
+    let number = activations as f64;
+    number * number * waited.max(JUST_COME).as_secs_f64() / alone.as_secs_f64().max(1e-6)
+}
+
 /// Says of these parts, in their order, since when they wait; forgets all others.
-fn note(since: &mut Since, parts: &[(Part, Vec<TemplateId>)]) {
+fn note(since: &mut Since, parts: &[(Part, Vec<&Activation>)]) {
     let now = Instant::now();
     let known = |part: Part| since.iter().find(|(known, _)| *known == part).map(|own| own.1);
     *since = parts.iter().map(|(part, _)| (*part, known(*part).unwrap_or(now))).collect();
@@ -110,14 +112,17 @@ pub fn part_of(plan: &PreparedLane, template: TemplateId) -> Part {
     star.map_or(Part::Template(template), Part::Star)
 }
 
-/// The templates of each part's activations.
-fn parts(plan: &PreparedLane, activations: &[TemplateId]) -> Vec<(Part, Vec<TemplateId>)> {
-    let mut parts: Vec<(Part, Vec<TemplateId>)> = Vec::new();
-    for &template in activations {
-        let own = part_of(plan, template);
+/// The activations of each part.
+fn parts<'a>(
+    plan: &PreparedLane,
+    activations: &'a [Activation],
+) -> Vec<(Part, Vec<&'a Activation>)> {
+    let mut parts: Vec<(Part, Vec<&Activation>)> = Vec::new();
+    for activation in activations {
+        let own = part_of(plan, activation.template.id);
         match parts.iter_mut().find(|(part, _)| *part == own) {
-            Some((_, templates)) => templates.push(template),
-            None => parts.push((own, vec![template])),
+            Some((_, known)) => known.push(activation),
+            None => parts.push((own, vec![activation])),
         }
     }
     parts
@@ -127,21 +132,25 @@ fn parts(plan: &PreparedLane, activations: &[TemplateId]) -> Vec<(Part, Vec<Temp
 mod tests {
     use super::*;
 
-    fn outlook(activations: usize, milliseconds: u64, is_overdue: bool) -> Outlook {
-        let predicted = Duration::from_millis(milliseconds);
-        Outlook { part: None, activations, predicted, is_overdue }
+    fn milliseconds(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    fn of(activations: usize, waited: u64, alone: u64) -> f64 {
+        urgency(activations, milliseconds(waited), milliseconds(alone))
     }
 
     #[test]
-    fn what_answers_most_in_its_time_comes_first() {
-        assert!(outlook(8, 280, false).precedes(&outlook(1, 90, false)));
-        assert!(!outlook(2, 260, false).precedes(&outlook(1, 90, false)));
+    fn many_come_before_few_and_cheap_ones_before_dear_ones() {
+        assert!(of(8, 100, 90) > of(2, 100, 90));
+        assert!(of(1, 100, 10) > of(1, 100, 90));
+        assert!(of(4, 100, 90) > of(1, 100, 10));
+        assert!(of(2, 0, 90) > of(1, 0, 90));
     }
 
     #[test]
     fn nobody_is_passed_over_for_ever() {
-        assert!(outlook(1, 1_000, true).precedes(&outlook(8, 80, false)));
-        assert!(!outlook(8, 80, false).precedes(&outlook(1, 1_000, true)));
-        assert!(outlook(8, 80, true).precedes(&outlook(1, 1_000, true)));
+        assert!(of(1, 10_000, 1_000) > of(8, 10, 80));
+        assert!(of(1, 10, 1_000) < of(8, 10, 80));
     }
 }

@@ -1,9 +1,10 @@
 //! ORDER BY's order over the rows of Tuples.
 //!
-//! The first key becomes a 64-bit prefix that never contradicts the order, so that most comparisons are one of
+//! The first keys become a 64-bit prefix that never contradicts the order, so that most comparisons are one of
 //! numbers; where prefixes are equal and do not say all, the typed columns decide, and in the end the row.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -11,7 +12,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, StringViewArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-use super::codes::{bytes_of, float_number};
+use super::codes::{Interner, bytes_of, float_number};
 use crate::plan::SortKey;
 use crate::query_set::Tuples;
 
@@ -45,13 +46,8 @@ impl Order {
     pub fn new(keys: &[SortKey], tuples: &Tuples) -> Order {
         let columns: Vec<Column> =
             keys.iter().map(|key| Column::new(key, &tuples.column(key.column))).collect();
-        match columns.first() {
-            None => Order { prefixes: vec![0; tuples.rows], columns, rest: 0 },
-            Some(first) => {
-                let (prefixes, exact) = first.prefixes(tuples.rows);
-                Order { prefixes, rest: usize::from(exact), columns }
-            }
-        }
+        let (prefixes, rest) = prefixes(&columns, tuples.rows);
+        Order { prefixes, columns, rest }
     }
 
     /// Sorts rows; equal ones stay in ascending order of their numbers.
@@ -103,12 +99,77 @@ impl Order {
 
     fn compare_columns(&self, a: u32, b: u32) -> Ordering {
         let columns = self.columns[self.rest..].iter();
-        let orders = columns.map(|column| column.compare(a as usize, b as usize));
-        orders.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
+        let mut orders = columns.map(|column| column.compare(a as usize, b as usize));
+        orders.find(|order| order.is_ne()).unwrap_or_else(|| a.cmp(&b))
     }
 }
 
+/// Ranks of one column: numbers of at most so many bits that order like the rows and are equal where these are.
+struct Ranks {
+    of_rows: Vec<u64>,
+    bits: u32,
+}
+
+/// A number per row that orders like the rows, and how many of the first columns equal numbers mean equal values of. Ranks of
+/// column after column stand side by side as long as there is room; of the next one as many bits as are left.
+fn prefixes(columns: &[Column], rows: usize) -> (Vec<u64>, usize) {
+    let (mut prefixes, mut free) = (vec![0; rows], u64::BITS);
+    for (known, column) in columns.iter().enumerate() {
+        // One column's prefixes are soon made; ranks pay where many rows are compared.
+        let ranks = if rows < RANKED_ROWS { None } else { column.ranks() };
+        let Some(Ranks { of_rows, bits }) = ranks.filter(|ranks| ranks.bits < free) else {
+            let (own, exact) = column.prefixes(rows);
+            let is_whole = free == u64::BITS;
+            let all = prefixes.iter_mut().zip(own);
+            match is_whole {
+                true => all.for_each(|(prefix, own)| *prefix = own),
+                false => {
+                    all.for_each(|(prefix, own)| *prefix = *prefix << free | own >> (64 - free))
+                }
+            }
+            return (prefixes, known + usize::from(is_whole && exact));
+        };
+        let all = prefixes.iter_mut().zip(of_rows);
+        all.for_each(|(prefix, rank)| *prefix = *prefix << bits | rank);
+        free -= bits;
+    }
+    (prefixes, columns.len())
+}
+
+/// From so many rows on columns are ranked.
+const RANKED_ROWS: usize = 512;
+/// Strings are ranked where there are at most so many different ones,
+const MOST_STRINGS: usize = 4096;
+/// and not half as many among the first so many.
+const SAMPLE_STRINGS: usize = 1024;
+
 impl Column {
+    /// `None` where they would take more bits than a number has, or more time than they save.
+    fn ranks(&self) -> Option<Ranks> {
+        let (mut ranks, most) = match &self.values {
+            Values::Numbers(values) => number_ranks(values.iter().copied())?,
+            Values::Wide(values) => {
+                let narrow: Option<Vec<i64>> =
+                    values.iter().map(|&value| i64::try_from(value).ok()).collect();
+                number_ranks(narrow?.into_iter())?
+            }
+            Values::Strings(values) => string_ranks(values)?,
+            Values::Bytes(_) => return None,
+        };
+        if self.descending {
+            ranks.iter_mut().for_each(|rank| *rank = most - *rank);
+        }
+        let mut last = most;
+        if let Some(nulls) = &self.nulls {
+            last = most.checked_add(1)?;
+            let step = u64::from(self.nulls_first);
+            let null = if self.nulls_first { 0 } else { last };
+            let rows = ranks.iter_mut().zip(nulls.iter());
+            rows.for_each(|(rank, valid)| *rank = if valid { *rank + step } else { null });
+        }
+        Some(Ranks { of_rows: ranks, bits: u64::BITS - last.leading_zeros() })
+    }
+
     fn new(key: &SortKey, array: &ArrayRef) -> Column {
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         let SortKey { descending, nulls_first, .. } = *key;
@@ -218,6 +279,38 @@ impl Values {
     }
 }
 
+/// How far numbers lie above the least, and the most; those of NULLs, which may be anything, count as well.
+fn number_ranks(values: impl Iterator<Item = i64> + Clone) -> Option<(Vec<u64>, u64)> {
+    let (least, most) = (values.clone().min()?, values.clone().max()?);
+    Some((values.map(|value| value.abs_diff(least)).collect(), most.abs_diff(least)))
+}
+
+/// The places of strings among the different ones, and the last place.
+fn string_ranks(values: &StringViewArray) -> Option<(Vec<u64>, u64)> {
+    let distinct = |rows: usize| {
+        let own: ArrayRef = Arc::new(values.slice(0, rows));
+        let codes = Interner::default().insert(&own).codes;
+        let count = codes.iter().max().map_or(0, |&most| most as usize + 1);
+        (codes, count)
+    };
+    let sample = values.len().min(SAMPLE_STRINGS);
+    if distinct(sample).1 > sample / 2 {
+        return None;
+    }
+    let (codes, count) = distinct(values.len());
+    if count > MOST_STRINGS {
+        return None;
+    }
+    // A row of each.
+    let mut rows = vec![0; count];
+    codes.iter().enumerate().for_each(|(row, &code)| rows[code as usize] = row);
+    let mut sorted: Vec<u64> = (0..count as u64).collect();
+    sorted.sort_unstable_by_key(|&code| values.value(rows[code as usize]).as_bytes());
+    let mut ranks = vec![0; count];
+    sorted.into_iter().zip(0..).for_each(|(code, rank)| ranks[code as usize] = rank);
+    Some((codes.into_iter().map(|code| ranks[code as usize]).collect(), count as u64 - 1))
+}
+
 fn unsigned(value: i64) -> u64 {
     value as u64 ^ 1 << 63
 }
@@ -232,7 +325,61 @@ fn bytes_prefix(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::{Decimal128Array, Int64Array};
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
     use super::*;
+
+    /// Columns of few values and of many, with NULLs, in all directions: rows come as a plain comparison says.
+    #[test]
+    fn rows_are_sorted_as_column_after_column_says() {
+        for seed in 0..60 {
+            let mut random = StdRng::seed_from_u64(seed);
+            let rows = random.random_range(RANKED_ROWS..3 * RANKED_ROWS);
+            let columns: Vec<Column> =
+                (0..random.random_range(1..5)).map(|_| column(&mut random, rows)).collect();
+            let (prefixes, rest) = prefixes(&columns, rows);
+            let order = Order { prefixes, columns, rest };
+            let mut sorted: Vec<u32> = (0..rows as u32).collect();
+            order.sort(&mut sorted);
+            let plain = |&a: &u32, &b: &u32| {
+                let columns = order.columns.iter();
+                let orders = columns.map(|own| own.compare(a as usize, b as usize));
+                orders.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
+            };
+            assert!(sorted.is_sorted_by(|a, b| plain(a, b).is_le()), "seed {seed}");
+        }
+    }
+
+    fn column(random: &mut StdRng, rows: usize) -> Column {
+        let few = random.random_range(1..40i64);
+        let mut numbers = |least: i64, most: i64| -> Vec<i64> {
+            (0..rows).map(|_| random.random_range(least..=most)).collect()
+        };
+        let array: ArrayRef = match few % 5 {
+            0 => Arc::new(Int64Array::from(numbers(i64::MIN, i64::MAX))),
+            1 => Arc::new(Int64Array::from(numbers(-few, few))),
+            2 => {
+                let wide = numbers(-few, few).into_iter().map(|n| i128::from(n) << (few % 3 * 40));
+                Arc::new(Decimal128Array::from_iter_values(wide))
+            }
+            3 => {
+                let names =
+                    numbers(0, few).into_iter().map(|n| format!("a name of some length {n}"));
+                Arc::new(StringViewArray::from_iter_values(names))
+            }
+            _ => {
+                let names = numbers(0, 1 << 40).into_iter().map(|n| n.to_string());
+                Arc::new(StringViewArray::from_iter_values(names))
+            }
+        };
+        let nulls = few % 2 == 0;
+        let nulls =
+            nulls.then(|| NullBuffer::from_iter((0..rows).map(|_| random.random_bool(0.9))));
+        let (descending, nulls_first) = (random.random_bool(0.5), random.random_bool(0.5));
+        Column { values: Values::new(&array), nulls, descending, nulls_first }
+    }
 
     #[test]
     fn prefixes_never_contradict_the_order() {

@@ -16,15 +16,26 @@ struct Second {
     id: u32,
 }
 
+impl Second {
+    /// The id where this is the value.
+    #[inline(always)]
+    fn id_at(self, distance: u64) -> u32 {
+        if u64::from(self.distance) == distance { self.id } else { NO_ID }
+    }
+}
+
+/// Rows that are looked up together: what is noted of them stays in the first cache.
+const BLOCK: usize = 1024;
+
 /// The distinct pairs of two columns.
 #[derive(Debug)]
 pub struct RankedPairs {
     /// The column whose values are ranked: the one of more distinct values.
     first: usize,
     ranks: RankedKeys,
-    /// By rank, where its pairs begin.
+    /// By rank, where its pairs begin; behind the last comes a rank without any.
     offsets: Vec<u32>,
-    /// The other column's values by rank.
+    /// The other column's values by rank, and one that is nobody's.
     seconds: Vec<Second>,
     /// The least of them.
     least: i64,
@@ -61,38 +72,49 @@ impl RankedPairs {
         if seconds.len() < distances.len() {
             number(&mut seconds, distances.len());
         }
+        offsets.push(seconds.len() as u32);
+        seconds.push(Second { distance: 0, id: NO_ID });
         Some(RankedPairs { first, ranks, offsets, seconds, least })
     }
 
     /// Distinct pairs.
     pub fn len(&self) -> usize {
-        self.seconds.len()
+        self.seconds.len() - 1
     }
 
     /// Ids of the rows' pairs; [`NO_ID`] for pairs that are not there and those with a NULL.
     pub fn find(&self, columns: &[ArrayRef; 2]) -> Vec<u32> {
         let mut ids = self.ranks.find(&columns[self.first]);
-        let other = &columns[1 - self.first];
-        for_each_integer(other, |row, value| {
-            if ids[row] != NO_ID {
-                ids[row] = self.id(ids[row], value);
-            }
+        // No pair has a distance of so many bits.
+        let mut distances = vec![u64::MAX; ids.len()];
+        for_each_integer(&columns[1 - self.first], |row, value| {
+            distances[row] = value.wrapping_sub(self.least) as u64;
         });
-        if let Some(nulls) = other.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
-            let missing = ids.iter_mut().zip(nulls.iter()).filter(|(_, valid)| !valid);
-            missing.for_each(|(id, _)| *id = NO_ID);
+        for (ids, distances) in ids.chunks_mut(BLOCK).zip(distances.chunks(BLOCK)) {
+            self.find_block(ids, distances);
         }
         ids
     }
 
-    /// Looks at all that stand beside the rank: which one it is going to be is anybody's guess, and a wrong one costs more.
-    #[inline(always)]
-    fn id(&self, rank: u32, value: i64) -> u32 {
-        let distance = value.wrapping_sub(self.least) as u64;
-        let (start, end) = (self.offsets[rank as usize], self.offsets[rank as usize + 1]);
-        let seconds = &self.seconds[start as usize..end as usize];
-        let is_equal = |own: &Second| u64::from(own.distance) == distance;
-        seconds.iter().fold(NO_ID, |id, own| if is_equal(own) { own.id } else { id })
+    /// From ranks to ids. First of all rows what stands first beside the rank: a loop so short that the memory is asked for
+    /// many rows at once. The others stand in the same line of the cache or the next.
+    fn find_block(&self, ids: &mut [u32], distances: &[u64]) {
+        let nowhere = self.ranks.len() as u32;
+        let mut ranges = [(0, 0); BLOCK];
+        for (range, &rank) in ranges.iter_mut().zip(&*ids) {
+            let rank = rank.min(nowhere) as usize;
+            *range = (self.offsets[rank], self.offsets[rank + 1]);
+        }
+        for ((id, range), &distance) in ids.iter_mut().zip(&ranges).zip(distances) {
+            // Where nothing stands beside a rank, this is another one's.
+            let first = self.seconds[range.0 as usize].id_at(distance);
+            *id = if range.0 < range.1 { first } else { NO_ID };
+        }
+        for ((id, range), &distance) in ids.iter_mut().zip(&ranges).zip(distances) {
+            // Which one it is going to be is anybody's guess, and a wrong one costs more than looking at all.
+            let others = self.seconds[range.0 as usize..range.1 as usize].iter().skip(1);
+            *id = others.fold(*id, |id, own| id.min(own.id_at(distance)));
+        }
     }
 
     /// Bytes held.
