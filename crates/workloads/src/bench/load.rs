@@ -61,7 +61,7 @@ impl Population {
         for statement in index_statements() {
             client.run(&statement)?;
         }
-        system.analyze()?;
+        system.finish_load()?;
         times.seconds = start.elapsed().as_secs_f64();
         Ok(times)
     }

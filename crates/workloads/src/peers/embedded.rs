@@ -159,7 +159,7 @@ impl System for Embedded {
         Ok(reply.rows as u64)
     }
 
-    fn analyze(&self) -> Result<()> {
+    fn finish_load(&self) -> Result<()> {
         self.open()?.ask(Request::Loaded, "").map(drop)
     }
 }

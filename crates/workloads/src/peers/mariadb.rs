@@ -104,7 +104,7 @@ impl System for Mariadb {
         Ok(client.execute(count, &[])?.integer(0, 0) as u64)
     }
 
-    fn analyze(&self) -> Result<()> {
+    fn finish_load(&self) -> Result<()> {
         self.open()?.run(&format!("ANALYZE TABLE {}", TABLES.join(", ")))
     }
 }

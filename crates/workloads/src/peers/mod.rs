@@ -46,8 +46,8 @@ pub trait System: Send + Sync {
     }
     /// Loads one table from a file in COPY text format; returns the number of rows.
     fn load(&self, table: &str, file: &Path) -> Result<u64>;
-    /// After loading: statistics.
-    fn analyze(&self) -> Result<()>;
+    /// After loading: statistics, and whatever the system would otherwise go on writing beside what is measured.
+    fn finish_load(&self) -> Result<()>;
 }
 
 /// Which system to start.

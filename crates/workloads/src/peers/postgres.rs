@@ -126,8 +126,10 @@ impl System for Postgres {
         copy_file(&mut self.open()?, table, file)
     }
 
-    fn analyze(&self) -> Result<()> {
-        self.open()?.run("VACUUM ANALYZE")
+    fn finish_load(&self) -> Result<()> {
+        let mut client = self.open()?;
+        client.run("VACUUM ANALYZE")?;
+        client.run("CHECKPOINT")
     }
 }
 

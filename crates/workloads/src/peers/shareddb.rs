@@ -197,7 +197,9 @@ impl System for SharedDb {
         copy_file(&mut self.open()?, table, file)
     }
 
-    fn analyze(&self) -> Result<()> {
-        self.open()?.run("ANALYZE")
+    fn finish_load(&self) -> Result<()> {
+        let mut client = self.open()?;
+        client.run("ANALYZE")?;
+        client.run("CHECKPOINT")
     }
 }

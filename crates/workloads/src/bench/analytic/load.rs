@@ -129,7 +129,7 @@ fn fill(system: &dyn System, dataset: &dyn Dataset, files: &DataFiles) -> Result
         }
         None => load_files(system, dataset, files)?,
     };
-    system.analyze()?;
+    system.finish_load()?;
     Ok((rows, start.elapsed().as_secs_f64()))
 }
 
