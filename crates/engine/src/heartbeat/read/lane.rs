@@ -216,10 +216,11 @@ impl Lane {
     }
 
     /// What is to be run next of what waits, for the one who leads, and whether other parts are left; gives the lead back
-    /// where nothing waits.
-    pub fn next_part(&self) -> Option<(Vec<Activation>, bool)> {
+    /// where nothing waits. `elsewhere` is what will take what waits in other lanes.
+    pub fn next_part(&self, elsewhere: Duration) -> Option<(Vec<Activation>, bool)> {
         let mut queue = self.queue.lock();
-        let Some(part) = self.outlook_of(&mut queue).and_then(|outlook| outlook.part) else {
+        let outlook = self.outlook_of(&mut queue, elsewhere);
+        let Some(part) = outlook.and_then(|outlook| outlook.part) else {
             drop(queue);
             return self.next().map(|all| (all, false));
         };
@@ -241,14 +242,14 @@ impl Lane {
         self.queue.lock().beside = false;
     }
 
-    /// What it would run next; `None` where nothing waits.
-    pub fn outlook(&self) -> Option<Outlook> {
-        self.outlook_of(&mut self.queue.lock())
+    /// What it would run next; `None` where nothing waits. `elsewhere` is what will take what waits in other lanes.
+    pub fn outlook(&self, elsewhere: Duration) -> Option<Outlook> {
+        self.outlook_of(&mut self.queue.lock(), elsewhere)
     }
 
-    fn outlook_of(&self, queue: &mut Queue) -> Option<Outlook> {
+    fn outlook_of(&self, queue: &mut Queue, elsewhere: Duration) -> Option<Outlook> {
         let Queue { waiting, since, .. } = queue;
-        let outlook = || Outlook::of(&self.plan.load(), self, waiting, since);
+        let outlook = || Outlook::of(&self.plan.load(), self, waiting, elsewhere, since);
         (!waiting.is_empty()).then(outlook)
     }
 
@@ -270,6 +271,11 @@ impl Lane {
             let old = totals.correction.load(Ordering::Relaxed);
             totals.correction.store((old * 7 + measured as u64) / 8, Ordering::Relaxed);
         }
+    }
+
+    /// What will take all that waits.
+    pub fn expected(&self) -> Duration {
+        self.predict(&self.templates())
     }
 
     /// What a batch of these templates' activations will take: the model's figure, corrected by what batches of this

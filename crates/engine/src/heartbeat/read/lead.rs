@@ -102,7 +102,7 @@ impl Reads {
         if round > 0 {
             return lane.waiting() > 0;
         }
-        lane.predict(&lane.templates()) > HAND_OVER
+        lane.expected() > HAND_OVER
     }
 
     /// Gives the lead to a worker, or back where nothing waits.
@@ -126,12 +126,12 @@ impl Reads {
     /// A worker's turn: one batch, a part of what waits where that would take long, with those who get on its pass, then
     /// the lane stands in line again.
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
+        let crew = self.crew(lane);
         let next = match (self.sharing, lane.weight) {
-            (Sharing::Automatic, Weight::Heavy) => lane.next_part(),
+            (Sharing::Automatic, Weight::Heavy) => lane.next_part(crew.expected()),
             _ => lane.next().map(|all| (all, false)),
         };
         let Some((activations, others)) = next else { return };
-        let crew = self.crew(lane);
         if others && crew.workers() > 1 && self.steps_aside(lane, &activations) {
             crew.enqueue(lane.clone());
             self.heartbeat(lane, activations, Leader::Worker);

@@ -8,8 +8,8 @@
 //! Of the parts that comes next which has most activations times the root of how many times its own cost it has waited. A
 //! batch spares most where many share what costs much by itself: if each of n activations took a share c and their batch a
 //! besides, clients who ask again at once would be answered fastest by batches in proportion to the root of a. What costs
-//! little by itself has little to share and does not wait long, what costs much waits for company, and nobody waits for
-//! ever. (Least time for each answer first, which it was before, lets cheap ones run one by one while all others wait.)
+//! little by itself has little to share and does not wait long, what costs much waits for company. But nobody waits longer
+//! than [`PATIENCE`] times what all takes that waits, however many others are. (Least time for each answer first, which it was before, lets cheap ones run one by one while all others wait.)
 
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,9 @@ use crate::types::TemplateId;
 
 /// What takes less than this all together is one batch.
 const LONG: Duration = Duration::from_millis(5);
+
+/// So many times what all takes that waits a part may be passed over.
+const PATIENCE: u32 = 3;
 
 /// Whoever comes has waited so long: then it matters how many they are.
 const JUST_COME: Duration = Duration::from_millis(1);
@@ -41,6 +44,8 @@ pub struct Outlook {
     /// `None`: all that waits.
     pub part: Option<Part>,
     predicted: Duration,
+    /// How long it has waited beyond all patience.
+    overdue: Duration,
     urgency: f64,
 }
 
@@ -53,32 +58,33 @@ pub trait Costs {
 }
 
 impl Outlook {
-    /// What is to be run next of what waits; notes since when its parts have waited.
+    /// What is to be run next of what waits; notes since when its parts have waited. `elsewhere` is what other lanes' will take.
     pub fn of(
         plan: &PreparedLane,
         costs: &dyn Costs,
         waiting: &[Activation],
+        elsewhere: Duration,
         since: &mut Since,
     ) -> Outlook {
         let all: Vec<TemplateId> = waiting.iter().map(|own| own.template.id).collect();
         let predicted = costs.together(&all);
-        if predicted < LONG {
+        let whole = Outlook { part: None, predicted, overdue: Duration::ZERO, urgency: 0.0 };
+        if !whole.is_long() {
             since.clear();
-            return Outlook { part: None, predicted, urgency: 0.0 };
+            return whole;
         }
         let parts = parts(plan, waiting);
         note(since, &parts);
-        let urgencies = parts
-            .iter()
-            .zip(since)
-            .map(|((_, own), (_, began))| urgency(own.len(), began.elapsed(), costs.alone(own[0])));
-        let ranked = parts.iter().zip(urgencies);
-        let first = ranked.reduce(|best, other| if other.1 > best.1 { other } else { best });
-        let Some(((part, own), urgency)) = first else {
-            return Outlook { part: None, predicted, urgency: 0.0 };
-        };
-        let own: Vec<TemplateId> = own.iter().map(|own| own.template.id).collect();
-        Outlook { part: Some(*part), predicted: costs.together(&own), urgency }
+        let patience = (predicted + elsewhere) * PATIENCE;
+        let outlooks = parts.iter().zip(since).map(|((part, own), (_, began))| {
+            let waited = began.elapsed();
+            let urgency = urgency(own.len(), waited, costs.alone(own[0]));
+            let overdue = waited.saturating_sub(patience);
+            Outlook { part: Some(*part), predicted, overdue, urgency }
+        });
+        let first =
+            |best: Outlook, other: Outlook| if other.precedes(&best) { other } else { best };
+        outlooks.reduce(first).unwrap_or(whole)
     }
 
     /// Whether it is worth choosing with care.
@@ -88,7 +94,7 @@ impl Outlook {
 
     /// Whether it should run before another.
     pub fn precedes(&self, other: &Outlook) -> bool {
-        self.urgency > other.urgency
+        (self.overdue, self.urgency) > (other.overdue, other.urgency)
     }
 }
 
@@ -149,8 +155,22 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_passed_over_for_ever() {
+    fn who_has_waited_long_comes_before_many() {
         assert!(of(1, 10_000, 1_000) > of(8, 10, 80));
         assert!(of(1, 10, 1_000) < of(8, 10, 80));
+    }
+
+    #[test]
+    fn nobody_is_passed_over_for_ever() {
+        let outlook = |overdue: u64, urgency: f64| Outlook {
+            part: None,
+            predicted: Duration::ZERO,
+            overdue: milliseconds(overdue),
+            urgency,
+        };
+        let many = outlook(0, of(10_000, 10, 10));
+        assert!(outlook(1, of(1, 1_000, 1_000)).precedes(&many));
+        assert!(!many.precedes(&outlook(1, 0.0)));
+        assert!(outlook(2, 0.0).precedes(&outlook(1, 5.0)));
     }
 }

@@ -133,6 +133,12 @@ impl Pool {
         self.in_line.load(Ordering::Relaxed) == 0
     }
 
+    /// What will take what waits in the lanes that stand in line.
+    pub fn expected(&self) -> Duration {
+        let state = self.state.lock();
+        state.ready.iter().map(|lane| lane.expected()).sum()
+    }
+
     /// Puts a lane in line for a worker. The caller has its lead and hands it over.
     pub fn enqueue(&self, lane: Arc<Lane>) {
         let mut state = self.state.lock();
@@ -242,16 +248,23 @@ impl Pool {
 
 /// The position of the lane whose next batch comes first, where that of the lane at `least` is long.
 fn first_of_long(ready: &[Arc<Lane>], least: usize) -> usize {
-    let long = |lane: &Arc<Lane>| match lane.weight {
-        Weight::Heavy => lane.outlook().filter(Outlook::is_long),
-        Weight::Light => None,
-    };
-    let Some(outlook) = (ready.len() > 1).then(|| long(&ready[least])).flatten() else {
+    if ready.len() == 1 || ready[least].weight == Weight::Light {
         return least;
+    }
+    let expected = |lane: &Arc<Lane>| match lane.weight {
+        Weight::Heavy => lane.expected(),
+        Weight::Light => Duration::ZERO,
     };
+    let expected: Vec<Duration> = ready.iter().map(expected).collect();
+    let all: Duration = expected.iter().sum();
+    let long = |position: usize| {
+        let lane = Some(&ready[position]).filter(|lane| lane.weight == Weight::Heavy)?;
+        lane.outlook(all - expected[position]).filter(Outlook::is_long)
+    };
+    let Some(outlook) = long(least) else { return least };
     let mut first = (least, outlook);
-    for (position, lane) in ready.iter().enumerate().filter(|(position, _)| *position != least) {
-        if let Some(other) = long(lane).filter(|other| other.precedes(&first.1)) {
+    for position in (0..ready.len()).filter(|position| *position != least) {
+        if let Some(other) = long(position).filter(|other| other.precedes(&first.1)) {
             first = (position, other);
         }
     }
