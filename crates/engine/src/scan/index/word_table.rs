@@ -44,11 +44,19 @@ impl WordTable {
 
     /// Narrows each row's set to that of its key; `false` for columns other than of integers. No row is NULL.
     pub fn narrow(&self, column: &ColumnSlice<'_>, rows: Rows<'_>, words: &mut [u64]) -> bool {
-        of_integers!(column, base, values => {
-            let key = |row: usize| base + i64::from(values[row]);
-            let mut words = words.iter_mut();
-            rows.for_each(|row| *words.next().expect("a word for each row") &= self.word(key(row)));
-        })
+        of_integers!(column, base, values => self.narrow_by(values, base, rows, words))
+    }
+
+    fn narrow_by<T: Copy + Into<i64>>(
+        &self,
+        values: &[T],
+        base: i64,
+        rows: Rows<'_>,
+        words: &mut [u64],
+    ) {
+        let key = |row: usize| base + values[row].into();
+        let mut words = words.iter_mut();
+        rows.for_each(|row| *words.next().expect("a word for each row") &= self.word(key(row)));
     }
 
     /// Appends the rows whose key a slot of `wanted` wants; `false` for columns other than of integers. No row is NULL.
@@ -59,17 +67,26 @@ impl WordTable {
         wanted: u64,
         out: &mut Vec<u32>,
     ) -> bool {
-        of_integers!(column, base, values => {
-            let (mut room, mut truths) = ([Default::default(); BLOCK], [0u8; BLOCK]);
-            for block in rows.blocks() {
-                let truths = &mut truths[..block.len()];
-                let values = block.values(values, &mut room);
-                truths.iter_mut().zip(values).for_each(|(truth, &value)| {
-                    *truth = u8::from(self.word(base + i64::from(value)) & wanted != 0);
-                });
-                block.append_where(truths, out);
-            }
-        })
+        of_integers!(column, base, values => self.select_by(values, base, rows, wanted, out))
+    }
+
+    fn select_by<T: Copy + Default + Into<i64>>(
+        &self,
+        values: &[T],
+        base: i64,
+        rows: Rows<'_>,
+        wanted: u64,
+        out: &mut Vec<u32>,
+    ) {
+        let (mut room, mut truths) = ([T::default(); BLOCK], [0u8; BLOCK]);
+        for block in rows.blocks() {
+            let truths = &mut truths[..block.len()];
+            let values = block.values(values, &mut room);
+            truths.iter_mut().zip(values).for_each(|(truth, &value)| {
+                *truth = u8::from(self.word(base + value.into()) & wanted != 0);
+            });
+            block.append_where(truths, out);
+        }
     }
 }
 
