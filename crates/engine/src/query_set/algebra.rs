@@ -72,7 +72,7 @@ impl QuerySets {
     }
 
     /// Like [`Self::intersect_ids`], and drops the rows that nobody wants any more: the positions of those that
-    /// stay (`None` for all of them) and their sets. What a scan does for every column that it looks at.
+    /// stay (`None` for all of them) and their sets. What a scan does for every column where a set is more than a word.
     pub fn meet(self, ids: &[SetId], table: &SetTable) -> (Option<Vec<u32>>, QuerySets) {
         let sets = match &self {
             QuerySets::Uniform(all) if *all == table.all() => QuerySets::Interned(ids.to_vec()),

@@ -9,7 +9,8 @@
 //! batch spares most where many share what costs much by itself: if each of n activations took a share c and their batch a
 //! besides, clients who ask again at once would be answered fastest by batches in proportion to the root of a. What costs
 //! little by itself has little to share and does not wait long, what costs much waits for company. But nobody waits longer
-//! than [`PATIENCE`] times what all takes that waits, however many others are. (Least time for each answer first, which it was before, lets cheap ones run one by one while all others wait.)
+//! than [`PATIENCE`] times what all takes that waits, however many others are. (Least time for each answer first, which it
+//! was before, lets cheap ones run one by one while all others wait.)
 
 use std::time::{Duration, Instant};
 

@@ -135,8 +135,9 @@ impl Pool {
 
     /// What will take what waits in the lanes that stand in line.
     pub fn expected(&self) -> Duration {
-        let state = self.state.lock();
-        state.ready.iter().map(|lane| lane.expected()).sum()
+        // Nobody waits for the pool meanwhile: a lane may hold many.
+        let ready = self.state.lock().ready.clone();
+        ready.iter().map(|lane| lane.expected()).sum()
     }
 
     /// Puts a lane in line for a worker. The caller has its lead and hands it over.

@@ -48,14 +48,14 @@ impl Default for GroupBuild {
 }
 
 /// About how many different pairs of a group and a set there are, by a bit for each hash.
-struct Pairs {
+struct DistinctPairs {
     bits: Vec<u64>,
 }
 
-impl Pairs {
+impl DistinctPairs {
     /// Eight bits for each pair, so that few different ones meet in one.
-    fn among(pairs: usize) -> Pairs {
-        Pairs { bits: vec![0; (pairs / 8).next_power_of_two().max(2)] }
+    fn among(pairs: usize) -> DistinctPairs {
+        DistinctPairs { bits: vec![0; (pairs / 8).next_power_of_two().max(2)] }
     }
 
     #[inline(always)]
@@ -67,7 +67,7 @@ impl Pairs {
         self.bits[(place / 64) as usize] |= 1 << (place % 64);
     }
 
-    fn distinct(&self) -> usize {
+    fn count(&self) -> usize {
         self.bits.iter().map(|bits| bits.count_ones() as usize).sum()
     }
 }
@@ -206,12 +206,12 @@ impl GroupBuild {
         }
         let sample = |chunk: &Chunk| chunk.groups.len().min(SAMPLE_ROWS);
         let rows: usize = self.chunks.iter().map(sample).sum();
-        let mut pairs = Pairs::among(rows);
+        let mut pairs = DistinctPairs::among(rows);
         for chunk in &self.chunks {
             let sets = chunk.sets.slice(0..sample(chunk)).ids(sample(chunk), batch.sets);
             chunk.groups.iter().zip(sets).for_each(|(&group, set)| pairs.add(group, set));
         }
-        pairs.distinct() * 2 <= rows
+        pairs.count() * 2 <= rows
     }
 
     /// Turns the rows held into partial aggregates. Without memory for these those who want them fail.

@@ -324,9 +324,8 @@ impl JoinTable {
         ids: Vec<u32>,
         faults: &mut Faults,
     ) -> Option<Pairs> {
-        let (ids, buckets) = match self.by_key.only_partners(ids) {
-            Ok(pairs) => return Some(pairs),
-            Err(several) => several,
+        let RowsByKey::Many { buckets, .. } = &self.by_key else {
+            return Some(self.by_key.only_partners(ids));
         };
         let mut pairs = Pairs::default();
         let mut reserved = 0;

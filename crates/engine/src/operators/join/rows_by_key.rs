@@ -78,16 +78,16 @@ impl RowsByKey {
     }
 
     /// Of left rows with these keys the pairs, where no key has two rows; [`NO_ID`] is no key.
-    pub fn only_partners(&self, mut ids: Vec<u32>) -> Result<Pairs, (Vec<u32>, &SlotBuckets)> {
+    pub fn only_partners(&self, mut ids: Vec<u32>) -> Pairs {
         match self {
             RowsByKey::InOrder => {}
             RowsByKey::One(rows) => {
                 let end = rows.len() as u32 - 1;
                 ids.iter_mut().for_each(|id| *id = rows[(*id).min(end) as usize]);
             }
-            RowsByKey::Many { buckets, .. } => return Err((ids, buckets)),
+            RowsByKey::Many { .. } => unreachable!("a key has several rows"),
         }
-        Ok(pairs_of(ids))
+        pairs_of(ids)
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
     fn check(ids: &[u32], asked: &[u32]) {
         let rows = RowsByKey::of(ids, 5, None);
         assert_eq!((rows.key_of(ids.len()), rows.longest()), (ids.to_vec(), 1));
-        let pairs = rows.only_partners(asked.to_vec()).expect("one each");
+        let pairs = rows.only_partners(asked.to_vec());
         let found: Vec<(u32, u32)> = pairs.left.into_iter().zip(pairs.right).collect();
         let row_of = |id: &u32| ids.iter().position(|own| own == id);
         let expected = (0..).zip(asked).filter_map(|(left, id)| Some((left, row_of(id)? as u32)));
@@ -147,10 +147,10 @@ mod tests {
         let ids = [1, 0, 1, 1];
         let rows = RowsByKey::of(&ids, 2, None);
         assert_eq!((rows.longest(), rows.count(0), rows.key_of(4)), (3, 1, ids.to_vec()));
-        let (asked, buckets) = rows.only_partners(vec![1]).expect_err("several");
-        assert_eq!((asked, buckets.rows(Slot(1))), (vec![1], &[0, 2, 3][..]));
+        let RowsByKey::Many { buckets, .. } = rows else { panic!("a key has several rows") };
+        assert_eq!(buckets.rows(Slot(1)), [0, 2, 3]);
         let other = RowsByKey::of(&ids, 2, Some(&[3, 1, 2, 0]));
-        let (_, buckets) = other.only_partners(Vec::new()).expect_err("several");
+        let RowsByKey::Many { buckets, .. } = other else { panic!("a key has several rows") };
         assert_eq!(buckets.rows(Slot(1)), [3, 2, 0]);
     }
 }
