@@ -37,7 +37,7 @@ pub enum Arithmetic {
     /// Of two others.
     Step(Box<ArithmeticStep>),
     /// One of two others.
-    Choice(Box<ArithmeticChoice>),
+    Case(Box<ArithmeticCase>),
 }
 
 /// An operation on two whole numbers.
@@ -55,7 +55,7 @@ pub struct ArithmeticStep {
 
 /// `CASE WHEN condition THEN then ELSE otherwise END`
 #[derive(Clone, Debug)]
-pub struct ArithmeticChoice {
+pub struct ArithmeticCase {
     /// What is asked of a row.
     pub condition: ArithmeticCondition,
     /// Where it is true.
@@ -96,19 +96,19 @@ impl Arithmetic {
                 step.left.for_each_column(visit);
                 step.right.for_each_column(visit);
             }
-            Arithmetic::Choice(choice) => {
-                choice.then.for_each_column(visit);
-                choice.otherwise.for_each_column(visit);
+            Arithmetic::Case(case) => {
+                case.then.for_each_column(visit);
+                case.otherwise.for_each_column(visit);
             }
             Arithmetic::Parameter { .. } | Arithmetic::Literal(_) => {}
         }
     }
 
     /// Whether a condition has to be asked.
-    pub fn has_choice(&self) -> bool {
+    pub fn has_case(&self) -> bool {
         match self {
-            Arithmetic::Choice(_) => true,
-            Arithmetic::Step(step) => step.left.has_choice() || step.right.has_choice(),
+            Arithmetic::Case(_) => true,
+            Arithmetic::Step(step) => step.left.has_case() || step.right.has_case(),
             _ => false,
         }
     }

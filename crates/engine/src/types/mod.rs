@@ -14,7 +14,7 @@ mod schema;
 mod value;
 
 pub use arithmetic::{
-    Arithmetic, ArithmeticChoice, ArithmeticCondition, ArithmeticOperator, ArithmeticStep,
+    Arithmetic, ArithmeticCase, ArithmeticCondition, ArithmeticOperator, ArithmeticStep,
 };
 pub use arrow::{array_cell, array_from_values, for_each_integer};
 pub use data_type::DataType;

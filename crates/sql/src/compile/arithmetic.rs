@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable};
 use engine::types::{
-    Arithmetic, ArithmeticChoice, ArithmeticCondition, ArithmeticOperator, ArithmeticStep,
+    Arithmetic, ArithmeticCase, ArithmeticCondition, ArithmeticOperator, ArithmeticStep,
 };
 
 /// Inputs as the expression's schema has them: so many columns, then parameters.
@@ -18,7 +18,7 @@ pub struct Inputs<'a> {
 /// The expression, if it is an operation on whole numbers.
 pub fn arithmetic(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
     let computes = |whole: &Arithmetic| {
-        matches!(whole, Arithmetic::Step(_) | Arithmetic::Year { .. } | Arithmetic::Choice(_))
+        matches!(whole, Arithmetic::Step(_) | Arithmetic::Year { .. } | Arithmetic::Case(_))
     };
     operand(expr, inputs).filter(computes)
 }
@@ -28,7 +28,7 @@ fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
         Expr::Column(column) => input(column, inputs),
         Expr::Literal(value, _) => literal(value).map(Arithmetic::Literal),
         Expr::Cast(cast) => converted(cast, inputs),
-        Expr::Case(case) => choice(case, whole(&expr.get_type(inputs.schema).ok()?)?, inputs),
+        Expr::Case(case) => of_case(case, whole(&expr.get_type(inputs.schema).ok()?)?, inputs),
         Expr::ScalarFunction(call) if call.func.name() == "date_part" => {
             let [part, date] = &call.args[..] else { return None };
             year(part, date, inputs)
@@ -55,7 +55,7 @@ fn number(expr: &Expr, inputs: &Inputs<'_>) -> Option<(Arithmetic, u8)> {
 }
 
 /// A CASE of one condition; without an ELSE it may be NULL.
-fn choice(case: &Case, result: Whole, inputs: &Inputs<'_>) -> Option<Arithmetic> {
+fn of_case(case: &Case, result: Whole, inputs: &Inputs<'_>) -> Option<Arithmetic> {
     let (None, [(when, then)], Some(otherwise)) =
         (&case.expr, &case.when_then_expr[..], &case.else_expr)
     else {
@@ -67,7 +67,7 @@ fn choice(case: &Case, result: Whole, inputs: &Inputs<'_>) -> Option<Arithmetic>
     };
     let (then, otherwise) = (branch(then)?, branch(otherwise)?);
     let condition = (inputs.condition)(when)?;
-    Some(Arithmetic::Choice(Box::new(ArithmeticChoice { condition, then, otherwise })))
+    Some(Arithmetic::Case(Box::new(ArithmeticCase { condition, then, otherwise })))
 }
 
 /// The year of a date in a column; in other parts and types days are not all that counts.

@@ -126,10 +126,10 @@ fn operand<'a>(arithmetic: &Arithmetic, inputs: &WholeInputs<'a, '_>) -> Option<
             let left = operand(&step.left, inputs)?;
             apply(step, left, operand(&step.right, inputs)?)?
         }
-        Arithmetic::Choice(choice) => {
-            let holds = (inputs.holds)(&choice.condition)?;
-            let then = operand(&choice.then, inputs)?;
-            Operand::Computed(choose(&holds, then, operand(&choice.otherwise, inputs)?))
+        Arithmetic::Case(case) => {
+            let holds = (inputs.holds)(&case.condition)?;
+            let then = operand(&case.then, inputs)?;
+            Operand::Computed(choose(&holds, then, operand(&case.otherwise, inputs)?))
         }
     })
 }
@@ -263,22 +263,21 @@ pub(in crate::operators) fn whole_array(data_type: DataType, numbers: Vec<i64>) 
 
 /// The same, numerics in 64 bits: aggregates take them so.
 pub(in crate::operators) fn narrow_array(data_type: DataType, numbers: Vec<i64>) -> ArrayRef {
-    let numbers = numbers.into_iter();
     match data_type {
         DataType::SmallInt => {
-            let numbers = numbers.map(|number| number as i16);
+            let numbers = numbers.into_iter().map(|number| number as i16);
             Arc::new(PrimitiveArray::<Int16Type>::from_iter_values(numbers))
         }
         DataType::Integer => {
-            let numbers = numbers.map(|number| number as i32);
+            let numbers = numbers.into_iter().map(|number| number as i32);
             Arc::new(PrimitiveArray::<Int32Type>::from_iter_values(numbers))
         }
         DataType::Numeric { scale, .. } => {
-            let array = PrimitiveArray::<Decimal64Type>::from_iter_values(numbers);
+            let array = PrimitiveArray::<Decimal64Type>::new(numbers.into(), None);
             let data_type = ArrowType::Decimal64(DIGITS, scale as i8);
             Arc::new(array.with_data_type(data_type))
         }
-        DataType::BigInt => Arc::new(PrimitiveArray::<Int64Type>::from_iter_values(numbers)),
+        DataType::BigInt => Arc::new(PrimitiveArray::<Int64Type>::new(numbers.into(), None)),
         other => unreachable!("{other:?} is no whole number"),
     }
 }
@@ -330,7 +329,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::types::ArithmeticChoice;
+    use crate::types::ArithmeticCase;
 
     /// Arithmetic over two columns and a parameter, each step below its own limit.
     fn arithmetic() -> impl Strategy<Value = Arithmetic> {
@@ -353,13 +352,13 @@ mod tests {
                     Arithmetic::Step(Box::new(ArithmeticStep { operator, left, right, limit }))
                 },
             );
-            let choice = (inner.clone(), inner).prop_map(|(then, otherwise)| {
+            let case = (inner.clone(), inner).prop_map(|(then, otherwise)| {
                 let expression = Arc::new(EveryOther);
                 let condition =
                     ArithmeticCondition { expression, columns: Vec::new(), parameters: Vec::new() };
-                Arithmetic::Choice(Box::new(ArithmeticChoice { condition, then, otherwise }))
+                Arithmetic::Case(Box::new(ArithmeticCase { condition, then, otherwise }))
             });
-            prop_oneof![3 => step, 1 => choice]
+            prop_oneof![3 => step, 1 => case]
         })
     }
 
@@ -442,8 +441,8 @@ mod tests {
                 };
                 (result.unsigned_abs() < step.limit.into()).then_some(result)?
             }
-            Arithmetic::Choice(choice) => {
-                let one = if is_every_other(row) { &choice.then } else { &choice.otherwise };
+            Arithmetic::Case(case) => {
+                let one = if is_every_other(row) { &case.then } else { &case.otherwise };
                 twin(one, columns, parameter, row)?
             }
         })

@@ -111,7 +111,7 @@ fn taken(view: &TableView, aggregate: &Aggregate) -> Option<Vec<ColumnId>> {
         Scalar::Expression(expression) => {
             let columns = expression.columns();
             let data_type = |position: usize| type_of(view, columns[position]);
-            let arithmetic = expression.arithmetic().filter(|known| !known.has_choice())?;
+            let arithmetic = expression.arithmetic().filter(|known| !known.has_case())?;
             has_scales(arithmetic, data_type).then(|| columns.iter().map(id).collect())
         }
         Scalar::Literal(_) | Scalar::Parameter(_) => None,
