@@ -1,5 +1,5 @@
 //! The operators alone: the best-sellers shape of the bookstore, from one query to 1,024 in a batch, each with
-//! its own subject and its own window of orders.
+//! its own subject and its own window of orders; and many rows of few groups, as TPC-H's first query has them.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -302,5 +302,85 @@ fn best_sellers(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, best_sellers);
+const SALES: u32 = 1 << 20;
+const SALES_TYPES: [DataType; 6] = [
+    DataType::Integer,
+    DataType::Varchar(1),
+    DataType::Varchar(1),
+    DataType::Numeric { precision: 15, scale: 2 },
+    DataType::Numeric { precision: 15, scale: 2 },
+    DataType::Numeric { precision: 15, scale: 2 },
+];
+
+fn sales(store: &Arc<Store>) -> Arc<TableView> {
+    let mut draw = Draw(3);
+    let sale = |id: u32| {
+        let letter = |letters: &[&str], draw: &mut Draw| {
+            Value::Text(letters[draw.below(letters.len() as u32) as usize].into())
+        };
+        let digits = |end: u32, draw: &mut Draw| Value::Numeric(draw.below(end).into(), 2);
+        vec![
+            Value::Integer(id as i32),
+            letter(&["A", "N", "R"], &mut draw),
+            letter(&["F", "O"], &mut draw),
+            digits(5_000, &mut draw),
+            digits(10_000_000, &mut draw),
+            digits(11, &mut draw),
+        ]
+    };
+    table(store, 1, &SALES_TYPES, (0..SALES).map(sale))
+}
+
+/// Sums and averages by two letters, of rows that all queries of a batch want but the last ones.
+fn few_groups(c: &mut Criterion) {
+    let store = Store::new(1);
+    let view = sales(&store);
+    let aggregate = |function, column| Aggregate {
+        function,
+        argument: Some(Scalar::Column(column)),
+        distinct: false,
+        filter: None,
+        data_type: DataType::Numeric { precision: 38, scale: 2 },
+    };
+    let sums = (3..6).map(|column| aggregate(AggregateFunction::Sum, column));
+    let averages = (3..6).map(|column| aggregate(AggregateFunction::Average, column));
+    let node = GroupNode {
+        keys: vec![1, 2],
+        determinants: Vec::new(),
+        aggregates: sums.chain(averages).collect(),
+    };
+    let mut group = c.benchmark_group("few_groups");
+    group.throughput(criterion::Throughput::Elements(SALES.into()));
+    for count in [1, 3] {
+        let parameters = vec![&[][..]; count];
+        let types = vec![&[][..]; count];
+        let run = || {
+            let sets = SetTable::new(count);
+            let budget = Budget::new(1 << 30);
+            let batch =
+                Batch { sets: &sets, parameters: &parameters, types: &types, budget: &budget };
+            let (mut build, mut faults) = (GroupBuild::default(), Faults::default());
+            for (chunk, rows) in view.chunks() {
+                let place = |offset| Location { chunk: *chunk, offset };
+                let places: Vec<Location> = (0..rows.rows() as u32).map(place).collect();
+                let words = places.iter().map(|place| match place.offset % 100 {
+                    0 if count > 1 => 0b011,
+                    _ => (1 << count) - 1,
+                });
+                let wanted = match count {
+                    1 => QuerySets::Uniform(sets.all()),
+                    _ => QuerySets::Bitmaps { words_per_row: 1, words: words.collect() },
+                };
+                let rows = Tuples::of_table(view.clone(), places, wanted);
+                build.add(&node, &batch, rows, &mut faults);
+            }
+            let groups = Groups::merge(&node, &batch, vec![build], &mut faults);
+            black_box(groups.finish(&node, &batch, sets.all(), (0, 1), &mut faults))
+        };
+        group.bench_function(BenchmarkId::new("queries", count), |bencher| bencher.iter(run));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, best_sellers, few_groups);
 criterion_main!(benches);

@@ -70,12 +70,33 @@ impl Tuples {
 
     /// The rows named, in that order; a row may come several times.
     pub fn take(&self, rows: &[u32]) -> Tuples {
+        self.take_as(rows, self.sets.take(rows))
+    }
+
+    /// The rows named, each with another set.
+    pub fn take_as(&self, rows: &[u32], sets: QuerySets) -> Tuples {
         Tuples {
             rows: rows.len(),
             sources: self.sources.iter().map(|source| source.take(rows)).collect(),
             computed: take_arrays(&self.computed, rows),
             columns: self.columns.clone(),
-            sets: self.sets.take(rows),
+            sets,
+        }
+    }
+
+    /// The rows of a range.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Tuples {
+        let sources = self.sources.iter().map(|source| Source {
+            view: source.view.clone(),
+            locations: source.locations[range.clone()].to_vec(),
+        });
+        let computed = self.computed.iter().map(|array| array.slice(range.start, range.len()));
+        Tuples {
+            rows: range.len(),
+            sources: sources.collect(),
+            computed: computed.collect(),
+            columns: self.columns.clone(),
+            sets: self.sets.slice(range),
         }
     }
 

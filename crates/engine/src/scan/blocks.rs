@@ -109,11 +109,16 @@ pub fn append_set(truths: &[u8], of: impl Fn(usize) -> u32, out: &mut Vec<u32>) 
 fn bits_of(truths: &[u8]) -> u64 {
     // Byte i stands at bit 8i; the factor has bits 7, 14, .. 56, which bring it to bit 56 + i, and no two sums meet.
     const TOGETHER: u64 = 0x0102_0408_1020_4080;
-    let mut bits = 0;
-    for (place, eight) in truths.chunks(8).enumerate() {
-        let mut bytes = [0; 8];
-        bytes[..eight.len()].copy_from_slice(eight);
-        bits |= (u64::from_le_bytes(bytes).wrapping_mul(TOGETHER) >> 56) << (place * 8);
+    let eight_bits = |bytes: [u8; 8]| u64::from_le_bytes(bytes).wrapping_mul(TOGETHER) >> 56;
+    let (eights, rest) = truths.as_chunks::<8>();
+    let mut last = [0; 8];
+    last.iter_mut().zip(rest).for_each(|(byte, truth)| *byte = *truth);
+    let mut bits = match rest.is_empty() {
+        true => 0,
+        false => eight_bits(last) << (eights.len() * 8),
+    };
+    for (place, &eight) in eights.iter().enumerate() {
+        bits |= eight_bits(eight) << (place * 8);
     }
     bits
 }

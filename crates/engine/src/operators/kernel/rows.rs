@@ -80,6 +80,9 @@ pub const NO_ROW: u32 = u32::MAX;
 
 /// The rows named, in that order, with new sets; [`NO_ROW`] gives NULLs.
 pub fn take_or_null(tuples: &Tuples, rows: &[u32], sets: QuerySets) -> Tuples {
+    if !rows.contains(&NO_ROW) {
+        return tuples.take_as(rows, sets);
+    }
     let location = |source: &Source, row: u32| match row {
         NO_ROW => Location::NONE,
         row => source.locations[row as usize],

@@ -187,7 +187,9 @@ fn select_fewer(
     if !select(sample, &mut kept) || kept.len() * 2 > sample.len() {
         return None;
     }
-    kept.clear();
+    // As many as the first let expect, and some more.
+    let share = (kept.len() + 1) as f64 / sample.len().max(1) as f64;
+    kept = Vec::with_capacity(rows.len().min((rows.len() as f64 * share * 1.25) as usize));
     select(rows, &mut kept);
     Some(kept)
 }
