@@ -117,6 +117,7 @@ fn arrivals(
             template: templates[place].clone(),
             parameters: queries[place].1(&mut numbers).into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::<AtomicBool>::default(),
             figures: Some(own),
             receiver: Box::new(move |answer: Result<Answer>| {

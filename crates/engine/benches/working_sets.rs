@@ -49,6 +49,7 @@ fn together(engine: &Engine, requests: &[Request]) -> Figures {
             template: template.clone(),
             parameters: parameters.clone().into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::default(),
             figures: Some(figures.clone()),
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -23,7 +23,7 @@ pub struct EngineOptions {
     pub workers: usize,
     /// Where the log and the checkpoints lie; `None` keeps nothing.
     pub data: Option<std::path::PathBuf>,
-    /// Shared or query at a time.
+    /// Shared or query at a time, for activations that do not ask for something else.
     pub sharing: Sharing,
     /// Whether star queries are aggregated in packs whose tables fit a core's cache.
     pub packing: Packing,
@@ -35,14 +35,14 @@ pub struct EngineOptions {
     pub memory_limit: usize,
 }
 
-/// Whether batches share operators.
+/// Whether an activation shares operators with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// A cost decision per operator and batch.
+    /// A cost decision per operator and batch, and which of those that wait run together.
     Automatic,
-    /// Always share.
+    /// With all that wait and share as well.
     Always,
-    /// Every activation runs alone, through the same operators (`--no-sharing`).
+    /// It runs alone, through the same operators (`--no-sharing`).
     Never,
 }
 
@@ -61,6 +61,8 @@ pub struct Activation {
     pub parameters: Box<[Value]>,
     /// What to read; `None`: the newest published version when the heartbeat starts.
     pub snapshot: Option<Snapshot>,
+    /// Whether it shares; usually what [`Engine::sharing`] says.
+    pub sharing: Sharing,
     /// Set by the client's cancel or time-out: the activation answers 57014 and leaves its batch.
     pub cancelled: Arc<AtomicBool>,
     /// Where the figures of its heartbeat go, before the answer (EXPLAIN ANALYZE); usually nowhere.
@@ -104,6 +106,11 @@ impl Engine {
     /// Bytes that the intermediate results of one batch may take.
     pub fn memory_limit(&self) -> usize {
         self.reads.memory_limit()
+    }
+
+    /// Whether activations share that have no reason to do otherwise.
+    pub fn sharing(&self) -> Sharing {
+        self.reads.sharing()
     }
 
     /// What runs templates, for the tables about the engine.

@@ -130,6 +130,7 @@ impl Shop {
             template: template.clone(),
             parameters: parameters.clone().into(),
             snapshot,
+            sharing: self.engine.sharing(),
             cancelled: cancelled.clone(),
             figures: Some(Arc::clone(&figures)),
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -394,6 +394,7 @@ pub fn run(
             template,
             parameters: parameters.into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::new(AtomicBool::new(false)),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -462,6 +463,7 @@ pub fn submit(
         template: template.clone(),
         parameters: parameters.into(),
         snapshot: None,
+        sharing: engine.sharing(),
         cancelled: Arc::new(AtomicBool::new(false)),
         figures: None,
         receiver: Box::new(receive),

@@ -197,6 +197,7 @@ fn each_activation_reads_its_own_snapshot() {
                 template: template.clone(),
                 parameters: vec![parameter.clone()].into(),
                 snapshot,
+                sharing: engine.sharing(),
                 cancelled: Arc::default(),
                 figures: None,
                 receiver: Box::new(move |answer: Result<Answer>| {
@@ -234,6 +235,7 @@ fn what_waits_when_its_template_goes_still_runs() {
             template: template.clone(),
             parameters: vec![Value::Integer(42)].into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::default(),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -259,6 +261,7 @@ fn figures_tell_what_a_heartbeat_did() {
             template: template.clone(),
             parameters: vec![text(subject)].into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::default(),
             figures: Some(place.clone()),
             receiver: Box::new(move |_: Result<Answer>| {
@@ -364,6 +367,7 @@ fn a_product_ends_soon_after_it_is_cancelled() {
         template: template.clone(),
         parameters: Box::default(),
         snapshot: None,
+        sharing: engine.sharing(),
         cancelled: cancelled.clone(),
         figures: None,
         receiver: Box::new(move |answer: Result<Answer>| {

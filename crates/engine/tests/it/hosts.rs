@@ -55,6 +55,7 @@ impl Fixture {
             template: self.template.clone(),
             parameters: Box::default(),
             snapshot,
+            sharing: self.engine.sharing(),
             cancelled: cancelled.clone(),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -36,20 +36,21 @@ fn items_by_subject() -> TemplatePlan {
     template(root, &output, &[DataType::Integer], "items by subject of related items from $1 on")
 }
 
-type Asked = (Arc<Template>, i32);
+type Asked = (Arc<Template>, i32, Sharing);
 type Answered = (Result<Vec<Vec<Value>>>, usize);
 
 /// What each gets, and with how many requests it ran.
 fn run(engine: &Engine, asked: &[Asked]) -> Vec<Answered> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut places: Vec<Arc<OnceLock<Figures>>> = Vec::new();
-    for (position, (template, from)) in asked.iter().enumerate() {
+    for (position, (template, from, sharing)) in asked.iter().enumerate() {
         let (place, sender) = (Arc::new(OnceLock::new()), sender.clone());
         places.push(place.clone());
         engine.submit(Activation {
             template: template.clone(),
             parameters: vec![Value::Integer(*from)].into(),
             snapshot: None,
+            sharing: *sharing,
             cancelled: Arc::default(),
             figures: Some(place),
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -73,7 +74,7 @@ fn asked(engine: &Engine) -> Vec<Asked> {
     let plans = [first_titles(), items_by_subject()];
     let templates = plans.map(|plan| engine.register(plan).expect("it is shareable"));
     assert_eq!(templates[0].lane(), templates[1].lane(), "they share a scan");
-    (0..8).map(|i| (templates[i % 2].clone(), i as i32 * 1_000)).collect()
+    (0..8).map(|i| (templates[i % 2].clone(), i as i32 * 1_000, engine.sharing())).collect()
 }
 
 #[test]
@@ -97,4 +98,20 @@ fn short_batches_are_of_all_templates() {
     bookstore::fill(engine.store(), 2_000, 10);
     let got = run(&engine, &asked(&engine));
     assert!(got.iter().all(|(_, requests)| *requests == 8), "{got:?}");
+}
+
+#[test]
+fn each_shares_as_it_asks_to() {
+    let engine = bookstore::engine(Sharing::Automatic, 2);
+    bookstore::fill(engine.store(), 2_000, 10);
+    let mut asked = asked(&engine);
+    let expected = run(&engine, &asked);
+    let ways = [Sharing::Never, Sharing::Always, Sharing::Always, Sharing::Automatic];
+    asked.iter_mut().zip(ways.iter().cycle()).for_each(|(asked, way)| asked.2 = *way);
+    let got = run(&engine, &asked);
+    for (number, ((rows, requests), (expected, _))) in got.iter().zip(&expected).enumerate() {
+        assert_eq!(rows, expected, "activation {number}");
+        let together = [1, 4, 4, 2][number % 4];
+        assert_eq!(*requests, together, "activation {number}");
+    }
 }

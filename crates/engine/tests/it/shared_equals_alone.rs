@@ -362,6 +362,7 @@ fn run(engine: &Engine, requests: &[Request]) -> Vec<Result<Vec<Row>>> {
             template: request.template.clone(),
             parameters: request.parameters.clone().into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::new(AtomicBool::new(request.cancelled)),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -113,6 +113,7 @@ fn noted(engine: &Engine, requests: &[Request]) -> (Vec<Result<Vec<Vec<Value>>>>
             template: template.clone(),
             parameters: parameters.clone().into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::default(),
             figures: Some(place.clone()),
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -142,6 +143,7 @@ fn a_star_query_goes_over_its_fact_table_once() {
             template: template.clone(),
             parameters: parameters(&mut numbers).into(),
             snapshot: None,
+            sharing: engine.sharing(),
             cancelled: Arc::default(),
             figures: Some(figures.clone()),
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -144,6 +144,7 @@ fn shared(planner: &Planner, text: &str) -> Option<Result<Vec<String>>> {
         template: registered.clone(),
         parameters: values.into(),
         snapshot: None,
+        sharing: planner.engine().sharing(),
         cancelled: Arc::new(AtomicBool::new(false)),
         figures: None,
         receiver: Box::new(move |answer: Result<Answer>| sender.send(answer).unwrap()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::heartbeat::{Activation, Answer, Exposure, LoneRun, Template};
+use engine::heartbeat::{Activation, Answer, Exposure, LoneRun, Sharing, Template};
 use engine::storage::Snapshot;
 use engine::transaction::Isolation;
 use engine::types::{Error, Result, RowId, SqlState, TableId, Value};
@@ -76,7 +76,8 @@ impl Session {
 
     /// Permission to run a query of the global plan query at a time.
     fn lone_run(&self, shared: &Arc<Template>) -> Option<LoneRun> {
-        let is_automatic = self.settings.path() == PathSetting::Automatic;
+        let is_automatic =
+            self.settings.path() == PathSetting::Automatic && self.sharing() == Sharing::Automatic;
         is_automatic.then(|| self.database.engine.lone_run(shared)).flatten()
     }
 
@@ -170,6 +171,10 @@ impl Session {
         })
     }
 
+    fn sharing(&self) -> Sharing {
+        self.settings.sharing().unwrap_or_else(|| self.database.engine.sharing())
+    }
+
     fn reading(&self, snapshot: Snapshot, overlay: Option<Arc<Overlay>>) -> Reading {
         let store = self.database.engine.store().clone();
         let (cancelled, pipelining) = (self.cancelled.clone(), self.pipelining());
@@ -257,6 +262,7 @@ impl Session {
             template: template.clone(),
             parameters: values.into(),
             snapshot,
+            sharing: self.sharing(),
             cancelled: self.cancelled.clone(),
             figures: self.figures.clone(),
             receiver: Box::new(move |answer| {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::heartbeat::Sharing;
 use engine::types::{Error, Result, SqlState};
 
 /// What a setting's value must look like.
@@ -85,6 +86,7 @@ const DEFINITIONS: &[Definition] = &[
     setting("row_security", Kind::Boolean, "on"),
     setting("shareddb.path", Kind::OneOf(&["automatic", "global", "alone"]), "automatic"),
     setting("shareddb.pipelining", Kind::Boolean, "on"),
+    setting("shareddb.sharing", Kind::OneOf(&["server", "automatic", "always", "never"]), "server"),
     setting("search_path", Kind::Text, "\"$user\", public"),
     setting("server_version_num", Kind::Fixed, "150000"),
     setting("statement_timeout", Kind::Duration, "0"),
@@ -219,6 +221,16 @@ impl Settings {
             Some("global") => PathSetting::Global,
             Some("alone") => PathSetting::Alone,
             _ => PathSetting::Automatic,
+        }
+    }
+
+    /// Whether queries of the global plan share; `None`: as the server was started.
+    pub fn sharing(&self) -> Option<Sharing> {
+        match self.changed.get("shareddb.sharing").map(String::as_str) {
+            Some("automatic") => Some(Sharing::Automatic),
+            Some("always") => Some(Sharing::Always),
+            Some("never") => Some(Sharing::Never),
+            _ => None,
         }
     }
 

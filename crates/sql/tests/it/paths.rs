@@ -100,6 +100,24 @@ async fn answers_are_the_same_on_each_path() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_the_same_however_a_session_shares() {
+    let database = facts().await;
+    let mut session = database.session("shareddb");
+    let shown = run(&mut session, "SHOW shareddb.sharing").await;
+    assert_eq!(column(&shown), ["server"]);
+    for text in STATEMENTS {
+        let usual = run(&mut session, text).await;
+        for way in ["automatic", "always", "never"] {
+            run(&mut session, &format!("SET shareddb.sharing = {way}")).await;
+            assert_eq!(run(&mut session, text).await.rows, usual.rows, "{text}, {way}");
+        }
+        run(&mut session, "RESET shareddb.sharing").await;
+    }
+    let refused = query(&mut session, "SET shareddb.sharing = some").await.err();
+    assert_eq!(refused.map(|error| error.state.code()), Some("22023"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn groups_of_a_clustered_key_are_whole_chunk_by_chunk() {
     let database = facts().await;
     let mut session = database.session("shareddb");

@@ -10,11 +10,11 @@ use hashbrown::HashTable;
 use super::hosts::Hosting;
 use super::run::Flags;
 use crate::heartbeat::encodings::Room;
-use crate::heartbeat::{Activation, Template};
+use crate::heartbeat::{Activation, Sharing, Template};
 use crate::storage::{Snapshot, Store};
 use crate::types::{Error, SqlState, TemplateId, Value, ValueRef, Version};
 
-/// Activations of one snapshot, equal ones as one.
+/// Activations of one snapshot that share in the same way, equal ones as one.
 pub struct Batch {
     /// What all of them read.
     pub snapshot: Snapshot,
@@ -30,6 +30,8 @@ pub struct Request {
     pub parameters: Box<[Value]>,
     /// Of template and parameters.
     pub hash: u64,
+    /// The same for all of a batch.
+    pub sharing: Sharing,
     /// Who waits.
     pub waiting: Vec<Waiting>,
     /// Where equal activations that come meanwhile find it.
@@ -144,6 +146,11 @@ impl Lone {
     }
 }
 
+/// How the requests of a batch share.
+pub fn sharing<'a>(mut requests: impl Iterator<Item = &'a Request>) -> Sharing {
+    requests.next().map_or(Sharing::Automatic, |request| request.sharing)
+}
+
 /// The templates of all who wait.
 pub fn templates(requests: &[Request]) -> Vec<TemplateId> {
     let waiting = |request: &Request| vec![request.template.id; request.waiting.len()];
@@ -155,10 +162,11 @@ pub fn flags<'a>(requests: impl Iterator<Item = &'a Request>) -> Flags {
     requests.flat_map(|request| &request.waiting).map(|w| w.cancelled.clone()).collect()
 }
 
-/// Sorts activations into batches, one per snapshot; those without one of their own read the newest version.
+/// Sorts activations into batches, one per snapshot and way of sharing; those without a snapshot of their own read the
+/// newest version.
 pub fn form(activations: Vec<Activation>, store: &Arc<Store>) -> Vec<Batch> {
     let newest = store.snapshot();
-    let mut groups: Vec<(Snapshot, Vec<Activation>)> = vec![(newest.clone(), Vec::new())];
+    let mut groups: Vec<(Snapshot, Vec<Activation>)> = Vec::new();
     for mut activation in activations {
         if activation.cancelled.load(std::sync::atomic::Ordering::Relaxed) {
             activation.receiver.receive(Err(cancelled()));
@@ -166,18 +174,24 @@ pub fn form(activations: Vec<Activation>, store: &Arc<Store>) -> Vec<Batch> {
         }
         let snapshot = activation.snapshot.take();
         let version = snapshot.as_ref().map_or(newest.version(), Snapshot::version);
-        match position(&groups, version) {
+        match position(&groups, version, activation.sharing) {
             Some(position) => groups[position].1.push(activation),
             None => groups.push((snapshot.unwrap_or_else(|| newest.clone()), vec![activation])),
         }
     }
-    let filled = groups.into_iter().filter(|(_, activations)| !activations.is_empty());
-    filled.map(|(snapshot, all)| Batch { snapshot, requests: collapse(all) }).collect()
+    let batch = |(snapshot, all)| Batch { snapshot, requests: collapse(all) };
+    groups.into_iter().map(batch).collect()
 }
 
 /// Activations of many different snapshots are rare (blocks that read an old one): a linear search serves.
-fn position(groups: &[(Snapshot, Vec<Activation>)], version: Version) -> Option<usize> {
-    groups.iter().position(|(snapshot, _)| snapshot.version() == version)
+fn position(
+    groups: &[(Snapshot, Vec<Activation>)],
+    version: Version,
+    sharing: Sharing,
+) -> Option<usize> {
+    groups.iter().position(|(snapshot, activations)| {
+        snapshot.version() == version && activations[0].sharing == sharing
+    })
 }
 
 /// Equal activations become one request with many receivers. Requests come out ordered by template.
@@ -196,9 +210,9 @@ fn collapse(activations: Vec<Activation>) -> Vec<Request> {
             continue;
         }
         known.insert_unique(hash, requests.len(), |i: &usize| requests[*i].hash);
-        let (template, hosting) = (activation.template.clone(), None);
+        let (template, sharing, hosting) = (activation.template.clone(), activation.sharing, None);
         let waiting = vec![Waiting::of(activation)];
-        requests.push(Request { template, parameters, hash, waiting, hosting });
+        requests.push(Request { template, parameters, hash, sharing, waiting, hosting });
     }
     requests.sort_by_key(|request| request.template.id);
     requests

@@ -97,7 +97,8 @@ struct Owner<'a> {
 impl Reads {
     /// The table of the star that is all that these requests ask for, where a worker may turn a ring for them.
     pub(super) fn rides(&self, lane: &Lane, batch: &Batch) -> Option<TableId> {
-        let may = self.boarding && self.sharing != Sharing::Never && lane.weight == Weight::Heavy;
+        let shares = batch::sharing(batch.requests.iter()) != Sharing::Never;
+        let may = self.boarding && shares && lane.weight == Weight::Heavy;
         let plan = lane.plan.load_full();
         let star = only_star(&plan, &batch.requests).filter(|_| may)?;
         Some(plan.stars.stars[star].fact)
@@ -196,7 +197,8 @@ impl Owner<'_> {
         let members = slots.iter().map(|slot| slot.member).collect();
         let views = TableViews::new(&reads.store, generation.snapshot.version());
         let flags = batch::flags(requests.iter());
-        let limits = reads.limits(Budget::within(&self.budget, reads.memory_limit));
+        let budget = Budget::within(&self.budget, reads.memory_limit);
+        let limits = reads.limits(budget, batch::sharing(requests.iter()));
         let run = Run::new(plan.clone(), slots, views, &reads.pool, limits, flags);
         let riding = Riding { plan: plan.clone(), placed, members, star, run };
         // An error comes again when the star is asked for its groups.
@@ -241,7 +243,8 @@ impl Owner<'_> {
         let fits = |activation: &crate::heartbeat::Activation| {
             let star = Reads::star_of(&plan, &activation.template);
             let fact = star.map(|star| plan.stars.stars[star].fact);
-            activation.snapshot.is_none() && fact == Some(self.fact)
+            let shares = activation.sharing != Sharing::Never;
+            activation.snapshot.is_none() && fact == Some(self.fact) && shares
         };
         let Some(activations) = self.lane.next_if(fits) else {
             self.is_closed = true;

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
 use super::hosts::Hosts;
-use super::parts::{Costs, Outlook, Since, part_of};
+use super::parts::{Costs, Outlook, Part, Since, part_of};
 use super::pass_times::PassTimes;
 use super::prepared::PreparedLane;
 use crate::heartbeat::Activation;
@@ -220,12 +220,13 @@ impl Lane {
     pub fn next_part(&self, elsewhere: Duration) -> Option<(Vec<Activation>, bool)> {
         let mut queue = self.queue.lock();
         let outlook = self.outlook_of(&mut queue, elsewhere);
-        let Some(part) = outlook.and_then(|outlook| outlook.part) else {
+        let part = outlook.map_or(Part::All, |outlook| outlook.part);
+        queue.since.retain(|(other, _)| *other != part);
+        if part == Part::All {
             drop(queue);
             return self.next().map(|all| (all, false));
-        };
+        }
         let plan = self.plan.load();
-        queue.since.retain(|(other, _)| *other != part);
         let is_in = |own: &mut Activation| part_of(&plan, own.template.id) == part;
         let taken = queue.waiting.extract_if(.., is_in).collect();
         Some((taken, !queue.waiting.is_empty()))

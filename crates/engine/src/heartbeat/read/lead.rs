@@ -12,7 +12,7 @@ use super::lane::Lane;
 use super::pool::Pool;
 use super::prepared::PreparedLane;
 use super::program::{Point, Program, Subquery};
-use super::run::{self, Flags, Outcome, Slotted, TableViews};
+use super::run::{self, Outcome, Slotted, TableViews};
 use super::{Reads, Sharing};
 use crate::heartbeat::{Activation, Answer, AnswerPart};
 use crate::operators::{Budget, Faults};
@@ -127,9 +127,9 @@ impl Reads {
     /// the lane stands in line again.
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
         let crew = self.crew(lane);
-        let next = match (self.sharing, lane.weight) {
-            (Sharing::Automatic, Weight::Heavy) => lane.next_part(crew.expected()),
-            _ => lane.next().map(|all| (all, false)),
+        let next = match lane.weight {
+            Weight::Heavy => lane.next_part(crew.expected()),
+            Weight::Light => lane.next().map(|all| (all, false)),
         };
         let Some((activations, others)) = next else { return };
         if others && crew.workers() > 1 && self.steps_aside(lane, &activations) {
@@ -216,8 +216,11 @@ impl Reads {
     /// Batches of what waited, whose requests equal newcomers can follow.
     pub(super) fn form(&self, lane: &Arc<Lane>, activations: Vec<Activation>) -> Vec<Batch> {
         let mut batches = batch::form(activations, &self.store);
-        if lane.weight == Weight::Heavy && self.sharing != Sharing::Never {
-            batches.iter_mut().for_each(|batch| Hosts::enter(lane, batch, &self.store));
+        if lane.weight == Weight::Heavy {
+            let shared =
+                |batch: &&mut Batch| batch::sharing(batch.requests.iter()) != Sharing::Never;
+            let hosts = batches.iter_mut().filter(shared);
+            hosts.for_each(|batch| Hosts::enter(lane, batch, &self.store));
         }
         batches
     }
@@ -310,24 +313,11 @@ impl Reads {
 
     /// Whether each request runs by itself.
     pub(super) fn runs_apart(&self, lane: &Lane, requests: &[Request]) -> bool {
-        let apart = self.sharing == Sharing::Never && requests.len() > 1;
-        apart || self.is_cheaper_alone(lane, requests)
-    }
-
-    /// Whether the sum of the requests' costs is below the cost of their union.
-    fn is_cheaper_alone(&self, lane: &Lane, requests: &[Request]) -> bool {
-        if self.sharing != Sharing::Automatic || requests.len() < 2 || lane.weight == Weight::Light
-        {
-            return false;
+        match batch::sharing(requests.iter()) {
+            Sharing::Never => requests.len() > 1,
+            Sharing::Automatic => is_cheaper_alone(lane, requests),
+            Sharing::Always => false,
         }
-        let plan = lane.plan.load();
-        let decisions = decisions(&plan, requests);
-        let (mut shared, mut alone) = (0.0, 0.0);
-        for decision in decisions.into_iter().flatten() {
-            shared += decision.shared;
-            alone += decision.alone;
-        }
-        alone < shared
     }
 
     /// By request, in one run.
@@ -361,7 +351,7 @@ impl Reads {
             .zip(&programs)
             .map(|(request, program)| program.parameters(&request.parameters))
             .collect();
-        self.subqueries(snapshot, &programs, &mut values, &batch::flags(requests.iter()));
+        self.subqueries(snapshot, requests, &programs, &mut values);
         let mut answers: Vec<Option<Result<Answer>>> = Vec::new();
         let mut joined: Vec<(usize, Slotted)> = Vec::new();
         for (i, value) in values.into_iter().enumerate() {
@@ -394,8 +384,8 @@ impl Reads {
     }
 
     /// What a batch may take and do.
-    pub(super) fn limits(&self, budget: Budget) -> run::Limits {
-        let narrow_all = self.sharing == Sharing::Always;
+    pub(super) fn limits(&self, budget: Budget, sharing: Sharing) -> run::Limits {
+        let narrow_all = sharing == Sharing::Always;
         let seed = self.environment.randomness.next();
         run::Limits { budget, narrow_all, packing: self.packing, seed }
     }
@@ -418,7 +408,8 @@ impl Reads {
         };
         let views = TableViews::new(&self.store, snapshot.version());
         let flags = batch::flags(requests.iter().copied());
-        let limits = self.limits(Budget::new(self.memory_limit));
+        let sharing = batch::sharing(requests.iter().copied());
+        let limits = self.limits(Budget::new(self.memory_limit), sharing);
         let outcome = run::run(plan, slots, views, &self.pool, limits, flags);
         self.note(lane, &account, requests, outcome)
     }
@@ -482,15 +473,15 @@ impl Reads {
     fn subqueries(
         &self,
         snapshot: &Snapshot,
+        requests: &[Request],
         programs: &[Arc<Program>],
         values: &mut [Result<Vec<Value>>],
-        flags: &Flags,
     ) {
         let mut first = 0;
         for run in programs.chunk_by(Arc::ptr_eq) {
             let own = &mut values[first..first + run.len()];
             for (stage, subquery) in run[0].subqueries.iter().enumerate() {
-                self.subquery(snapshot, subquery, own, flags);
+                self.subquery(snapshot, requests, subquery, own);
                 for value in own.iter_mut() {
                     let derived = match value {
                         Ok(values) => run[0].derive(values, stage + 1),
@@ -509,9 +500,9 @@ impl Reads {
     fn subquery(
         &self,
         snapshot: &Snapshot,
+        requests: &[Request],
         subquery: &Subquery,
         values: &mut [Result<Vec<Value>>],
-        flags: &Flags,
     ) {
         let mut slots: Vec<Slotted> = Vec::new();
         let mut place: Vec<Option<usize>> = Vec::with_capacity(values.len());
@@ -530,8 +521,9 @@ impl Reads {
         }
         let views = TableViews::new(&self.store, snapshot.version());
         let lane = subquery.lane.clone();
-        let limits = self.limits(Budget::new(self.memory_limit));
-        let outcome = run::run(lane, slots, views, &self.pool, limits, flags.clone());
+        let flags = batch::flags(requests.iter());
+        let limits = self.limits(Budget::new(self.memory_limit), batch::sharing(requests.iter()));
+        let outcome = run::run(lane, slots, views, &self.pool, limits, flags);
         let results: Vec<Result<Value>> = outcome.answers.into_iter().map(scalar).collect();
         for (value, place) in values.iter_mut().zip(place) {
             let Some(place) = place else { continue };
@@ -580,6 +572,21 @@ fn panicked(lane: &Lane) -> Error {
     tracing::error!(lane = %lane.id, "a statement panicked; it is answered with XX000");
     Error::new(SqlState::InternalError, "internal error while running the statement")
         .hint("Please report the statement and the server's log.")
+}
+
+/// Whether the sum of the requests' costs is below the cost of their union.
+fn is_cheaper_alone(lane: &Lane, requests: &[Request]) -> bool {
+    if requests.len() < 2 || lane.weight == Weight::Light {
+        return false;
+    }
+    let plan = lane.plan.load();
+    let decisions = decisions(&plan, requests);
+    let (mut shared, mut alone) = (0.0, 0.0);
+    for decision in decisions.into_iter().flatten() {
+        shared += decision.shared;
+        alone += decision.alone;
+    }
+    alone < shared
 }
 
 /// Per node of the plan: shared or alone, for the requests that use it.

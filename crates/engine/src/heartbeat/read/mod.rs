@@ -294,11 +294,17 @@ impl Reads {
         self.history.all()
     }
 
+    /// Whether activations share that do not ask for something else.
+    pub fn sharing(&self) -> Sharing {
+        self.sharing
+    }
+
     /// Lets an activation wait in its lane, or for the answer to an equal request under way.
     pub fn submit(&self, activation: Activation) {
         let lane = activation.template.lane_handle();
         let alone = match lane.weight {
             Weight::Light => Some(activation),
+            Weight::Heavy if activation.sharing == Sharing::Never => Some(activation),
             Weight::Heavy => lane.hosts.follow(activation, &self.store, self.queue_limit),
         };
         if let Some(activation) = alone {

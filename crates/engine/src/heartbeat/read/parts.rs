@@ -3,7 +3,8 @@
 //! In comes what waits, out goes a part of it: the activations of one template, or of all templates that one star's pass
 //! serves. What other templates share are scans, about a nanosecond a row; and their price is that the keys of one
 //! template's joins no longer narrow the scans below the others', that rows carry sets of templates which they do not
-//! concern, and that rows are kept for several readers. So long batches are of one part each.
+//! concern, and that rows are kept for several readers. So long batches are of one part each. Where somebody says how it
+//! wants to share, all that waits is one part, whose costs are those of the first.
 //!
 //! Of the parts that comes next which has most activations times the root of how many times its own cost it has waited. A
 //! batch spares most where many share what costs much by itself: if each of n activations took a share c and their batch a
@@ -15,7 +16,7 @@
 use std::time::{Duration, Instant};
 
 use super::prepared::PreparedLane;
-use crate::heartbeat::Activation;
+use crate::heartbeat::{Activation, Sharing};
 use crate::types::TemplateId;
 
 /// What takes less than this all together is one batch.
@@ -27,9 +28,11 @@ const PATIENCE: u32 = 3;
 /// Whoever comes has waited so long: then it matters how many they are.
 const JUST_COME: Duration = Duration::from_millis(1);
 
-/// Activations that run together in long batches.
+/// Activations that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// All that wait.
+    All,
     /// All over this star of the lane.
     Star(usize),
     /// All of a template.
@@ -42,8 +45,8 @@ pub type Since = Vec<(Part, Instant)>;
 /// What a lane would run next.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlook {
-    /// `None`: all that waits.
-    pub part: Option<Part>,
+    /// Who runs.
+    pub part: Part,
     predicted: Duration,
     /// How long it has waited beyond all patience.
     overdue: Duration,
@@ -69,7 +72,7 @@ impl Outlook {
     ) -> Outlook {
         let all: Vec<TemplateId> = waiting.iter().map(|own| own.template.id).collect();
         let predicted = costs.together(&all);
-        let whole = Outlook { part: None, predicted, overdue: Duration::ZERO, urgency: 0.0 };
+        let whole = Outlook { part: Part::All, predicted, overdue: Duration::ZERO, urgency: 0.0 };
         if !whole.is_long() {
             since.clear();
             return whole;
@@ -81,7 +84,7 @@ impl Outlook {
             let waited = began.elapsed();
             let urgency = urgency(own.len(), waited, costs.alone(own[0]));
             let overdue = waited.saturating_sub(patience);
-            Outlook { part: Some(*part), predicted, overdue, urgency }
+            Outlook { part: *part, predicted, overdue, urgency }
         });
         let first =
             |best: Outlook, other: Outlook| if other.precedes(&best) { other } else { best };
@@ -119,11 +122,14 @@ pub fn part_of(plan: &PreparedLane, template: TemplateId) -> Part {
     star.map_or(Part::Template(template), Part::Star)
 }
 
-/// The activations of each part.
+/// The activations of each part; all are one where somebody says how it shares.
 fn parts<'a>(
     plan: &PreparedLane,
     activations: &'a [Activation],
 ) -> Vec<(Part, Vec<&'a Activation>)> {
+    if activations.iter().any(|own| own.sharing != Sharing::Automatic) {
+        return vec![(Part::All, activations.iter().collect())];
+    }
     let mut parts: Vec<(Part, Vec<&Activation>)> = Vec::new();
     for activation in activations {
         let own = part_of(plan, activation.template.id);
@@ -164,7 +170,7 @@ mod tests {
     #[test]
     fn nobody_is_passed_over_for_ever() {
         let outlook = |overdue: u64, urgency: f64| Outlook {
-            part: None,
+            part: Part::All,
             predicted: Duration::ZERO,
             overdue: milliseconds(overdue),
             urgency,
