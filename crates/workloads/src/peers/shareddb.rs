@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::System;
 use super::postgres::copy_file;
@@ -27,6 +28,15 @@ impl Sharing {
             Sharing::Automatic => None,
             Sharing::Always => Some("--sharing=always"),
             Sharing::Never => Some("--no-sharing"),
+        }
+    }
+
+    /// What a session sets.
+    fn setting(self) -> &'static str {
+        match self {
+            Sharing::Automatic => "shareddb.sharing = automatic",
+            Sharing::Always => "shareddb.sharing = always",
+            Sharing::Never => "shareddb.sharing = never",
         }
     }
 }
@@ -101,7 +111,7 @@ impl SharedDbOptions {
 
 /// A running SharedDB.
 pub struct SharedDb {
-    server: Server,
+    server: Arc<Server>,
     address: SocketAddr,
     options: SharedDbOptions,
 }
@@ -132,7 +142,14 @@ impl SharedDb {
         let server = Server::start(&mut on_cores(command, options.cores), &log)?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         server.wait_for(|| connect(address))?;
-        Ok(SharedDb { server, address, options })
+        Ok(SharedDb { server: Arc::new(server), address, options })
+    }
+
+    /// The same server, whose connections ask it to share in this way.
+    pub fn asked_to(&self, sharing: Sharing) -> SharedDb {
+        let mut options = SharedDbOptions { sharing, ..self.options.clone() };
+        options.settings.push(sharing.setting().to_owned());
+        SharedDb { server: self.server.clone(), address: self.address, options }
     }
 
     fn open(&self) -> Result<PostgresClient> {

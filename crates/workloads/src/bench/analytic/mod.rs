@@ -160,7 +160,7 @@ impl AnalyticOptions {
         self.clean(scratch);
         match contestant {
             Contestant::Own(sharing) => {
-                self.start_own((sharing, Packing::Automatic), scratch, cores)
+                Ok(Box::new(self.start_own((sharing, Packing::Automatic), scratch, cores)?))
             }
             Contestant::Peer(peer) => {
                 let patience = Duration::from_secs_f64(self.patience);
@@ -176,7 +176,7 @@ impl AnalyticOptions {
         (sharing, packing): (Sharing, Packing),
         scratch: &Path,
         cores: Option<usize>,
-    ) -> Result<Box<dyn System>, Failure> {
+    ) -> Result<SharedDb, Failure> {
         let timeout = format!("statement_timeout = {:.0}", self.patience * 1000.0);
         let arguments = self.server_arguments.iter().flat_map(|text| text.split_whitespace());
         let options = SharedDbOptions {
@@ -189,7 +189,7 @@ impl AnalyticOptions {
             cores,
         };
         let _ = std::fs::remove_dir_all(scratch.join(options.folder_name()));
-        Ok(Box::new(SharedDb::start_with(scratch, options)?))
+        Ok(SharedDb::start_with(scratch, options)?)
     }
 
     /// Removes what systems that have stopped leave: as much as the database.

@@ -1,8 +1,8 @@
 //! Sharing never loses: over a grid of concurrency, selectivity and similarity the choice that the server makes per
 //! batch, against the better of always and never sharing.
 //!
-//! Three servers with the same data run side by side and are asked in turns, the others idle meanwhile, so that what
-//! disturbs one round disturbs all of them: a cell's figure is the median over the rounds of the ratios within a round.
+//! Sessions of one server ask in turns for each choice, so that what disturbs one round disturbs all of them, and where its
+//! rows lie in memory, too: a cell's figure is the median over the rounds of the ratios within a round.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::bench::Failure;
 use crate::bench::analytic::{AnalyticOptions, DataFiles, load};
 use crate::dataset::Dataset;
 use crate::driver::burst::Pool;
-use crate::peers::{Packing, Sharing, System};
+use crate::peers::{Packing, SharedDb, Sharing};
 use crate::query::{Query, QueryMix};
 use crate::report::{HeatMap, Table};
 use crate::star::{AllTemplates, Selective, similar};
@@ -32,6 +32,9 @@ pub struct GridOptions {
 
 /// The choices in the order in which they are kept; the first is compared with the others.
 const CHOICES: [Sharing; 3] = [Sharing::Automatic, Sharing::Always, Sharing::Never];
+
+/// The choice whose predictions are followed.
+const ALWAYS: usize = 1;
 
 /// Different plans in a cell; `usize::MAX` for as many as queries.
 const PLANS: [usize; 3] = [1, 16, usize::MAX];
@@ -56,7 +59,7 @@ struct Cell {
     milliseconds: [f64; 3],
     /// The automatic choice over the better fixed one.
     ratio: f64,
-    /// Never over always sharing as the server that always shares predicted it.
+    /// Never over always sharing as the server predicted it of the batches that always shared.
     predicted: Option<f64>,
 }
 
@@ -68,7 +71,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Starts the servers, loads them and measures all cells.
+    /// Starts a server, loads it and measures all cells.
     pub fn measure(
         options: &AnalyticOptions,
         grid: &GridOptions,
@@ -77,21 +80,17 @@ impl Grid {
         cores: Option<usize>,
     ) -> Result<Grid, Failure> {
         let scratch = options.scratch_folder()?;
-        println!("\nSharing never loses: three servers side by side");
-        let mut systems = Vec::new();
-        for sharing in CHOICES {
-            let system = options.start_own((sharing, Packing::Automatic), &scratch, cores)?;
-            let mut files = DataFiles::new(scratch.join("grid"));
-            // Each may take a third.
-            let limit = options.memory_limit() / CHOICES.len() as u64;
-            load(&*system, dataset, &mut files, limit)?;
-            systems.push(system);
-        }
+        println!("\nSharing never loses: each choice in turn");
+        let server =
+            options.start_own((Sharing::Automatic, Packing::Automatic), &scratch, cores)?;
+        let mut files = DataFiles::new(scratch.join("grid"));
+        load(&server, dataset, &mut files, options.memory_limit())?;
+        let systems = CHOICES.map(|sharing| server.asked_to(sharing));
         let mut cells = Vec::new();
         for (name, mix) in mixes() {
             measure_mix(options, grid, &systems, (&name, &*mix), &mut cells)?;
         }
-        drop(systems);
+        drop((server, systems));
         options.clean(&scratch);
         Ok(Grid { factor, at_once: grid.grid_at_once.clone(), cells })
     }
@@ -216,7 +215,7 @@ fn plans_name(cell: &Cell) -> String {
 fn measure_mix(
     options: &AnalyticOptions,
     grid: &GridOptions,
-    systems: &[Box<dyn System>],
+    systems: &[SharedDb; 3],
     (name, mix): (&str, &dyn QueryMix),
     cells: &mut Vec<Cell>,
 ) -> Result<(), Failure> {
@@ -227,9 +226,10 @@ fn measure_mix(
                 continue;
             }
             let asked = similar(mix, plans, queries, options.seed);
-            let mut watch = Watch::new(&*systems[1])?;
-            let (milliseconds, ratio) = measure_cell(systems, mix, &asked, grid.grid_rounds)?;
-            let predicted = watch.gain()?;
+            let mut watch = Watch::new(&systems[ALWAYS])?;
+            let (milliseconds, ratio) =
+                measure_cell(systems, mix, &asked, grid.grid_rounds, &mut watch)?;
+            let predicted = watch.gain();
             println!("  {name}, {plans} plans, {queries} at once: {ratio:.2}");
             let slowest = milliseconds.into_iter().fold(0.0, f64::max);
             slowest_per_query = f64::max(slowest_per_query, slowest / queries as f64);
@@ -246,16 +246,17 @@ fn measure_mix(
     Ok(())
 }
 
-/// Medians of all choices, and the ratio.
+/// Medians of all choices, and the ratio; follows the predictions where all share.
 fn measure_cell(
-    systems: &[Box<dyn System>],
+    systems: &[SharedDb; 3],
     mix: &dyn QueryMix,
     queries: &[Query],
     rounds: usize,
+    watch: &mut Watch,
 ) -> Result<([f64; 3], f64), Failure> {
-    let systems = systems.iter().map(|system| &**system);
     let open = |system| Pool::open(system, mix.statements(), queries.len());
-    let mut pools: Vec<Pool> = systems.map(open).collect::<Result<_, _>>()?;
+    let mut pools: Vec<Pool> =
+        systems.iter().map(|system| open(system)).collect::<Result<_, _>>()?;
     let mut times: [Vec<f64>; 3] = Default::default();
     for pool in &mut pools {
         pool.round(queries)?;
@@ -268,7 +269,11 @@ fn measure_cell(
         // Whoever comes first in one round comes last in another.
         for number in (0..CHOICES.len()).map(|place| (place + round) % CHOICES.len()) {
             if round == 0 || !is_hopeless(&times, number) {
-                let (took, _) = pools[number].round(queries)?;
+                let mut ask = || pools[number].round(queries);
+                let (took, _) = match number {
+                    ALWAYS => watch.during(ask)?,
+                    _ => ask()?,
+                };
                 times[number].push(took.as_secs_f64() * 1000.0);
             }
         }

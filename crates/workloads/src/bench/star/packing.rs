@@ -6,7 +6,7 @@ use super::figures::FigureKind;
 use crate::bench::Failure;
 use crate::bench::analytic::{AnalyticOptions, DataFiles, Experiment, Measured, load};
 use crate::dataset::Dataset;
-use crate::peers::{Packing, Sharing};
+use crate::peers::{Packing, Sharing, System};
 
 /// The choices besides the server's own.
 const CHOICES: [(Sharing, Packing); 3] = [
@@ -31,10 +31,10 @@ pub fn measure(
         let system = options.start_own(choice, &scratch, cores)?;
         println!("\n{}", system.describe());
         let mut files = DataFiles::new(scratch.join("packing"));
-        load(&*system, dataset, &mut files, options.memory_limit())?;
+        load(&system, dataset, &mut files, options.memory_limit())?;
         let mut measured = Measured { name: system.name().to_owned(), ..Measured::default() };
         for experiment in &experiments {
-            Experiment::measure(experiment, options, &*system, &mut measured)?;
+            Experiment::measure(experiment, options, &system, &mut measured)?;
         }
         all.push(measured);
         drop(system);

@@ -16,25 +16,35 @@ const LAST: &str = "SELECT coalesce(max(heartbeat), -1) FROM shareddb.heartbeats
 pub struct Watch {
     client: Box<dyn Client>,
     predicted: Prepared,
-    last: i64,
+    last: Prepared,
+    /// Of sharing and of running alone, in microseconds.
+    sums: (f64, f64),
 }
 
 impl Watch {
-    /// Of the heartbeats from now on.
+    /// Of nothing yet.
     pub fn new(system: &dyn System) -> Result<Watch> {
         let mut client = system.connect()?;
         let last = client.prepare(LAST)?;
         let predicted = client.prepare(PREDICTED)?;
-        let last = client.execute(last, &[])?.integer(0, 0);
-        Ok(Watch { client, predicted, last })
+        Ok(Watch { client, predicted, last, sums: (0.0, 0.0) })
     }
 
-    /// How many times as long the queries since then were predicted to take one by one; `None` where there was no
-    /// heartbeat.
-    pub fn gain(&mut self) -> Result<Option<f64>> {
-        let sums = self.client.execute(self.predicted, &[self.last.into()])?;
-        let (shared, alone) = (sums.float(0, 0), sums.float(0, 1));
-        Ok((shared > 0.0).then(|| alone / shared))
+    /// Adds the heartbeats of what is asked meanwhile.
+    pub fn during<T>(&mut self, ask: impl FnOnce() -> Result<T>) -> Result<T> {
+        let last = self.client.execute(self.last, &[])?.integer(0, 0);
+        let answer = ask()?;
+        let sums = self.client.execute(self.predicted, &[last.into()])?;
+        self.sums.0 += sums.float(0, 0);
+        self.sums.1 += sums.float(0, 1);
+        Ok(answer)
+    }
+
+    /// How many times as long the queries of those heartbeats were predicted to take one by one; `None` where there was
+    /// none.
+    pub fn gain(&self) -> Option<f64> {
+        let (shared, alone) = self.sums;
+        (shared > 0.0).then(|| alone / shared)
     }
 }
 
