@@ -69,7 +69,22 @@ pub(super) fn scattered(
 /// Whether rows change chunks that often.
 pub(super) fn jumps(locations: &[Location]) -> bool {
     let jumps = || locations.windows(2).filter(|pair| pair[0].chunk != pair[1].chunk).count();
-    locations.len() >= ROWS && jumps() > locations.len() / RUN
+    let is_long = locations.len() >= ROWS && first_run(locations) < locations.len();
+    is_long && jumps() > locations.len() / RUN
+}
+
+/// Locations that are compared at a time, without a branch in between.
+const BLOCK: usize = 64;
+
+/// How many of the first rows lie in one chunk: usually all.
+pub(super) fn first_run(locations: &[Location]) -> usize {
+    let Some(first) = locations.first() else { return 0 };
+    let differs = |block: &&[Location]| {
+        block.iter().fold(0, |all, own| all | (own.chunk.0 ^ first.chunk.0)) != 0
+    };
+    let blocks = locations.chunks(BLOCK).take_while(|block| !differs(block)).count();
+    let same = locations.len().min(blocks * BLOCK);
+    same + locations[same..].iter().take_while(|own| own.chunk == first.chunk).count()
 }
 
 /// The values, 0 for NULL, and which are not NULL.
@@ -366,6 +381,19 @@ mod tests {
             }
         }
         assert!(known > 500, "{known}, seed {seed}");
+    }
+
+    #[test]
+    fn the_first_run_ends_with_its_chunk() {
+        let at = |chunk| Location { chunk: ChunkId(chunk), offset: 7 };
+        for length in [0, 1, 63, 64, 65, 200] {
+            for others in [0, 1, 100] {
+                let mut all = vec![at(5); length];
+                all.extend(vec![at(6); others]);
+                let expected = if length == 0 { others } else { length };
+                assert_eq!(super::first_run(&all), expected, "{length} and {others}");
+            }
+        }
     }
 
     /// An integer, or a numeric's digits.

@@ -12,7 +12,7 @@ use super::dictionary_codes::dictionary_codes;
 use super::gather::{PositionRun, gather};
 use super::key::{KeyBuffer, KeyEncoding, Limit};
 use super::row_directory::RowDirectory;
-use super::scattered::{codes, integers, jumps, scattered};
+use super::scattered::{codes, first_run, integers, jumps, scattered};
 use super::whole_numbers::{append as append_whole_numbers, may_be_whole, whole_numbers};
 use super::{Bound, Chunk, Clustering, Index, Table};
 use crate::types::{
@@ -126,10 +126,13 @@ impl TableView {
         &'a self,
         locations: &'a [Location],
     ) -> impl Iterator<Item = PositionRun<'a, Location>> {
-        locations.chunk_by(|a, b| a.chunk == b.chunk).map(|positions| {
-            let first = positions[0];
+        let mut rest = locations;
+        std::iter::from_fn(move || {
+            let first = *rest.first()?;
+            let (positions, others) = rest.split_at(first_run(rest));
+            rest = others;
             let chunk = (!first.is_none()).then(|| self.chunk(first.chunk));
-            PositionRun { chunk, positions }
+            Some(PositionRun { chunk, positions })
         })
     }
 

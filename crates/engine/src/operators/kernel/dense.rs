@@ -4,6 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as Found;
 
 /// No id: the key was never given one.
 pub const NO_ID: u32 = u32::MAX;
@@ -121,20 +122,17 @@ impl DenseIds {
             self.length += 1;
             return self.length - 1;
         }
-        let hashed = hash(prefix, code);
-        let same = |entry: &Entry| entry.code == code && entry.prefix == prefix;
-        if let Some(entry) = self.table.find(hashed, same) {
-            return entry.id;
-        }
         let id = self.length;
-        self.length += 1;
-        match place {
-            Some(place) => self.direct[place] = id,
-            None => {
-                let rehash = |entry: &Entry| hash(entry.prefix, entry.code);
-                self.table.insert_unique(hashed, Entry { code, prefix, id }, rehash);
-            }
+        let same = |entry: &Entry| entry.code == code && entry.prefix == prefix;
+        let rehash = |entry: &Entry| hash(entry.prefix, entry.code);
+        match self.table.entry(hash(prefix, code), same, rehash) {
+            Found::Occupied(known) => return known.get().id,
+            Found::Vacant(free) => match place {
+                Some(place) => self.direct[place] = id,
+                None => _ = free.insert(Entry { code, prefix, id }),
+            },
         }
+        self.length += 1;
         id
     }
 
