@@ -2,6 +2,7 @@
 
 mod allocator;
 mod demo;
+mod memory;
 mod serve;
 mod sql;
 

@@ -10,7 +10,7 @@ use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use server::{Server, ServerOptions, TlsFiles};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{Failure, demo};
+use crate::{Failure, demo, memory};
 
 /// Activations that may wait in one lane.
 const QUEUE_LIMIT: usize = 100_000;
@@ -45,9 +45,9 @@ pub struct ServeOptions {
     /// Clients at once
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     max_connections: usize,
-    /// MiB that the intermediate results of one batch may take
-    #[arg(long, value_name = "MIB", default_value_t = 1_024)]
-    batch_memory: usize,
+    /// MiB that the intermediate results of one batch may take [default: half of the memory by workers, at least 1024]
+    #[arg(long, value_name = "MIB")]
+    batch_memory: Option<usize>,
     /// File with the password of the role `shareddb` (or: environment variable SHAREDDB_PASSWORD)
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
@@ -121,19 +121,26 @@ fn checkpoint(database: &Database) -> Result<(), Failure> {
 }
 
 fn database_options(options: &ServeOptions, cores: usize) -> DatabaseOptions {
+    let workers = options.workers.unwrap_or(cores).max(1);
     DatabaseOptions {
         engine: EngineOptions {
-            workers: options.workers.unwrap_or(cores).max(1),
+            workers,
             data: options.data.clone(),
             sharing: sharing(options),
             packing: packing(options),
             boarding: true,
             queue_limit: QUEUE_LIMIT,
-            memory_limit: options.batch_memory << 20,
+            memory_limit: batch_memory(options, workers),
         },
         template_limit: TEMPLATE_LIMIT,
         password_verifier: Some(server::password_verifier),
     }
+}
+
+/// Bytes.
+fn batch_memory(options: &ServeOptions, workers: usize) -> usize {
+    let given = options.batch_memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20));
+    given.unwrap_or_else(|| memory::of_batch(workers))
 }
 
 fn sharing(options: &ServeOptions) -> Sharing {
