@@ -44,14 +44,14 @@ pub(crate) struct TableSource {
     pub next_row_id: RowId,
 }
 
-/// Writes a checkpoint and removes what it makes superfluous.
+/// Writes a checkpoint and removes what it makes superfluous; the bytes of its rows.
 pub(crate) fn write_checkpoint(
     directory: &dyn Directory,
     randomness: &dyn Randomness,
     database: u64,
     segments: usize,
     source: &CheckpointSource,
-) -> Result<()> {
+) -> Result<u64> {
     let parts: Vec<(usize, usize)> = (0..source.tables.len())
         .flat_map(|table| (0..segments).map(move |part| (table, part)))
         .collect();
@@ -62,6 +62,7 @@ pub(crate) fn write_checkpoint(
     for ((table, _), file) in parts.iter().zip(files) {
         tables[*table].files.extend(file?);
     }
+    let bytes = tables.iter().flat_map(|table| &table.files).map(|file| file.length).sum();
     let manifest = Manifest {
         database,
         sequence: source.sequence,
@@ -72,7 +73,8 @@ pub(crate) fn write_checkpoint(
         entries: source.entries.clone(),
     };
     manifest.write(directory)?;
-    remove_superfluous(directory, database)
+    remove_superfluous(directory, database)?;
+    Ok(bytes)
 }
 
 impl TableSource {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -23,7 +24,14 @@ enum Task {
 pub(super) struct Housekeeping {
     state: Mutex<State>,
     wake: Condvar,
+    /// Bytes of the last checkpoint's rows; 0 before the first since the start.
+    written: AtomicU64,
 }
+
+/// A checkpoint writes all rows again: one is due after a log of so many times fewer bytes than the last one had, so that a
+/// load writes its rows a few times and not once for each [`Tuning::checkpoint_bytes`](super::Tuning), and a recovery reads
+/// little more than half as much log as rows.
+const LOG_SHARE: u64 = 2;
 
 #[derive(Default)]
 struct State {
@@ -75,6 +83,11 @@ impl Housekeeping {
         state.tasks.push_back(Task::Checkpoint(source, receivers));
         drop(state);
         self.wake.notify_one();
+    }
+
+    /// Bytes of log after which a checkpoint is due, of these at least.
+    pub fn due_after(&self, least: u64) -> u64 {
+        least.max(self.written.load(Ordering::Relaxed) / LOG_SHARE)
     }
 
     /// Has a log segment made ahead.
@@ -134,6 +147,24 @@ impl Shared {
         let Some(data) = &self.data else { return Ok(()) };
         let randomness = &*self.environment.randomness;
         let segments = self.store.segments();
-        write_checkpoint(&*data.directory, randomness, data.database, segments, &source)
+        let bytes =
+            write_checkpoint(&*data.directory, randomness, data.database, segments, &source)?;
+        self.housekeeping.written.store(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_checkpoints_are_written_less_often() {
+        let housekeeping = Housekeeping::default();
+        assert_eq!(housekeeping.due_after(100), 100);
+        housekeeping.written.store(150, Ordering::Relaxed);
+        assert_eq!(housekeeping.due_after(100), 100);
+        housekeeping.written.store(1000, Ordering::Relaxed);
+        assert_eq!(housekeeping.due_after(100), 500);
     }
 }

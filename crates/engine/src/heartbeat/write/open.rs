@@ -26,7 +26,7 @@ use crate::types::{Error, Result, RowId, SequenceId, SessionId, SqlState, TableI
 pub(crate) struct Tuning {
     /// Bytes of a log segment.
     pub segment_size: u64,
-    /// Bytes of log after which a checkpoint is written.
+    /// Bytes of log after which a checkpoint is written at the earliest.
     pub checkpoint_bytes: u64,
 }
 

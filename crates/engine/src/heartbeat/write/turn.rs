@@ -37,7 +37,7 @@ pub(super) struct Writer {
     /// `None` keeps nothing.
     pub log: Option<LogWriter>,
     pub reservations: Reservations,
-    /// Bytes of log after which a checkpoint is due.
+    /// Bytes of log after which a checkpoint is due at the earliest.
     pub checkpoint_bytes: u64,
     /// The operations of the turn's record, behind space for its header.
     pub record: Encoder,
@@ -511,7 +511,7 @@ impl Writer {
             }
             return;
         };
-        let due = log.written() >= self.checkpoint_bytes;
+        let due = log.written() >= shared.housekeeping.due_after(self.checkpoint_bytes);
         if (due || !self.checkpoints.is_empty()) && !shared.stopped.load(Ordering::Acquire) {
             log.forget_written();
             let (sequence, segment) = (log.last_sequence(), log.segment());
