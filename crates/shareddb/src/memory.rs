@@ -8,8 +8,9 @@ use std::fs;
 /// Where the system does not tell what it has, and at least.
 const LEAST: u64 = 1 << 30;
 
-/// Bytes that the intermediate results of one batch may take: half of the memory, in as many parts as batches may run at the
-/// same time, one for each worker. One is counted as two: the generations on a ring.
+/// Bytes that the intermediate results of one batch may take: half of the memory by the number of workers, each of which runs
+/// one batch at a time. One worker counts as two, since all generations on a ring may take two batches' memory; with more, a
+/// ring beside other batches may go beyond the half.
 pub fn of_batch(workers: usize) -> usize {
     let share = available().unwrap_or(0) / 2 / workers.max(2) as u64;
     share.max(LEAST).try_into().unwrap_or(usize::MAX)
