@@ -18,7 +18,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::bookstore::{engine, options, rows};
-use crate::hook::{Hook, Script};
+use crate::hook::Hook;
 use crate::star_schema::{
     LINEORDER, Numbers, Query, SUPPLIER, fill, queries, revenue_of_quantities, yearly,
 };
@@ -155,8 +155,11 @@ impl Shop {
     }
 
     /// One pass; the script is run each time when two chunks of all rows have been added up.
-    fn pass(&self, script: Script) -> Pending {
-        self.hook.run(script);
+    fn pass(&self, mut script: Box<dyn FnMut(usize) + Send>) -> Pending {
+        self.hook.run(Box::new(move |call| {
+            script(call);
+            Ok(())
+        }));
         self.submit(&self.hooked, vec![], None)
     }
 

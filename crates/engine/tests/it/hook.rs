@@ -6,8 +6,8 @@ use arrow_array::ArrayRef;
 use engine::types::{DataType, Expression, Result};
 use parking_lot::Mutex;
 
-/// What is done in the middle of a pass, given how often it was done before.
-pub type Script = Box<dyn FnMut(usize) + Send>;
+/// What is done in the middle of a pass, given how often it was done before; the query fails where it does.
+pub type Script = Box<dyn FnMut(usize) -> Result<()> + Send>;
 
 /// Revenue; who evaluates it runs a script first.
 #[derive(Default)]
@@ -54,9 +54,11 @@ impl Expression for Hook {
     }
 
     fn evaluate(&self, columns: &[ArrayRef], _: &[ArrayRef], _: usize) -> Result<ArrayRef> {
-        // Whoever comes meanwhile waits: the pass stands still.
-        if let Some(script) = &mut *self.script.lock() {
-            script(self.calls.fetch_add(1, Ordering::Relaxed));
+        // Whoever comes meanwhile waits: the pass stands still. Without a row there is nothing to fail at.
+        if let Some(script) = &mut *self.script.lock()
+            && !columns[0].is_empty()
+        {
+            script(self.calls.fetch_add(1, Ordering::Relaxed))?;
         }
         Ok(columns[0].clone())
     }

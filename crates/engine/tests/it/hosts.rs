@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Sharing, Template};
 use engine::storage::Snapshot;
-use engine::types::{Location, Result, SqlState, TableId, Value};
+use engine::types::{Error, Location, Result, SqlState, TableId, Value};
 use parking_lot::Mutex;
 
 use crate::bookstore::{options, rows};
@@ -27,6 +27,8 @@ struct Asked {
 
 /// A statement whose pass stands still whenever its script is run.
 struct Fixture {
+    /// Its expression fails until somebody is answered.
+    fails: Arc<AtomicBool>,
     engine: Arc<Engine>,
     hook: Arc<Hook>,
     template: Arc<Template>,
@@ -42,7 +44,7 @@ impl Fixture {
         fill(engine.store(), FACTS);
         let hook = Arc::<Hook>::default();
         let template = engine.register(yearly(hook.clone())).expect("it is shareable");
-        Arc::new(Fixture { engine, hook, template })
+        Arc::new(Fixture { fails: Arc::default(), engine, hook, template })
     }
 
     fn ask(&self) -> Asked {
@@ -51,6 +53,7 @@ impl Fixture {
 
     fn ask_with(&self, cancelled: Arc<AtomicBool>, snapshot: Option<Snapshot>) -> Asked {
         let (sender, answer) = channel();
+        let fails = self.fails.clone();
         self.engine.submit(Activation {
             template: self.template.clone(),
             parameters: Box::default(),
@@ -59,6 +62,7 @@ impl Fixture {
             cancelled: cancelled.clone(),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {
+                fails.store(false, Ordering::Relaxed);
                 sender.send(answer.map(|answer| rows(&answer))).expect("the test waits for it");
             }),
         });
@@ -79,6 +83,10 @@ impl Fixture {
             if call == 2 {
                 came.lock().extend(then(&own, &flag));
             }
+            match own.fails.load(Ordering::Relaxed) {
+                true => Err(Error::new(SqlState::DivisionByZero, "division by zero")),
+                false => Ok(()),
+            }
         }));
         let first = self.ask_with(cancelled, None).answer();
         let late = late.lock().iter().map(Asked::answer).collect();
@@ -88,7 +96,7 @@ impl Fixture {
     }
 
     fn calls_of_a_pass(&self) -> usize {
-        self.hook.run(Box::new(|_| ()));
+        self.hook.run(Box::new(|_| Ok(())));
         self.ask().answer().expect("it succeeds");
         self.hook.calls()
     }
@@ -150,17 +158,45 @@ fn a_commit_to_another_table_parts_nobody() {
 }
 
 #[test]
-fn who_followed_a_cancelled_request_asks_by_itself() {
+fn who_followed_a_request_that_fails_asks_by_itself() {
     let fixture = Fixture::new();
+    let expected = fixture.ask().answer();
+    let (first, late, _) = fixture.during(|fixture, _| {
+        fixture.fails.store(true, Ordering::Relaxed);
+        vec![fixture.ask(), fixture.ask()]
+    });
+    assert_eq!(first.map_err(|error| error.state), Err(SqlState::DivisionByZero));
+    assert_eq!(late, vec![expected; 2]);
+}
+
+#[test]
+fn who_follows_a_cancelled_request_gets_its_answer() {
+    let fixture = Fixture::new();
+    let expected = fixture.ask().answer();
     let (first, late, passes) = fixture.during(|fixture, cancelled| {
         let late = vec![fixture.ask(), fixture.ask()];
         cancelled.store(true, Ordering::Relaxed);
         late
     });
     assert_eq!(first.map_err(|error| error.state), Err(SqlState::QueryCanceled));
-    assert!(!late[0].as_ref().expect("it succeeds").is_empty());
-    assert_eq!(late[0], late[1]);
-    assert_eq!(passes, 2);
+    assert_eq!(late, vec![expected; 2]);
+    assert_eq!(passes, 1);
+}
+
+#[test]
+fn a_pass_ends_when_its_followers_are_cancelled_too() {
+    let fixture = Fixture::new();
+    let calls = fixture.calls_of_a_pass();
+    let (first, late, _) = fixture.during(|fixture, cancelled| {
+        let late = vec![fixture.ask(), fixture.ask()];
+        late.iter().for_each(|one| one.cancelled.store(true, Ordering::Relaxed));
+        cancelled.store(true, Ordering::Relaxed);
+        late
+    });
+    for answer in late.into_iter().chain([first]) {
+        assert_eq!(answer.map_err(|error| error.state), Err(SqlState::QueryCanceled));
+    }
+    assert!(fixture.hook.calls() < calls, "the rest of the pass is left out");
 }
 
 #[test]
@@ -192,12 +228,11 @@ fn no_more_follow_than_may_wait() {
 fn who_was_let_in_as_a_follower_is_not_turned_away_later() {
     let fixture = Fixture::of(EngineOptions { queue_limit: 2, ..options(Sharing::Always, 1) });
     let expected = fixture.ask().answer();
-    let (first, late, _) = fixture.during(|fixture, cancelled| {
-        let asked = (0..4).map(|_| fixture.ask()).collect();
-        cancelled.store(true, Ordering::Relaxed);
-        asked
+    let (first, late, _) = fixture.during(|fixture, _| {
+        fixture.fails.store(true, Ordering::Relaxed);
+        (0..4).map(|_| fixture.ask()).collect()
     });
-    assert_eq!(first.map_err(|error| error.state), Err(SqlState::QueryCanceled));
+    assert_eq!(first.map_err(|error| error.state), Err(SqlState::DivisionByZero));
     assert_eq!(late, vec![expected; 4]);
 }
 

@@ -120,7 +120,9 @@ fn a_cancelled_and_a_vanished_receiver_disturb_nobody() {
         let mut cancelled = clients.pop().expect("there are more");
         cancel(&fixture, cancelled.key);
         for client in &mut clients {
-            assert!(client.until_ready() == alone, "an answer beside a cancelled one");
+            let answer = client.until_ready();
+            let (states, rows) = (answer.states(), answer.rows().len());
+            assert!(answer == alone, "beside a cancelled one: {states:?}, {rows} rows");
         }
         let answer = cancelled.until_ready();
         let whole = answer == alone;

@@ -8,7 +8,6 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 use super::hosts::Hosting;
-use super::run::Flags;
 use crate::heartbeat::encodings::Room;
 use crate::heartbeat::{Activation, Sharing, Template};
 use crate::storage::{Snapshot, Store};
@@ -72,7 +71,8 @@ impl Waiting {
 impl Request {
     /// Whether nobody waits for it any more.
     pub fn is_cancelled(&self) -> bool {
-        self.waiting.iter().all(Waiting::is_cancelled)
+        let is_followed = || self.hosting.as_ref().is_some_and(Hosting::is_awaited);
+        self.waiting.iter().all(Waiting::is_cancelled) && !is_followed()
     }
 
     /// Activations that wait for it, satellites included.
@@ -155,11 +155,6 @@ pub fn sharing<'a>(mut requests: impl Iterator<Item = &'a Request>) -> Sharing {
 pub fn templates(requests: &[Request]) -> Vec<TemplateId> {
     let waiting = |request: &Request| vec![request.template.id; request.waiting.len()];
     requests.iter().flat_map(waiting).collect()
-}
-
-/// The cancel flags of all who wait for these requests.
-pub fn flags<'a>(requests: impl Iterator<Item = &'a Request>) -> Flags {
-    requests.flat_map(|request| &request.waiting).map(|w| w.cancelled.clone()).collect()
 }
 
 /// Sorts activations into batches, one per snapshot and way of sharing; those without a snapshot of their own read the

@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Reads;
+use super::audience::Audience;
 use super::batch::{self, Batch, Lone, Request};
 use super::figures::Boarding;
 use super::lane::{Comeback, Lane};
@@ -196,10 +197,10 @@ impl Owner<'_> {
         }
         let members = slots.iter().map(|slot| slot.member).collect();
         let views = TableViews::new(&reads.store, generation.snapshot.version());
-        let flags = batch::flags(requests.iter());
+        let audience = Audience::of(requests.iter());
         let budget = Budget::within(&self.budget, reads.memory_limit);
         let limits = reads.limits(budget, batch::sharing(requests.iter()));
-        let run = Run::new(plan.clone(), slots, views, &reads.pool, limits, flags);
+        let run = Run::new(plan.clone(), slots, views, &reads.pool, limits, audience);
         let riding = Riding { plan: plan.clone(), placed, members, star, run };
         // An error comes again when the star is asked for its groups.
         generation.riding.insert(riding).run.begin_star(star).ok().flatten()

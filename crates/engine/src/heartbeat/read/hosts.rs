@@ -4,11 +4,13 @@
 //! an activation that equals a request of a running batch, and whose snapshot sees the same rows of all tables that the
 //! statement reads, is its satellite. It waits for that answer in place of a batch of its own. No answer has a row before
 //! its batch is done, so that the window of opportunity is open to the end.
+//! Its work goes on for it when those whom the batch was formed of have left ([`super::audience`]).
 //! Called by [`super::Reads::submit`] for each activation of a heavy lane, by [`super::lead`] and [`super::generation`] for
 //! the requests of each batch, and by [`super::batch`] when a request is answered.
 //! Absent here: whether an answer is an error. Satellites of a request that fails ask by themselves.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use hashbrown::HashTable;
 use parking_lot::Mutex;
@@ -51,7 +53,13 @@ struct Seen {
 /// A request's place among the hosts, which it leaves when it is answered or dropped.
 pub struct Hosting {
     /// `None` once it has left.
-    lane: Option<Arc<Lane>>,
+    place: Option<Place>,
+}
+
+/// Where a request under way is found among its lane's hosts.
+#[derive(Clone)]
+pub struct Place {
+    lane: Arc<Lane>,
     number: u64,
     hash: u64,
 }
@@ -122,7 +130,7 @@ impl UnderWay {
             satellites: Vec::new(),
         };
         self.hosts.insert_unique(hash, host, |host| host.hash);
-        Hosting { lane: Some(lane.clone()), number, hash }
+        Hosting { place: Some(Place { lane: lane.clone(), number, hash }) }
     }
 
     fn leave(&mut self, number: u64, hash: u64) -> Vec<Activation> {
@@ -155,10 +163,17 @@ impl Seen {
 impl Hosting {
     /// How many satellites it has.
     pub fn satellites(&self) -> usize {
-        let Some(lane) = &self.lane else { return 0 };
-        let under_way = lane.hosts.0.lock();
-        let host = under_way.hosts.find(self.hash, |host| host.number == self.number);
-        host.map_or(0, |host| host.satellites.len())
+        self.place.as_ref().map_or(0, |place| place.with(|satellites| satellites.len()))
+    }
+
+    /// Whether somebody follows who was not cancelled.
+    pub fn is_awaited(&self) -> bool {
+        self.place.as_ref().is_some_and(Place::is_awaited)
+    }
+
+    /// Where to look for it; `None` once it has left.
+    pub fn place(&self) -> Option<Place> {
+        self.place.clone()
     }
 
     /// Ends it: who follows.
@@ -167,8 +182,23 @@ impl Hosting {
     }
 
     fn leave(&mut self) -> Vec<Activation> {
-        let Some(lane) = self.lane.take() else { return Vec::new() };
-        lane.hosts.0.lock().leave(self.number, self.hash)
+        let Some(Place { lane, number, hash }) = self.place.take() else { return Vec::new() };
+        lane.hosts.0.lock().leave(number, hash)
+    }
+}
+
+impl Place {
+    /// Whether somebody follows who was not cancelled.
+    pub fn is_awaited(&self) -> bool {
+        let waits = |satellite: &Activation| !satellite.cancelled.load(Ordering::Relaxed);
+        self.with(|satellites| satellites.iter().any(waits))
+    }
+
+    /// What `look` sees in its satellites.
+    fn with<T>(&self, look: impl FnOnce(&[Activation]) -> T) -> T {
+        let under_way = self.lane.hosts.0.lock();
+        let host = under_way.hosts.find(self.hash, |host| host.number == self.number);
+        look(host.map_or(&[], |host| &host.satellites[..]))
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::audience::Audience;
 use super::batch::{self, Batch, Followed, Lone, Request, Waiting, cancelled};
 use super::figures::{Boarding, Figures, OperatorFigures};
 use super::hosts::Hosts;
@@ -407,10 +408,10 @@ impl Reads {
             boarding: None,
         };
         let views = TableViews::new(&self.store, snapshot.version());
-        let flags = batch::flags(requests.iter().copied());
+        let audience = Audience::of(requests.iter().copied());
         let sharing = batch::sharing(requests.iter().copied());
         let limits = self.limits(Budget::new(self.memory_limit), sharing);
-        let outcome = run::run(plan, slots, views, &self.pool, limits, flags);
+        let outcome = run::run(plan, slots, views, &self.pool, limits, audience);
         self.note(lane, &account, requests, outcome)
     }
 
@@ -521,9 +522,9 @@ impl Reads {
         }
         let views = TableViews::new(&self.store, snapshot.version());
         let lane = subquery.lane.clone();
-        let flags = batch::flags(requests.iter());
+        let audience = Audience::of(requests.iter());
         let limits = self.limits(Budget::new(self.memory_limit), batch::sharing(requests.iter()));
-        let outcome = run::run(lane, slots, views, &self.pool, limits, flags);
+        let outcome = run::run(lane, slots, views, &self.pool, limits, audience);
         let results: Vec<Result<Value>> = outcome.answers.into_iter().map(scalar).collect();
         for (value, place) in values.iter_mut().zip(place) {
             let Some(place) = place else { continue };

@@ -9,6 +9,7 @@
 //! queries ride a [`ring`] over their fact table, which newcomers get on while it turns ([`generation`]).
 //! Absent here: what a template's plan is (`plan`), how an operator works (`operators`), writes.
 
+mod audience;
 mod batch;
 mod each;
 mod explain;

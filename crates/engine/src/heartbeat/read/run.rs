@@ -7,11 +7,11 @@ mod key_filters;
 mod star;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use self::key_filters::Waiting;
 use self::star::StarRun;
+use super::audience::Audience;
 use super::each::each;
 use super::pipeline::{Part, Pipe, PipeSource, Pipeline, Sink, StarPlace, Step, Work};
 use super::pool::{Loop, Pool};
@@ -55,12 +55,9 @@ pub struct Shared {
     pub wanted: Vec<SetId>,
     slots: Vec<Slotted>,
     budget: Budget,
-    /// The cancel flags of all who wait.
-    flags: Flags,
+    /// Who waits for it.
+    audience: Audience,
 }
-
-/// Cancel flags: a batch is abandoned when all of them are set.
-pub type Flags = Vec<Arc<AtomicBool>>;
 
 impl Shared {
     /// The parameters and their types, by slot.
@@ -79,12 +76,17 @@ impl Shared {
         Batch { sets: &self.sets, parameters, types, budget: &self.budget }
     }
 
-    /// Whether nobody waits any more. One look in a batch that somebody waits for, mostly.
+    /// Whether nobody waits any more: what is left out then no answer tells.
     pub fn is_abandoned(&self) -> bool {
-        self.flags.iter().all(|flag| flag.load(Ordering::Relaxed))
+        self.audience.has_left()
     }
 
-    fn new(lane: Arc<PreparedLane>, slots: Vec<Slotted>, budget: Budget, flags: Flags) -> Shared {
+    fn new(
+        lane: Arc<PreparedLane>,
+        slots: Vec<Slotted>,
+        budget: Budget,
+        audience: Audience,
+    ) -> Shared {
         let sets = Arc::new(SetTable::new(slots.len()));
         let mut users = vec![Vec::new(); lane.nodes.len()];
         let mut wanted = vec![SetId::EMPTY; lane.nodes.len()];
@@ -99,7 +101,7 @@ impl Shared {
                 wanted[used.node] = sets.union(wanted[used.node], set);
             }
         }
-        Shared { lane, sets, users, wanted, slots, budget, flags }
+        Shared { lane, sets, users, wanted, slots, budget, audience }
     }
 }
 
@@ -178,9 +180,9 @@ pub fn run(
     views: TableViews<'_>,
     pool: &Pool,
     limits: Limits,
-    flags: Flags,
+    audience: Audience,
 ) -> Outcome {
-    Run::new(lane, slots, views, pool, limits, flags).outcome()
+    Run::new(lane, slots, views, pool, limits, audience).outcome()
 }
 
 /// One batch on its way.
@@ -213,10 +215,10 @@ impl<'a> Run<'a> {
         views: TableViews<'a>,
         pool: &'a Pool,
         limits: Limits,
-        flags: Flags,
+        audience: Audience,
     ) -> Run<'a> {
         let Limits { budget, narrow_all, packing, seed } = limits;
-        let shared = Arc::new(Shared::new(lane, slots, budget, flags));
+        let shared = Arc::new(Shared::new(lane, slots, budget, audience));
         let nodes = shared.lane.nodes.len();
         Run {
             views,
@@ -235,9 +237,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs everything that was not run before.
+    /// Runs everything that was not run before. Of a batch that all have left nobody gets what rows there are: those who
+    /// follow meanwhile would take them for all.
     pub fn outcome(mut self) -> Outcome {
-        let answers = self.answers();
+        let mut answers = self.answers();
+        if self.shared.audience.was_seen_leaving() {
+            answers.iter_mut().for_each(|answer| *answer = Err(super::batch::cancelled()));
+        }
         let sets = self.shared.sets.interned();
         Outcome { answers, spent: self.spent, sets, packed: self.packed }
     }
