@@ -2,7 +2,7 @@
 //! before anything else reads them.
 //!
 //! In come keys with the slots that want them, out comes an array from key to slots: a bit per key where all keys are
-//! wanted by the same slots (a batch of one, mostly), else the number of a set ("sideways information passing"; CJOIN's
+//! wanted by the same slots (a batch of one, mostly) or lie so far apart that more would not pay, else the number of a set ("sideways information passing"; CJOIN's
 //! filters on any column instead of a star's). Made by `heartbeat`, asked by [`super::TableBatch`]. A filter only spares
 //! work: the join behind it asks again, so leaving one out changes no answer.
 
@@ -22,6 +22,8 @@ use crate::types::{DataType, Value, for_each_integer};
 const FREE_SPAN: u64 = 1 << 23;
 /// Places per key beyond that: a sparser array costs more cache misses than its rows' joins.
 const SPARSENESS: u64 = 64;
+/// Places per row that will be asked, where a place is a bit: clearing a byte costs a few hundredths of a row's join.
+const BITS_PER_ROW: u64 = 8;
 /// Distinct sets of a filter's keys: beyond that they say little of each slot and fill the batch's table of sets.
 const MOST_SETS: usize = 8192;
 /// Rows after which a filter is judged:
@@ -86,9 +88,15 @@ impl KeyFilter {
         (integer(a) && integer(b)) || (a == DataType::Date && b == DataType::Date)
     }
 
-    /// A filter for the slots of `joining`; all others of the batch pass. `None` where the keys lie too far apart, or are
-    /// wanted by too many different sets.
-    pub fn new(runs: &[Keys<'_>], joining: SetId, sets: &SetTable) -> Option<KeyFilter> {
+    /// A filter for the slots of `joining`, of which about `asked` rows will be asked; all others of the batch pass. `None`
+    /// where the keys lie too far apart. Those that lie rather far apart, or are wanted by too many different sets, are
+    /// told apart by no set: rows of any key pass for all who want some.
+    pub fn new(
+        runs: &[Keys<'_>],
+        joining: SetId,
+        sets: &SetTable,
+        asked: u64,
+    ) -> Option<KeyFilter> {
         let others = sets.difference(sets.all(), joining);
         let ranges = runs.iter().filter_map(|(keys, _)| range(keys));
         let range = ranges.reduce(|(least, most), (l, m)| (least.min(l), most.max(m)));
@@ -97,16 +105,16 @@ impl KeyFilter {
             None => (0, 0),
         };
         let keys: usize = runs.iter().map(|(keys, _)| keys.len()).sum();
-        if places > FREE_SPAN.max(keys as u64 * SPARSENESS) {
+        let few = FREE_SPAN.max(keys as u64 * SPARSENESS);
+        if places > few.max(asked.saturating_mul(BITS_PER_ROW)) {
             return None;
         }
-        let marks = match uniform(runs) {
-            Some(set) => {
-                let wanted = sets.union(sets.intersect(set, joining), others);
-                Marks::Bits(bits(runs, least, places), wanted)
-            }
-            None => numbers(runs, least, places, joining, others, sets)?,
-        };
+        let is_told_apart = places <= few && uniform(runs).is_none();
+        let numbers = is_told_apart.then(|| numbers(runs, least, places, joining, others, sets));
+        let marks = numbers.flatten().unwrap_or_else(|| {
+            let wanted = sets.intersect(wanted(runs, sets), joining);
+            Marks::Bits(bits(runs, least, places), sets.union(wanted, others))
+        });
         let words = match &marks {
             _ if sets.word_count() != 1 => Vec::new(),
             Marks::Bits(_, wanted) => [others, *wanted].map(|set| sets.words(set)[0]).to_vec(),
@@ -327,6 +335,12 @@ fn uniform(runs: &[Keys<'_>]) -> Option<SetId> {
     Some(found.unwrap_or(SetId::EMPTY))
 }
 
+/// All who want some key.
+fn wanted(runs: &[Keys<'_>], sets: &SetTable) -> SetId {
+    let wanted = runs.iter().map(|(keys, own)| own.wanted(keys.len(), sets));
+    wanted.fold(SetId::EMPTY, |all, set| sets.union(all, set))
+}
+
 /// A bit for each place, and a word beyond.
 fn no_bits(places: usize) -> Vec<u64> {
     vec![0; places.div_ceil(64) + 1]
@@ -531,7 +545,7 @@ mod tests {
             runs.iter().map(|(keys, _)| Arc::new(Int32Array::from(keys.clone())) as _).collect();
         let keys: Vec<Keys<'_>> = arrays.into_iter().zip(runs.iter().map(|(_, own)| own)).collect();
         let joined = sets.intern_slots(joining.iter().copied());
-        let filter = KeyFilter::new(&keys, joined, &sets).expect("keys lie close together");
+        let filter = KeyFilter::new(&keys, joined, &sets, 0).expect("keys lie close together");
 
         let column = random_keys(&mut random, 100);
         let rows: Vec<u32> = (0..100).filter(|_| random.random_bool(0.8)).collect();
@@ -573,7 +587,29 @@ mod tests {
         let sets = SetTable::new(1);
         let own = QuerySets::Uniform(sets.all());
         let keys: ArrayRef = Arc::new(Int32Array::from(vec![i32::MIN, i32::MAX]));
-        assert!(KeyFilter::new(&[(keys, &own)], sets.all(), &sets).is_none());
+        assert!(KeyFilter::new(&[(keys, &own)], sets.all(), &sets, 1 << 28).is_none());
+    }
+
+    #[test]
+    fn keys_far_apart_pass_for_all_who_want_some() {
+        let sets = SetTable::new(3);
+        let set = |slots: &[u32]| sets.intern_slots(slots.iter().copied().map(Slot));
+        let (one, both, all) = (set(&[0]), set(&[0, 1]), sets.all());
+        let own = QuerySets::Interned(vec![one, both]);
+        let span = 1 << 24;
+        let keys: ArrayRef = Arc::new(Int32Array::from(vec![5, 5 + span]));
+        let keys = [(keys, &own)];
+        assert!(KeyFilter::new(&keys, both, &sets, span as u64 / BITS_PER_ROW).is_none());
+        let filter = KeyFilter::new(&keys, both, &sets, span as u64).expect("many rows are asked");
+        let values = [4, 5, 6, 5 + span, 6 + span];
+        let found = ChunkRows {
+            rows: (0..values.len() as u32).collect(),
+            sets: QuerySets::Uniform(all),
+            errors: Vec::new(),
+        };
+        let kept = filter.narrow(&ColumnSlice::Int32(&values, Nulls::None), found, &sets);
+        assert_eq!(kept.rows, [0, 1, 2, 3, 4], "the third slot takes all");
+        assert_eq!(kept.sets.ids(5, &sets), [set(&[2]), all, set(&[2]), all, set(&[2])]);
     }
 
     #[test]
@@ -581,7 +617,7 @@ mod tests {
         let sets = SetTable::new(1);
         let own = QuerySets::Uniform(sets.all());
         let keys: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
-        let filter = KeyFilter::new(&[(keys, &own)], sets.all(), &sets).expect("two keys");
+        let filter = KeyFilter::new(&[(keys, &own)], sets.all(), &sets, 0).expect("two keys");
         let all = |value| {
             let values = vec![value; TRIAL_ROWS + 1];
             let rows = (0..=TRIAL_ROWS as u32).collect();

@@ -8,8 +8,9 @@ use crate::types::for_each_integer;
 
 /// Bits that may be spent whatever the number of keys: 1 MiB.
 const FREE_SPAN: u64 = 1 << 23;
-/// Bits per key beyond that: a sparser array costs more cache misses than hashing.
-const SPARSENESS: u64 = 64;
+/// Bits per key beyond that. They take 32 bytes then, about what a key, its id and the free places of a hash table take;
+/// rows that come in the order of their keys, as most tables are written, find the words in the cache besides.
+const SPARSENESS: u64 = 128;
 
 /// A place is a number of 32 bits, and there are some behind the last key's.
 const MOST_SPAN: u64 = u32::MAX as u64 - 128;

@@ -98,8 +98,7 @@ impl Run<'_> {
         let waiting = self.take_waiting(n, shared.wanted[n]);
         let Some(hash) = hash else { return Ok(None) };
         let outer = shared.lane.plan.nodes[n].inputs[0];
-        let (expected, inner_rows) =
-            (self.expected(outer), self.views.view(*table)?.table().live_rows() as f64);
+        let (expected, inner_rows) = (self.expected(outer), self.live_rows(*table)?);
         let worthwhile = expected >= WORTHWHILE || self.narrow_all;
         let asks = |user: &Users| !node.inner[user.variant].is_empty();
         let restricts = !waiting.is_empty() || shared.users[n].iter().any(asks);
@@ -120,7 +119,7 @@ impl Run<'_> {
         let left = self.rows_of_left(n)?;
         let mut keys = waiting;
         for &(left_column, right_column) in &hash.keys {
-            let filter = self.key_filter(n, &left, left_column);
+            let filter = self.key_filter(n, &left, left_column, inner_rows);
             let column = ColumnId(right_column as u32);
             let slots = shared.wanted[n];
             keys.extend(filter.map(|filter| Waiting { node: n, column, slots, filter }));
@@ -220,7 +219,8 @@ impl Run<'_> {
         if landings.is_empty() {
             return;
         }
-        let Some(filter) = self.key_filter(n, chunks, column) else { return };
+        let asked = landings.iter().map(|landing| self.asked(landing.0)).fold(0.0, f64::max);
+        let Some(filter) = self.key_filter(n, chunks, column, asked) else { return };
         let slots = self.shared.wanted[n];
         let waiting = landings.iter().map(|&(node, column)| Waiting {
             node,
@@ -232,14 +232,33 @@ impl Run<'_> {
     }
 
     /// The keys in `column` that a join's slots want; `None` where they make no array, or there is no memory for one.
-    fn key_filter(&self, n: usize, chunks: &[Tuples], column: usize) -> Option<Arc<KeyFilter>> {
+    fn key_filter(
+        &self,
+        n: usize,
+        chunks: &[Tuples],
+        column: usize,
+        asked: f64,
+    ) -> Option<Arc<KeyFilter>> {
         let shared = &self.shared;
         let arrays: Vec<_> = chunks.iter().map(|chunk| chunk.column(column)).collect();
         let sets = chunks.iter().map(|chunk| &chunk.sets);
         let runs: Vec<Keys<'_>> = arrays.into_iter().zip(sets).collect();
-        let filter = KeyFilter::new(&runs, shared.wanted[n], &shared.sets)?;
+        let filter = KeyFilter::new(&runs, shared.wanted[n], &shared.sets, asked as u64)?;
         shared.budget.reserve(filter.memory()).ok()?;
         Some(Arc::new(filter))
+    }
+
+    /// Rows that a filter is asked for where it lands, about: those that a scan finds; of an index join's inner table that is
+    /// all, where it is read as a whole.
+    fn asked(&mut self, landing: usize) -> f64 {
+        match &self.shared.clone().lane.plan.nodes[landing].operation {
+            SharedOperation::IndexJoin { table, .. } => self.live_rows(*table).unwrap_or_default(),
+            _ => self.expected(landing),
+        }
+    }
+
+    fn live_rows(&mut self, table: TableId) -> Result<f64> {
+        Ok(self.views.view(table)?.table().live_rows() as f64)
     }
 
     /// Rows that a node is expected to put out for this batch.
