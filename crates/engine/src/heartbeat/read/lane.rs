@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
 use super::hosts::Hosts;
-use super::parts::{Costs, Outlook, Part, Since, part_of};
+use super::parts::{self, Costs, Outlook, Part, Since};
 use super::pass_times::PassTimes;
 use super::prepared::PreparedLane;
 use crate::heartbeat::Activation;
@@ -226,9 +226,7 @@ impl Lane {
             drop(queue);
             return self.next().map(|all| (all, false));
         }
-        let plan = self.plan.load();
-        let is_in = |own: &mut Activation| part_of(&plan, own.template.id) == part;
-        let taken = queue.waiting.extract_if(.., is_in).collect();
+        let taken = parts::take(&self.plan.load(), part, &mut queue.waiting);
         Some((taken, !queue.waiting.is_empty()))
     }
 

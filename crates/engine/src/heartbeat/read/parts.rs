@@ -3,8 +3,8 @@
 //! In comes what waits, out goes a part of it: the activations of one template, or of all templates that one star's pass
 //! serves. What other templates share are scans, about a nanosecond a row; and their price is that the keys of one
 //! template's joins no longer narrow the scans below the others', that rows carry sets of templates which they do not
-//! concern, and that rows are kept for several readers. So long batches are of one part each. Where somebody says how it
-//! wants to share, all that waits is one part, whose costs are those of the first.
+//! concern, and that rows are kept for several readers. So long batches are of one part each. Those who always share are one
+//! part, whatever they ask; of those who never share each is a part, and they come in the order in which they came.
 //!
 //! Of the parts that comes next which has most activations times the root of how many times its own cost it has waited. A
 //! batch spares most where many share what costs much by itself: if each of n activations took a share c and their batch a
@@ -33,6 +33,10 @@ const JUST_COME: Duration = Duration::from_millis(1);
 pub enum Part {
     /// All that wait.
     All,
+    /// All who always share.
+    Together,
+    /// The first of those who never share.
+    Apart,
     /// All over this star of the lane.
     Star(usize),
     /// All of a template.
@@ -116,24 +120,33 @@ fn note(since: &mut Since, parts: &[(Part, Vec<&Activation>)]) {
     *since = parts.iter().map(|(part, _)| (*part, known(*part).unwrap_or(now))).collect();
 }
 
-/// The part that an activation belongs to.
-pub fn part_of(plan: &PreparedLane, template: TemplateId) -> Part {
-    let star = plan.plan.member(template).and_then(|member| plan.stars.members[member]);
-    star.map_or(Part::Template(template), Part::Star)
+/// Takes a part out of what waits.
+pub fn take(plan: &PreparedLane, part: Part, waiting: &mut Vec<Activation>) -> Vec<Activation> {
+    let most = if part == Part::Apart { 1 } else { waiting.len() };
+    waiting.extract_if(.., |own| part_of(plan, own) == part).take(most).collect()
 }
 
-/// The activations of each part; all are one where somebody says how it shares.
+/// The part that an activation belongs to.
+fn part_of(plan: &PreparedLane, activation: &Activation) -> Part {
+    let template = activation.template.id;
+    let star = || plan.plan.member(template).and_then(|member| plan.stars.members[member]);
+    match activation.sharing {
+        Sharing::Always => Part::Together,
+        Sharing::Never => Part::Apart,
+        Sharing::Automatic => star().map_or(Part::Template(template), Part::Star),
+    }
+}
+
+/// The activations of each part.
 fn parts<'a>(
     plan: &PreparedLane,
     activations: &'a [Activation],
 ) -> Vec<(Part, Vec<&'a Activation>)> {
-    if activations.iter().any(|own| own.sharing != Sharing::Automatic) {
-        return vec![(Part::All, activations.iter().collect())];
-    }
     let mut parts: Vec<(Part, Vec<&Activation>)> = Vec::new();
     for activation in activations {
-        let own = part_of(plan, activation.template.id);
+        let own = part_of(plan, activation);
         match parts.iter_mut().find(|(part, _)| *part == own) {
+            Some((Part::Apart, _)) => {}
             Some((_, known)) => known.push(activation),
             None => parts.push((own, vec![activation])),
         }
