@@ -40,8 +40,8 @@ pub use restrict::restrict;
 pub use route::route;
 pub use sort::{SortBuild, SortNode, sort};
 pub use star::{
-    CacheClass, Child, Dimension, DimensionRows, FREE_SPAN, FactRows, GroupingKey, MergedScratch,
-    MergedStars, Packed, Packing, Star, StarBuild, StarDimension, StarGrouping, StarGroups,
-    StarKey, StarNode, Survivors,
+    CacheClass, Child, Dimension, DimensionRows, FREE_SPAN, FactRows, GroupingKey, LastSample,
+    MergedScratch, MergedStars, Packed, Packing, Star, StarBuild, StarDimension, StarGrouping,
+    StarGroups, StarKey, StarNode, Survivors,
 };
 pub use values::{ValuesNode, values};

@@ -4,7 +4,7 @@
 //! ([`crate::operators::Star`]), whatever order their joins have in the global plan and whichever dimensions each one
 //! joins. Called by `prepared` and `run`.
 
-use crate::operators::{GroupingKey, StarDimension, StarGrouping, StarKey, StarNode};
+use crate::operators::{GroupingKey, LastSample, StarDimension, StarGrouping, StarKey, StarNode};
 use crate::plan::{JoinKind, LaneNode, LanePlan, SharedOperation};
 use crate::query_set::SetId;
 use crate::scan::TableAccess;
@@ -26,6 +26,8 @@ pub struct PreparedStar {
     pub dimensions: Vec<PreparedDimension>,
     /// The nodes of the groupings, and of the joins below each.
     pub groupings: Vec<(usize, Vec<usize>)>,
+    /// What the last sample has said of packs.
+    pub last_sample: LastSample,
 }
 
 /// A dimension's table and who restricts it.
@@ -129,7 +131,8 @@ pub fn find(plan: &LanePlan, store: &Store) -> Result<Stars> {
             let node = StarNode { dimensions: Vec::new(), groupings: Vec::new() };
             let (dimensions, groupings) = (Vec::new(), Vec::new());
             let (fact, scan) = (way.fact, way.scan);
-            stars.push(PreparedStar { node, fact, scan, dimensions, groupings });
+            let last_sample = LastSample::default();
+            stars.push(PreparedStar { node, fact, scan, dimensions, groupings, last_sample });
         }
         if add(&mut stars[number], plan, store, n, &way)? {
             places[n] = Some((number, stars[number].groupings.len() - 1));

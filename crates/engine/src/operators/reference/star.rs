@@ -9,8 +9,8 @@ use super::stored::{locations, table};
 use super::{Activations, Row, check, fault};
 use crate::operators::{
     Batch, Budget, Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey,
-    MergedScratch, MergedStars, Packing, Star, StarBuild, StarDimension, StarGrouping, StarGroups,
-    StarKey, StarNode, Survivors,
+    LastSample, MergedScratch, MergedStars, Packing, Star, StarBuild, StarDimension, StarGrouping,
+    StarGroups, StarKey, StarNode, Survivors,
 };
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{QuerySets, SetId, SetTable, Tuples};
@@ -230,7 +230,7 @@ fn star(
         let sets = sets(&case.dimensions[d], activations);
         let chunk = Tuples::of_table(view.clone(), locations(&view), sets);
         let passing = batch.sets.difference(batch.sets.all(), users);
-        let rows = DimensionRows { view, key: ColumnId(0), chunks: &[chunk], passing };
+        let rows = DimensionRows { view, key: ColumnId(0), chunks: vec![chunk], passing };
         // Built from the last to the first: dimension 2 is there when its parent comes.
         let child = |dimension| Child { outer: ColumnId(1), dimension, number: 2 };
         let children: Vec<Child<'_>> = match d {
@@ -246,7 +246,7 @@ fn star(
         // So few rows tell nothing: each query has a pack of its own.
         let slots = activations.sets.slots();
         let scan = TableBatch::new(fact.clone(), &Arc::new(SetTable::new(slots)), &[]);
-        star.pack(&case.node, batch, &scan, Packing::Always, seed);
+        star.pack(&case.node, batch, &scan, Packing::Always, &LastSample::default(), seed);
     }
     Arc::new(star)
 }

@@ -25,13 +25,13 @@ pub const FREE_SPAN: u64 = 1 << 20;
 
 /// What a dimension is made of.
 #[derive(Debug)]
-pub struct DimensionRows<'a> {
+pub struct DimensionRows {
     /// The table.
     pub view: Arc<TableView>,
     /// Its key.
     pub key: ColumnId,
     /// The rows that meet somebody's predicates, with their sets.
-    pub chunks: &'a [Tuples],
+    pub chunks: Vec<Tuples>,
     /// The slots that take part in the star and do not join the dimension: they pass whatever the key.
     pub passing: SetId,
 }
@@ -71,7 +71,7 @@ impl Dimension {
     /// Puts a dimension together; `None` where its keys are too sparse for an array, or its sets too many to number.
     pub fn new(
         batch: &Batch<'_>,
-        rows: &DimensionRows<'_>,
+        rows: &DimensionRows,
         children: &[Child<'_>],
     ) -> Option<Dimension> {
         let keys: Vec<Vec<Option<i64>>> =

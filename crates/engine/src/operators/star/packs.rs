@@ -7,6 +7,8 @@
 //! Holding back and reading the blocks once for each pack costs something, too: packs are made where all tables together
 //! outgrow the cache, a sample says how large each is ([`Sample`]), and what is spared is more.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::coverage::CacheClass;
 use super::draw::Draw;
 use super::first_fit::{Item, pack};
@@ -47,6 +49,35 @@ pub(super) struct Packs {
     queries: Vec<Query>,
 }
 
+/// So many batches believe a sample that said packs do not pay. Drawing one takes a hundredth of a batch's time, by one
+/// worker while the others wait.
+const BELIEVED: usize = 15;
+/// So many times its queries are other ones.
+const MORE: f64 = 1.25;
+
+/// The last sample's word that packs do not pay.
+#[derive(Debug, Default)]
+pub struct LastSample {
+    /// Queries that it was drawn for.
+    queries: AtomicUsize,
+    /// Batches that will still believe it.
+    batches: AtomicUsize,
+}
+
+impl LastSample {
+    /// Whether a batch of so many queries believes it.
+    fn says_no(&self, queries: usize) -> bool {
+        let is_like = queries as f64 <= self.queries.load(Ordering::Relaxed) as f64 * MORE;
+        let less = |batches: usize| batches.checked_sub(1);
+        is_like && self.batches.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    fn note(&self, queries: usize) {
+        self.queries.store(queries, Ordering::Relaxed);
+        self.batches.store(BELIEVED, Ordering::Relaxed);
+    }
+}
+
 /// What EXPLAIN ANALYZE tells of one query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
@@ -61,13 +92,14 @@ pub struct Packed {
 }
 
 impl Star {
-    /// Puts its queries into packs where that pays.
+    /// Puts its queries into packs where that pays; asks and notes what `last_sample` says of that.
     pub fn pack(
         &mut self,
         node: &StarNode,
         batch: &Batch<'_>,
         fact: &TableBatch,
         packing: Packing,
+        last_sample: &LastSample,
         seed: u64,
     ) {
         let rows = fact.chunks().len() as f64 * CHUNK_ROWS as f64;
@@ -75,7 +107,7 @@ impl Star {
         let wanted = match packing {
             Packing::Never => false,
             Packing::Always => expected.len() > 1,
-            Packing::Automatic => may_pay(&expected, rows),
+            Packing::Automatic => may_pay(&expected, rows) && !last_sample.says_no(expected.len()),
         };
         if !wanted {
             return;
@@ -87,6 +119,8 @@ impl Star {
         let packs = packs(&queries, CACHE - block);
         if packing == Packing::Always || pays(self, node, &queries, &packs) {
             self.packs = Some(Packs::new(self, queries, &packs, draw.bits()));
+        } else {
+            last_sample.note(queries.len());
         }
     }
 
@@ -201,4 +235,18 @@ fn packs(queries: &[Query], capacity: usize) -> Vec<Vec<usize>> {
     };
     let items: Vec<Item> = queries.iter().map(item).collect();
     pack(&items, capacity, RATIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_says_no_for_a_while_by_batches_like_its_own() {
+        let last_sample = LastSample::default();
+        assert!(!last_sample.says_no(100), "none was drawn");
+        last_sample.note(100);
+        assert!(!last_sample.says_no(126), "many more queries");
+        assert_eq!((0..100).filter(|_| last_sample.says_no(125)).count(), BELIEVED);
+    }
 }

@@ -9,11 +9,14 @@ use super::super::prepared::PreparedNode;
 use super::super::probe_chain::Views;
 use super::super::ring::{Finished, Rider, Ring, StarPass};
 use super::super::star::{PreparedDimension, PreparedStar};
-use super::{PARALLEL, Run, Shared};
-use crate::operators::{Child, Dimension, DimensionRows, FREE_SPAN, Star, StarGroups};
+use super::{PARALLEL, Run, Shared, each};
+use crate::operators::{Child, Dimension, DimensionRows, FREE_SPAN, Star, StarGroups, StarNode};
 use crate::query_set::{SetId, Tuples};
 use crate::scan::{TableAccess, TableBatch};
 use crate::types::Result;
+
+/// Rows of dimensions from which on these are put together by several workers: about 0.3 ms, ten times a wake-up.
+const MANY_ROWS: usize = 1 << 14;
 
 /// What became of a star in this batch.
 pub(super) enum StarRun {
@@ -72,7 +75,7 @@ impl Run<'_> {
         let batch = shared.batch(&parameters);
         let made = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted);
         let Some(mut made) = made else { return Ok(None) };
-        made.pack(&star.node, &batch, &fact, self.packing, self.seed);
+        made.pack(&star.node, &batch, &fact, self.packing, &star.last_sample, self.seed);
         let made = Arc::new(made);
         let in_bins = made.groupings_in_bins();
         let mut access = format!("{decision}; {}, {in_bins} in bins", star.describe(&wanted));
@@ -110,7 +113,8 @@ impl Run<'_> {
         }
     }
 
-    /// The star's dimensions, children before their parents; `None` where one cannot be an array.
+    /// The star's dimensions; `None` where one cannot be an array. Those that lead to no others are put together side by
+    /// side.
     fn dimensions(
         &mut self,
         star: &PreparedStar,
@@ -120,27 +124,29 @@ impl Run<'_> {
         let shared = self.shared.clone();
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
-        // From the last to the first, turned around at the end.
+        let has_children = |position| star.node.dimensions.iter().any(|d| d.parent == position);
+        let (mut leaves, mut parents) = (Vec::new(), Vec::new());
+        for position in 0..star.dimensions.len() {
+            let rows = self.dimension_rows(star, position, wanted, all)?;
+            match has_children(Some(position)) {
+                true => parents.push(Some(rows)),
+                false => {
+                    parents.push(None);
+                    leaves.push(rows);
+                }
+            }
+        }
+        let mut leaves = self.leaves(leaves).into_iter();
+        // From the last to the first, turned around at the end: children come before their parents.
         let mut built: Vec<Dimension> = Vec::new();
-        for position in (0..star.dimensions.len()).rev() {
-            let groupings = star.node.groupings.iter().zip(wanted);
-            let joining = groupings.filter(|(g, _)| g.dimensions.contains(&position));
-            let users = union(&shared, joining.map(|(_, set)| set));
-            let chunks = self.dimension_rows(&star.dimensions[position], users)?;
-            let rows = DimensionRows {
-                view: self.views.view(star.dimensions[position].table)?,
-                key: star.node.dimensions[position].key,
-                chunks: &chunks,
-                passing: shared.sets.difference(all, users),
+        while let Some(parent) = parents.pop() {
+            let dimension = match parent {
+                Some(rows) => {
+                    let children = children(&star.node, parents.len(), &built);
+                    Dimension::new(&batch, &rows, &children)
+                }
+                None => leaves.next_back().flatten(),
             };
-            let numbered = built.iter().zip((0..star.dimensions.len()).rev());
-            let children = numbered
-                .filter(|(_, number)| star.node.dimensions[*number].parent == Some(position))
-                .map(|(dimension, number)| {
-                    let outer = star.node.dimensions[number].outer;
-                    Child { outer, dimension, number }
-                });
-            let dimension = Dimension::new(&batch, &rows, &children.collect::<Vec<_>>());
             let Some(dimension) = dimension else { return Ok(None) };
             batch.budget.reserve(dimension.memory())?;
             built.push(dimension);
@@ -149,18 +155,59 @@ impl Run<'_> {
         Ok(Some(built))
     }
 
-    /// The rows of a dimension that `users` want.
+    /// Dimensions that lead to no others, or `None`, in the order of their rows.
+    fn leaves(&self, leaves: Vec<DimensionRows>) -> Vec<Option<Dimension>> {
+        let rows: usize = leaves.iter().flat_map(|own| &own.chunks).map(|chunk| chunk.rows).sum();
+        let shared = self.shared.clone();
+        let put_together = move |rows: DimensionRows| {
+            let parameters = shared.parameters();
+            Dimension::new(&shared.batch(&parameters), &rows, &[])
+        };
+        match rows < MANY_ROWS || self.pool.workers() == 0 {
+            true => leaves.into_iter().map(put_together).collect(),
+            false => each(self.pool, leaves, put_together),
+        }
+    }
+
+    /// What a dimension is made of: the rows that those want who join it.
     fn dimension_rows(
         &mut self,
-        dimension: &PreparedDimension,
-        users: SetId,
-    ) -> Result<Vec<Tuples>> {
+        star: &PreparedStar,
+        position: usize,
+        wanted: &[SetId],
+        all: SetId,
+    ) -> Result<DimensionRows> {
+        let sets = self.shared.sets.clone();
+        let groupings = star.node.groupings.iter().zip(wanted);
+        let joining = groupings.filter(|(g, _)| g.dimensions.contains(&position));
+        let users = union(&self.shared, joining.map(|(_, set)| set));
+        Ok(DimensionRows {
+            chunks: self.wanted_rows(&star.dimensions[position], users)?,
+            view: self.views.view(star.dimensions[position].table)?,
+            key: star.node.dimensions[position].key,
+            passing: sets.difference(all, users),
+        })
+    }
+
+    /// The rows of a dimension that `users` want.
+    fn wanted_rows(&mut self, dimension: &PreparedDimension, users: SetId) -> Result<Vec<Tuples>> {
         let joins: Vec<(usize, &[TableAccess])> =
             dimension.joins.iter().map(|(node, variants)| (*node, &variants[..])).collect();
         let batch = self.table_batch(dimension.table, &joins, users)?;
         let source = PipeSource::Table(joins[0].0, Arc::new(batch));
         Ok(self.collect(vec![Pipe { source, steps: Vec::new() }]))
     }
+}
+
+/// Those of a star's last dimensions, which are built from the last to the first, that this one's rows refer to.
+fn children<'a>(node: &StarNode, position: usize, built: &'a [Dimension]) -> Vec<Child<'a>> {
+    let numbered = built.iter().zip((0..node.dimensions.len()).rev());
+    let own = numbered.filter(|(_, number)| node.dimensions[*number].parent == Some(position));
+    let child = |(dimension, number): (&'a Dimension, usize)| {
+        let outer = node.dimensions[number].outer;
+        Child { outer, dimension, number }
+    };
+    own.map(child).collect()
 }
 
 fn union<'a>(shared: &Shared, sets: impl Iterator<Item = &'a SetId>) -> SetId {
