@@ -8,10 +8,16 @@ use crate::raw::Raw;
 const CONVERSATIONS: usize = 300;
 
 /// A small linear congruential generator (Knuth's MMIX constants): a run replays by its seed.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    /// The numbers of a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// The next number, less than `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
@@ -64,7 +70,7 @@ fn mutate(random: &mut Random, bytes: &mut [u8]) {
 fn random_conversations_hurt_nobody() {
     let seed = u64::from(std::process::id());
     println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let fixture = Fixture::new();
     let mut witness = fixture.with_rows(1);
     for i in 0..CONVERSATIONS {

@@ -7,6 +7,7 @@ mod extended;
 mod faults;
 mod fixture;
 mod fuzz;
+mod leaving;
 mod limits;
 mod portals;
 mod raw;
