@@ -2,9 +2,9 @@
 //! before anything else reads them.
 //!
 //! In come keys with the slots that want them, out comes an array from key to slots: a bit per key where all keys are
-//! wanted by the same slots (a batch of one, mostly) or lie so far apart that more would not pay, else the number of a set ("sideways information passing"; CJOIN's
-//! filters on any column instead of a star's). Made by `heartbeat`, asked by [`super::TableBatch`]. A filter only spares
-//! work: the join behind it asks again, so leaving one out changes no answer.
+//! wanted by the same slots (a batch of one, mostly) or lie so far apart that more would not pay, else the number of a
+//! set ("sideways information passing"; CJOIN's filters on any column instead of a star's). Made by `heartbeat`, asked by
+//! [`super::TableBatch`]. A filter only spares work: the join behind it asks again, so leaving one out changes no answer.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

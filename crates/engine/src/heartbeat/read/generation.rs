@@ -17,7 +17,7 @@
 //! - for the next batch, where less than a quarter of a pass is left to wait for, or [`WORTH`],
 //! - for the next batch, where those aboard have taken nearly all memory,
 //! - for the next batch, where another lane wants the worker, or one of those who wait cannot get on (it needs other
-//!   tables, brings its own snapshot, has subqueries): then nobody gets on any more, until the ring stands still.
+//!   tables, brings its own snapshot, has subqueries, never shares): then nobody gets on any more, until the ring stands still.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

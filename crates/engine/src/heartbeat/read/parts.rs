@@ -35,7 +35,8 @@ pub enum Part {
     All,
     /// All who always share.
     Together,
-    /// The first of those who never share.
+    /// The first of those who never share. It counts as waiting since the one before it was taken: activations do not say
+    /// when they came.
     Apart,
     /// All over this star of the lane.
     Star(usize),

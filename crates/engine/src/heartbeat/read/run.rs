@@ -76,7 +76,7 @@ impl Shared {
         Batch { sets: &self.sets, parameters, types, budget: &self.budget }
     }
 
-    /// Whether nobody waits any more: what is left out then no answer tells.
+    /// Whether nobody waits any more. From then on work may be left out: there will be no answer that lacks it.
     pub fn is_abandoned(&self) -> bool {
         self.audience.has_left()
     }
