@@ -86,8 +86,9 @@ pub enum Sink {
     Join(usize),
     /// A grouping's input.
     Group(usize),
-    /// A grouping's input, whose rows come from one table only and bring its columns at most once.
-    GroupChunks(usize),
+    /// A grouping's input, whose rows come from one table only and bring its columns at most once; and the filter, if
+    /// there is one, that alone reads the groups.
+    GroupChunks(usize, Option<usize>),
     /// A sort's input.
     Sort(usize),
 }
@@ -205,7 +206,7 @@ impl Pipeline {
         match self.sink {
             Sink::Collect => Part::Collect(Vec::new()),
             Sink::Join(_) => Part::Join(JoinBuild::default()),
-            Sink::Group(_) | Sink::GroupChunks(_) => Part::Group(Box::default()),
+            Sink::Group(_) | Sink::GroupChunks(..) => Part::Group(Box::default()),
             Sink::Sort(_) => Part::Sort(SortBuild::default()),
         }
     }
@@ -270,7 +271,7 @@ impl<'a> Worker<'a> {
         let number = self.pipeline.starts.partition_point(|start| *start <= morsel) - 1;
         let within = morsel - self.pipeline.starts[number];
         let pipe = &self.pipeline.pipes[number];
-        if let Sink::GroupChunks(_) = self.pipeline.sink {
+        if let Sink::GroupChunks(..) = self.pipeline.sink {
             self.chunk = pipe.chunk(within);
         }
         match self.source(&pipe.source, within) {
@@ -318,17 +319,30 @@ impl<'a> Worker<'a> {
         self.run(&pipeline.pipes[self.waits_for].steps, 0, tuples);
     }
 
-    /// A grouping may close what only the chunk has.
+    /// A grouping may close what only the chunk has. Its filter takes those groups while they lie in the cache: of a
+    /// HAVING's many groups most never come together with others.
     fn end_chunk(&mut self) {
         let Some((table, _)) = self.chunk.take() else { return };
-        let (Part::Group(part), Sink::GroupChunks(n)) = (&mut self.work.part, self.pipeline.sink)
+        let pipeline = self.pipeline;
+        let (Part::Group(part), Sink::GroupChunks(n, filter)) =
+            (&mut self.work.part, pipeline.sink)
         else {
             unreachable!("a part belongs to its sink")
         };
-        let PreparedNode::Group(node) = &self.pipeline.shared.lane.nodes[n] else { unreachable!() };
+        let PreparedNode::Group(node) = &pipeline.shared.lane.nodes[n] else { unreachable!() };
+        // What rows fail with counts before what groups do, also those of chunks that were read earlier.
+        let of_rows = std::mem::take(&mut self.work.faults);
+        let (at_once, faults) = (filter.is_some(), &mut self.work.faults);
         let began = Instant::now();
-        part.end_chunk(node, &self.batch, &table, &mut self.work.faults);
-        self.spent(n, 0, began);
+        let groups = part.end_chunk(node, &self.batch, &table, at_once, faults);
+        self.spent(n, groups.as_ref().map_or(0, |groups| groups.rows), began);
+        let kept = groups.zip(filter).map(|(groups, n)| self.step(&Step::Filter(n), groups));
+        let of_groups = std::mem::replace(&mut self.work.faults, of_rows);
+        let Part::Group(part) = &mut self.work.part else { unreachable!("it was one above") };
+        part.faults.merge(of_groups);
+        if let Some(kept) = kept {
+            part.keep(node, &self.batch, kept);
+        }
     }
 
     /// Streams a chunk through the rest of the steps. A join's left side goes piece by piece where its pairs are many:
@@ -459,7 +473,7 @@ impl<'a> Worker<'a> {
                 build.add(node, batch, tuples, faults);
                 self.spent(n, 0, began);
             }
-            (Part::Group(part), Sink::Group(n) | Sink::GroupChunks(n)) => {
+            (Part::Group(part), Sink::Group(n) | Sink::GroupChunks(n, _)) => {
                 let PreparedNode::Group(node) = &nodes[n] else { unreachable!() };
                 let of = self.chunk.as_ref();
                 let of = of.map(|(table, chunk)| ChunkOf { table, chunk: *chunk });

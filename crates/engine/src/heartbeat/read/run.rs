@@ -371,7 +371,7 @@ impl<'a> Run<'a> {
                 let tuples = operators::values(node, &batch, set, &mut self.faults);
                 Ok(vec![chunks_pipe(vec![tuples])])
             }
-            PreparedNode::Filter(_) => Ok(then(self.input(n, 0)?, Step::Filter(n))),
+            PreparedNode::Filter(_) => self.filter(n),
             PreparedNode::Project(_) => Ok(then(self.input(n, 0)?, Step::Project(n))),
             PreparedNode::IndexJoin { .. } => {
                 if let Some(pipes) = self.by_hash(n)? {
@@ -381,7 +381,7 @@ impl<'a> Run<'a> {
                 self.by_index(n, outer)
             }
             PreparedNode::HashJoin(node) => self.hash_join(n, node.kind == JoinKind::Full),
-            PreparedNode::Group(_) => self.group(n),
+            PreparedNode::Group(_) => Ok(self.group(n, None)?.0),
             PreparedNode::Sort(_, cuts) => self.sort(n, cuts),
             PreparedNode::Limit(cuts) => self.limit(n, cuts),
             PreparedNode::Union => {
@@ -455,7 +455,23 @@ impl<'a> Run<'a> {
         Ok(vec![chunks_pipe(chunks)])
     }
 
-    fn group(&mut self, n: usize) -> Result<Vec<Pipe>> {
+    /// A filter that alone reads a grouping (HAVING) may take groups before all are there.
+    fn filter(&mut self, n: usize) -> Result<Vec<Pipe>> {
+        let below = self.shared.lane.plan.nodes[n].inputs[0];
+        let is_group = matches!(self.shared.lane.nodes[below], PreparedNode::Group(_));
+        if !is_group || self.readers(below) > 1 {
+            return Ok(then(self.input(n, 0)?, Step::Filter(n)));
+        }
+        let (rest, passed) = self.group(below, Some(n))?;
+        let mut pipes = then(rest, Step::Filter(n));
+        if !passed.is_empty() {
+            pipes.push(chunks_pipe(passed));
+        }
+        Ok(pipes)
+    }
+
+    /// A grouping's rows; apart from these, the ones that passed the filter as soon as their chunk was read.
+    fn group(&mut self, n: usize, filter: Option<usize>) -> Result<(Vec<Pipe>, Vec<Tuples>)> {
         let shared = self.shared.clone();
         let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
         let parts = shared.sets.cardinality(shared.wanted[n]).div_ceil(PART_SLOTS).max(1);
@@ -464,19 +480,26 @@ impl<'a> Run<'a> {
         {
             let place = StarPlace { node: n, star, grouping };
             let source = PipeSource::StarGroups(place, groups, parts);
-            return Ok(vec![Pipe { source, steps: Vec::new() }]);
+            return Ok((vec![Pipe { source, steps: Vec::new() }], Vec::new()));
         }
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let input = self.input(n, 0)?;
-        let sink = if self.comes_in_chunks(n, &input) { Sink::GroupChunks } else { Sink::Group };
-        let parts_of_workers =
-            self.drain(input, sink(n)).into_iter().filter_map(|part| match part {
-                Part::Group(part) => Some((part.spread, part.whole)),
-                _ => None,
-            });
-        let (builds, whole): (Vec<GroupBuild>, Vec<GroupBuild>) = parts_of_workers.unzip();
-        let in_one_chunk: usize = whole.iter().map(GroupBuild::groups).sum();
+        let sink = match self.comes_in_chunks(n, &input) {
+            true => Sink::GroupChunks(n, filter),
+            false => Sink::Group(n),
+        };
+        let before = self.spent[n].rows;
+        let (mut builds, mut whole, mut passed) = (Vec::new(), Vec::new(), Vec::new());
+        for part in self.drain(input, sink) {
+            let Part::Group(part) = part else { unreachable!("a part belongs to its sink") };
+            builds.push(part.spread);
+            whole.push(part.whole);
+            passed.extend(part.finished);
+            self.faults.merge(part.faults);
+        }
+        let finished = self.spent[n].rows - before;
+        let in_one_chunk = finished + whole.iter().map(GroupBuild::groups).sum::<usize>();
         if in_one_chunk > 0 {
             self.spent[n].access = Some(format!("{in_one_chunk} groups in one chunk each").into());
         }
@@ -499,7 +522,7 @@ impl<'a> Run<'a> {
             };
             Pipe { source, steps: Vec::new() }
         };
-        Ok(groups.into_iter().map(pipe).collect())
+        Ok((groups.into_iter().map(pipe).collect(), passed))
     }
 
     /// Whether a grouping's rows come from those of one table, which nothing below it reads a second time: then values that

@@ -9,6 +9,7 @@ use arrow_select::take::take;
 
 use super::GroupNode;
 use super::argument::Argument;
+use super::ascending::Ascending;
 use super::combinations::Combinations;
 use super::fold::{FEW_GROUPS, Folded};
 use crate::operators::kernel::{
@@ -95,6 +96,8 @@ enum Keys {
     Locations(KeyTable),
     /// So many, each met once.
     Fresh(u32),
+    /// By value: one whole number, in ascending order so far.
+    Ascending(Ascending),
 }
 
 impl Chunk {
@@ -144,6 +147,12 @@ impl GroupBuild {
             folded: None,
             representatives: Vec::new(),
         }
+    }
+
+    /// The same for rows that may come in the order of their only key.
+    pub(super) fn ascending(hold: usize) -> GroupBuild {
+        let table = Some(Keys::Ascending(Ascending::default()));
+        GroupBuild { table, ..GroupBuild::holding(hold) }
     }
 
     /// Takes in a chunk. Beyond the batch's memory its activations fail with 53200. What is taken from the
@@ -256,23 +265,54 @@ impl GroupBuild {
 
     /// Group ids of the rows; new groups keep their first row.
     fn number(&mut self, node: &GroupNode, tuples: &Tuples) -> Vec<u32> {
-        let identity = node.identity();
-        let keys = self.table.get_or_insert_with(|| Keys::new(node, identity, tuples));
-        let (before, groups) = (keys.len(), keys.insert(identity, tuples));
-        if matches!(keys, Keys::One) {
+        let before = self.groups();
+        let groups = match self.number_in_order(node, tuples) {
+            Some(groups) => groups,
+            None => self.number_by_key(node, tuples),
+        };
+        if matches!(self.table, Some(Keys::One)) {
             return groups;
         }
-        let fresh = first_rows(&groups, before as u32, keys.len() - before);
+        let fresh = first_rows(&groups, before as u32, self.groups() - before);
         if !fresh.is_empty() || self.representatives.is_empty() {
             self.representatives.push(representatives(node, tuples, &fresh));
         }
         groups
     }
 
+    /// `None` where nobody said that keys ascend, or these do not.
+    fn number_in_order(&mut self, node: &GroupNode, tuples: &Tuples) -> Option<Vec<u32>> {
+        let Some(Keys::Ascending(keys)) = &mut self.table else { return None };
+        let ColumnOrigin::Source { source, column } = tuples.columns[node.identity()[0]] else {
+            return None;
+        };
+        let source = &tuples.sources[source];
+        keys.number(&source.view.whole_numbers(column, &source.locations)?)
+    }
+
+    fn number_by_key(&mut self, node: &GroupNode, tuples: &Tuples) -> Vec<u32> {
+        if matches!(self.table, Some(Keys::Ascending(_))) {
+            self.table = self.keys_of_representatives(node);
+        }
+        let identity = node.identity();
+        let keys = self.table.get_or_insert_with(|| Keys::new(node, identity, tuples));
+        keys.insert(identity, tuples)
+    }
+
+    /// The groups so far by what their keys are, in place of their order; `None` without any.
+    fn keys_of_representatives(&self, node: &GroupNode) -> Option<Keys> {
+        let identity = node.identity_of_output();
+        let mut keys = None;
+        for part in self.representatives.iter().filter(|part| part.rows > 0) {
+            let keys = keys.get_or_insert_with(|| Keys::new(node, &identity, part));
+            keys.insert(&identity, part);
+        }
+        keys
+    }
+
     /// Takes in another worker's part: its groups get this one's ids.
     pub(super) fn absorb(&mut self, node: &GroupNode, other: GroupBuild) {
-        let place = |column: &usize| node.keys.iter().position(|key| key == column);
-        let identity: Vec<usize> = node.identity().iter().filter_map(place).collect();
+        let identity = node.identity_of_output();
         let mut ids = Vec::new();
         for part in other.representatives {
             if part.rows == 0 {
@@ -350,8 +390,18 @@ impl GroupBuild {
     pub(super) fn memory(&self) -> usize {
         match &self.table {
             Some(Keys::Values(table) | Keys::Locations(table)) => table.memory(),
-            Some(Keys::One | Keys::Fresh(_)) | None => 0,
+            Some(Keys::One | Keys::Fresh(_) | Keys::Ascending(_)) | None => 0,
         }
+    }
+
+    /// Bytes that partial aggregates take.
+    pub(super) fn folded_memory(&self) -> usize {
+        self.folded.as_ref().map_or(0, Folded::memory)
+    }
+
+    /// The set of all rows, where all have become partial aggregates and have only one.
+    pub(super) fn only_set(&self) -> Option<SetId> {
+        self.folded.as_ref().filter(|_| self.held == 0).and_then(Folded::only_set)
     }
 
     /// Whether it tells the groups of further rows.
@@ -598,6 +648,7 @@ impl Keys {
             Keys::One => 1,
             Keys::Values(table) | Keys::Locations(table) => table.len(),
             Keys::Fresh(groups) => *groups as usize,
+            Keys::Ascending(keys) => keys.len(),
         }
     }
 
@@ -609,6 +660,7 @@ impl Keys {
                 *groups += tuples.rows as u32;
                 (first..*groups).collect()
             }
+            Keys::Ascending(_) => unreachable!("these are numbered by their order"),
             Keys::Values(table) => {
                 if let Some(combinations) = Combinations::of(identity, tuples) {
                     let firsts = columns_of(identity, tuples, &combinations.firsts);

@@ -178,6 +178,11 @@ impl Folded {
         }
     }
 
+    /// Whether row `i` is of group `i`.
+    pub fn is_in_order(&self) -> bool {
+        matches!(self.places, Places::InOrder(_))
+    }
+
     /// After its groups have got other numbers.
     pub fn renumbered(mut self) -> Folded {
         self.places = match self.places {

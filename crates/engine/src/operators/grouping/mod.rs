@@ -11,7 +11,7 @@
 //! strings, and inputs with nearly as many sets as rows: those keep their rows, within the batch's memory.
 //!
 //! Where a key's values lie in one chunk each, a chunk's groups are whole when it has been read and are kept apart from
-//! all others ([`GroupPart`]). Where workers have met many groups that are not, their parts are cut by key and put
+//! all others ([`GroupPart`]), or are rows at once where a filter (HAVING) needs few of them. Where workers have met many groups that are not, their parts are cut by key and put
 //! together partition by partition, on all of them ([`GroupBuild::partition`]).
 //!
 //! Cost: rows × keys, plus the smaller of (row, slot) pairs and rows + groups of each set × its slots.
@@ -19,6 +19,7 @@
 
 mod accumulator;
 mod argument;
+mod ascending;
 mod build;
 mod combinations;
 mod finish;
@@ -75,8 +76,19 @@ impl GroupNode {
         self.aggregates[..at].iter().position(|other| sums(other) && column(other) == Some(own))
     }
 
+    /// Bytes counted for a row of the output.
+    fn row_bytes(&self) -> usize {
+        8 * (self.keys.len() + self.aggregates.len())
+    }
+
     /// The columns that tell groups apart.
     fn identity(&self) -> &[usize] {
         if self.determinants.is_empty() { &self.keys } else { &self.determinants }
+    }
+
+    /// Which columns of the output those are.
+    fn identity_of_output(&self) -> Vec<usize> {
+        let place = |column: &usize| self.keys.iter().position(|key| key == column);
+        self.identity().iter().filter_map(place).collect()
     }
 }

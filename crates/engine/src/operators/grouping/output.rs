@@ -135,8 +135,7 @@ impl<'a> Output<'a> {
         owners: QuerySets,
         faults: &mut Faults,
     ) -> Tuples {
-        let width = 8 * (self.accumulators.len() + self.input.keys);
-        if let Err(error) = batch.budget.reserve(self.groups.len() * width) {
+        if let Err(error) = batch.budget.reserve(self.groups.len() * node.row_bytes()) {
             let wanted = owners.wanted(self.groups.len(), batch.sets);
             batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
             let nothing = Output::new(self.input, node);

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::GroupNode;
 use super::build::GroupBuild;
+use super::finish::Groups;
 use crate::operators::{Batch, Faults};
-use crate::query_set::{ColumnOrigin, Tuples};
+use crate::query_set::{ColumnOrigin, SetId, Tuples};
 use crate::scan::TableBatch;
 use crate::types::{ChunkId, ColumnId};
 
@@ -21,6 +22,10 @@ pub struct GroupPart {
     pub spread: GroupBuild,
     /// Groups all of whose rows are here.
     pub whole: GroupBuild,
+    /// What was kept of groups that became rows as soon as their chunk was read.
+    pub finished: Vec<Tuples>,
+    /// What groups fail with.
+    pub faults: Faults,
     /// Groups of the chunk that is being read.
     chunk: Option<ChunkGroups>,
     /// Whether chunks are kept apart: until one has fewer than `few` groups, or no key turns out to be clustered.
@@ -56,7 +61,8 @@ impl GroupPart {
     /// An empty part that keeps chunks of `few` groups apart.
     pub(in crate::operators) fn keeping(few: usize) -> GroupPart {
         let (spread, whole) = (GroupBuild::default(), GroupBuild::default());
-        GroupPart { spread, whole, chunk: None, by_chunk: true, few }
+        let (finished, faults) = (Vec::new(), Faults::default());
+        GroupPart { spread, whole, finished, faults, chunk: None, by_chunk: true, few }
     }
 
     /// Takes in rows, see [`GroupBuild::add`]; where they come chunk by chunk, [`Self::end_chunk`] follows the last of
@@ -72,7 +78,7 @@ impl GroupPart {
         if let Some(of) = of.filter(|_| self.chunk.is_none() && self.by_chunk && tuples.rows > 0) {
             let key = clustered_key(node, of.table, &tuples);
             self.by_chunk = key.is_some();
-            self.chunk = key.and_then(|(key, column)| ChunkGroups::new(of, key, column));
+            self.chunk = key.and_then(|(key, column)| ChunkGroups::new(node, of, key, column));
         }
         let build = match &mut self.chunk {
             Some(chunk) => &mut chunk.build,
@@ -86,31 +92,71 @@ impl GroupPart {
         self.by_chunk
     }
 
-    /// No further row comes from the chunk.
+    /// No further row comes from the chunk. Its whole groups are rows `at_once` for who needs few of these, see
+    /// [`Self::keep`], where that takes no more than reading their partial aggregates.
     pub fn end_chunk(
         &mut self,
         node: &GroupNode,
         batch: &Batch<'_>,
         table: &TableBatch,
+        at_once: bool,
         faults: &mut Faults,
-    ) {
-        let Some(ChunkGroups { chunk, key, column, mut build }) = self.chunk.take() else { return };
+    ) -> Option<Tuples> {
+        let ChunkGroups { chunk, key, column, mut build } = self.chunk.take()?;
         self.by_chunk = build.groups() >= self.few;
         if !self.by_chunk {
-            return self.spread.take_in(node, batch, build, faults);
+            self.spread.take_in(node, batch, build, faults);
+            return None;
         }
         if build.pays_to_fold(batch) {
             build.fold(node, batch, faults);
         }
         let clustering = table.clustering(column).expect("the chunk is clustered by it");
         let owners = build.owners(key, clustering.spread(chunk));
-        if owners.iter().all(|&owner| owner == 0) {
-            return self.whole.take_in_whole(build);
+        if owners.contains(&1) {
+            let mut parts = build.divide(&owners, 2).into_iter();
+            build = parts.next().expect("two parts");
+            self.spread.take_in(node, batch, parts.next().expect("two parts"), faults);
         }
-        let mut parts = build.divide(&owners, 2).into_iter();
-        self.whole.take_in_whole(parts.next().expect("two parts"));
-        self.spread.take_in(node, batch, parts.next().expect("two parts"), faults);
+        let is_counted = faults.is_empty();
+        match build.only_set().filter(|_| at_once && is_counted) {
+            Some(set) => Some(finish(node, batch, build, set, faults)),
+            None => {
+                self.whole.take_in_whole(build);
+                None
+            }
+        }
     }
+
+    /// Keeps rows of groups that are finished.
+    pub fn keep(&mut self, node: &GroupNode, batch: &Batch<'_>, rows: Tuples) {
+        match batch.budget.reserve(rows.rows * node.row_bytes()) {
+            Err(error) => {
+                let wanted = rows.sets.wanted(rows.rows, batch.sets);
+                batch.sets.for_each(wanted, |slot| self.faults.add(slot, error.clone()));
+            }
+            Ok(()) if rows.rows > 0 => self.finished.push(rows),
+            Ok(()) => {}
+        }
+    }
+}
+
+/// Groups that are all of `set` and get no further row. What they took of the budget is given back: whoever keeps some of
+/// the rows takes it anew.
+fn finish(
+    node: &GroupNode,
+    batch: &Batch<'_>,
+    build: GroupBuild,
+    set: SetId,
+    faults: &mut Faults,
+) -> Tuples {
+    let held = build.folded_memory();
+    let mut whole = GroupBuild::default();
+    whole.take_in_whole(build);
+    let groups = Groups::merge(node, batch, vec![whole], faults);
+    let rows = groups.finish(node, batch, set, (0, 1), faults);
+    batch.budget.release(held + rows.rows * node.row_bytes());
+    rows
 }
 
 /// A key whose values lie in one chunk of the table each, and the table's column that it is.
@@ -130,10 +176,14 @@ fn clustered_key(
 
 impl ChunkGroups {
     /// `None` where the chunk is one of those that have values of others.
-    fn new(of: ChunkOf<'_>, key: usize, column: ColumnId) -> Option<ChunkGroups> {
+    fn new(node: &GroupNode, of: ChunkOf<'_>, key: usize, column: ColumnId) -> Option<ChunkGroups> {
         let ChunkOf { table, chunk } = of;
         let is_clustered = table.clustering(column)?.is_clustered(chunk);
-        let build = GroupBuild::holding(usize::MAX);
+        let build = match node.identity().len() {
+            // Values that only one chunk has often came in their order.
+            1 => GroupBuild::ascending(usize::MAX),
+            _ => GroupBuild::holding(usize::MAX),
+        };
         is_clustered.then_some(ChunkGroups { chunk, key, column, build })
     }
 }
@@ -141,6 +191,9 @@ impl ChunkGroups {
 impl GroupBuild {
     /// By group: 1 where its key is among `spread`, 0 elsewhere.
     fn owners(&self, key: usize, spread: &[i64]) -> Vec<u32> {
+        if spread.is_empty() {
+            return vec![0; self.groups()];
+        }
         let mut owners = Vec::with_capacity(self.groups());
         for run in self.representatives.iter().filter(|run| run.rows > 0) {
             let ColumnOrigin::Source { source, column } = run.columns[key] else {

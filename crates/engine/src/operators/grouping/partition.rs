@@ -68,7 +68,8 @@ impl GroupBuild {
             }
         }
         if let Some(folded) = &self.folded {
-            let rows = cut.rows(&folded.groups);
+            let bucketed = (!folded.is_in_order()).then(|| cut.rows(&folded.groups));
+            let rows = bucketed.as_ref().unwrap_or(&cut.partitions);
             for (part, own) in partitions.iter_mut().enumerate() {
                 own.folded = Some(folded.take(rows.rows(Slot(part as u32)), &cut.numbers));
             }
@@ -77,8 +78,7 @@ impl GroupBuild {
     }
 
     fn owners_by_hash(&self, node: &GroupNode, parts: usize) -> Vec<u32> {
-        let place = |column: &usize| node.keys.iter().position(|key| key == column);
-        let identity: Vec<usize> = node.identity().iter().filter_map(place).collect();
+        let identity = node.identity_of_output();
         let part = |hash: u64| (hash % parts as u64) as u32;
         let hashes = |run: &Tuples| {
             let columns: Vec<ArrayRef> = identity.iter().map(|&key| run.column(key)).collect();

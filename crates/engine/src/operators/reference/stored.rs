@@ -260,8 +260,8 @@ fn clustered_rows(random: &mut Random, types: &[DataType], loaded: usize, all: u
 
 #[test]
 fn groups_that_one_chunk_has_equal_alone() {
-    let mut kept_apart = 0;
-    for seed in 0..120 {
+    let (mut kept_apart, mut finished) = (0, 0);
+    for seed in 0..160 {
         let mut random = Random::new(seed);
         let types = [DataType::Integer, random.data_type(), DataType::Integer, random.data_type()];
         let (slots, loaded) = (random.slots(), 100 + random.below(100));
@@ -278,6 +278,7 @@ fn groups_that_one_chunk_has_equal_alone() {
         let aggregates = aggregates.collect();
         let node = GroupNode { keys, determinants: Vec::new(), aggregates };
         let few = [0, 4][random.below(2)];
+        let at_once = random.below(2) == 1;
         activations.with(|batch| {
             let sets = sets.iter().map(|set| batch.sets.intern_slots(set.iter().copied()));
             let sets: Vec<SetId> = sets.collect();
@@ -285,7 +286,7 @@ fn groups_that_one_chunk_has_equal_alone() {
             let scan = TableBatch::new(view.clone(), &Arc::new(SetTable::new(slots)), &[]);
             let mut parts = [GroupPart::keeping(few), GroupPart::keeping(few)];
             let mut faults = Faults::default();
-            let mut wanted = Vec::new();
+            let (mut wanted, mut output) = (Vec::new(), Vec::new());
             for (i, (chunk, stored)) in view.chunks().iter().enumerate() {
                 let part = &mut parts[i % 2];
                 let places: Vec<Location> = (0..stored.rows() as u32)
@@ -300,15 +301,22 @@ fn groups_that_one_chunk_has_equal_alone() {
                     let row = |place: &Location| view.cell(ColumnId(0), *place).to_owned();
                     wanted.extend((0..).map(set_of).zip(places.iter().map(row)));
                 }
-                part.end_chunk(&node, batch, &scan, &mut faults);
+                let mut of_groups = Faults::default();
+                let groups = part.end_chunk(&node, batch, &scan, at_once, &mut of_groups);
+                part.faults.merge(of_groups);
+                if let Some(groups) = groups {
+                    finished += groups.rows;
+                    part.keep(&node, batch, groups);
+                }
             }
             let mut merged = vec![Vec::new()];
             for part in parts {
                 kept_apart += part.whole.groups();
                 merged[0].push(part.spread);
                 merged.push(vec![part.whole]);
+                output.extend(part.finished);
+                faults.merge(part.faults);
             }
-            let mut output = Vec::new();
             for builds in merged.into_iter().filter(|own| own.iter().any(|one| one.groups() > 0)) {
                 let groups = Groups::merge(&node, batch, builds, &mut faults);
                 output.push(groups.finish(&node, batch, batch.sets.all(), (0, 1), &mut faults));
@@ -324,6 +332,7 @@ fn groups_that_one_chunk_has_equal_alone() {
         });
     }
     assert!(kept_apart > 400, "{kept_apart} groups were of one chunk");
+    assert!(finished > 100, "{finished} groups were rows when their chunk ended");
 }
 
 /// An inner row that fails the predicate of an activation which never reaches it harms nobody.
