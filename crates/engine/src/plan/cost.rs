@@ -93,16 +93,32 @@ pub fn operator(operation: &Operation, input: f64, output: f64, looked_at: f64) 
     START + work
 }
 
-/// Shared or alone for a batch of `activations`, from estimates of one activation and of all.
-pub fn decide(node: &Operator, activations: usize) -> Decision {
-    let n = activations as f64;
-    let input = node.input_estimate();
-    let one = operator(&node.operation, input.rows, node.estimate.rows, node.looked_at);
-    let all = operator(&node.operation, input.union(n), node.estimate.union(n), node.looked_at);
+/// Shared or alone for a batch whose templates use a node, each with so many activations and with its own estimates of
+/// one and of all of these; `None` of none.
+pub fn decide(users: &[(&Operator, usize)]) -> Option<Decision> {
+    let (node, _) = users.first()?;
+    let activations: usize = users.iter().map(|(_, count)| count).sum();
+    let one = |node: &Operator| {
+        let input = node.input_estimate().rows;
+        operator(&node.operation, input, node.estimate.rows, node.looked_at)
+    };
+    let alone = users.iter().map(|(node, count)| one(node) * *count as f64).sum();
+    let input = union(users.iter().map(|(node, count)| (node.input_estimate(), *count)));
+    let output = union(users.iter().map(|(node, count)| (node.estimate, *count)));
+    let looked_at = users.iter().map(|(node, _)| node.looked_at).fold(0.0, f64::max);
+    let all = operator(&node.operation, input, output, looked_at);
     let shared = if activations > 1 { all * SET_OVERHEAD } else { all };
-    let alone = one * n;
     let choice = if activations > 1 && alone < shared { Choice::Alone } else { Choice::Shared };
-    Decision { choice, shared, alone }
+    Some(Decision { choice, shared, alone })
+}
+
+/// Rows that somebody wants: what each template's activations want together, at most all there are.
+fn union(templates: impl Iterator<Item = (Estimate, usize)>) -> f64 {
+    let (rows, limit) = templates.fold((0.0, 0.0), |(rows, limit), (one, activations)| {
+        let wanted = one.union(activations as f64);
+        (rows + wanted, f64::max(limit, one.limit.max(wanted)))
+    });
+    f64::min(rows, limit)
 }
 
 impl Operator {
@@ -147,9 +163,16 @@ mod tests {
         }
     }
 
+    /// Sorts of so many rows, of at most so many in all, by so many activations each.
+    fn decided(templates: &[(f64, f64, usize)]) -> Decision {
+        let sorts: Vec<_> = templates.iter().map(|t| (sort_over(t.0, t.1), t.2)).collect();
+        let users: Vec<_> = sorts.iter().map(|(sort, count)| (sort, *count)).collect();
+        decide(&users).unwrap()
+    }
+
     #[test]
     fn overlapping_inputs_are_sorted_once() {
-        let decision = decide(&sort_over(10_000.0, 12_000.0), 100);
+        let decision = decided(&[(10_000.0, 12_000.0, 100)]);
         assert_eq!(decision.choice, Choice::Shared);
         assert!(decision.shared * 20.0 < decision.alone);
     }
@@ -157,13 +180,23 @@ mod tests {
     #[test]
     fn disjoint_inputs_are_sorted_one_by_one() {
         // n log n of the union of disjoint inputs is more than the sum (SharedDB paper, section 3.4).
-        let decision = decide(&sort_over(10_000.0, 1e9), 100);
+        let decision = decided(&[(10_000.0, 1e9, 100)]);
         assert_eq!(decision.choice, Choice::Alone);
     }
 
     #[test]
     fn one_activation_shares_with_nobody() {
-        let decision = decide(&sort_over(1_000.0, 1e9), 1);
+        let decision = decided(&[(1_000.0, 1e9, 1)]);
         assert_eq!((decision.choice, decision.shared), (Choice::Shared, decision.alone));
+    }
+
+    #[test]
+    fn each_template_counts_with_what_it_wants_itself() {
+        let (small, large) = ((10.0, 1e6, 50), (1e6, 1e6, 1));
+        let both = decided(&[small, large]);
+        assert!((both.alone - decided(&[small]).alone - decided(&[large]).alone).abs() < 1.0);
+        // The large one's input has all rows of the others'.
+        assert!((both.shared / decided(&[large]).shared - SET_OVERHEAD).abs() < 0.01);
+        assert_eq!(decide(&[]), None);
     }
 }

@@ -325,7 +325,7 @@ fn rounded(rows: f64) -> String {
 
 fn sharing(operator: &Operator) -> String {
     let batch = ASSUMED_BATCH as usize;
-    let decision = cost::decide(operator, batch);
+    let Some(decision) = cost::decide(&[(operator, batch)]) else { return String::new() };
     let word = match decision.choice {
         Choice::Shared => "shared",
         Choice::Alone => "alone",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::catalog::Catalog;
 use super::column_comparison::opaque;
 use super::compiled::{CompiledTemplate, Operation, Operator};
+use super::cost::{self, Decision};
 use super::signature::Signatures;
 use super::{Access, Aggregate, IndexAccess, JoinKind, SortKey};
 use crate::types::{DataType, IndexId, NodeId, Predicate, Scalar, TableId, TemplateId};
@@ -151,20 +152,25 @@ pub struct LanePlan {
 impl LanePlan {
     /// What the cost model says for a batch of activations of these templates.
     pub fn predict(&self, activations: &[TemplateId]) -> std::time::Duration {
-        let mut users = vec![0; self.nodes.len()];
-        let mut routed = 0.0;
-        for member in activations.iter().filter_map(|template| self.member(*template)) {
-            let member = &self.members[member];
-            member.uses.iter().for_each(|used| users[used.node] += 1);
-            routed += member.compiled.root.estimate.rows * super::cost::ROUTE_ROW;
-        }
-        let shared = |(node, users): (&LaneNode, &usize)| {
-            let operator = node.estimates.first().filter(|_| *users > 0)?;
-            let decision = super::cost::decide(operator, *users);
-            Some(decision.shared.min(decision.alone))
-        };
-        let work: f64 = self.nodes.iter().zip(&users).filter_map(shared).sum();
+        let members: Vec<usize> = activations.iter().filter_map(|t| self.member(*t)).collect();
+        let decisions = self.decide(&members).into_iter().flatten();
+        let work: f64 = decisions.map(|decision| decision.shared.min(decision.alone)).sum();
+        let rows = |member: &usize| self.members[*member].compiled.root.estimate.rows;
+        let routed: f64 = members.iter().map(rows).sum::<f64>() * cost::ROUTE_ROW;
         std::time::Duration::from_nanos((work + routed) as u64)
+    }
+
+    /// Per node: shared or alone, for activations of these members; `None` where none of them uses it.
+    pub fn decide(&self, activations: &[usize]) -> Vec<Option<Decision>> {
+        let mut counts = vec![0; self.members.len()];
+        activations.iter().for_each(|member| counts[*member] += 1);
+        let mut users: Vec<Vec<(&Operator, usize)>> = vec![Vec::new(); self.nodes.len()];
+        for (member, count) in self.members.iter().zip(counts).filter(|(_, count)| *count > 0) {
+            for NodeUse { node, variant } in &member.uses {
+                users[*node].push((&self.nodes[*node].estimates[*variant], count));
+            }
+        }
+        users.iter().map(|users| cost::decide(users)).collect()
     }
 
     /// The position of a template among the members.

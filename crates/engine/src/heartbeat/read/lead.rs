@@ -592,20 +592,8 @@ fn is_cheaper_alone(lane: &Lane, requests: &[Request]) -> bool {
 
 /// Per node of the plan: shared or alone, for the requests that use it.
 fn decisions(plan: &PreparedLane, requests: &[Request]) -> Vec<Option<cost::Decision>> {
-    let mut users = vec![0; plan.nodes.len()];
-    for request in requests {
-        let Some(member) = plan.plan.member(request.template.id) else { continue };
-        plan.plan.members[member].uses.iter().for_each(|used| users[used.node] += 1);
-    }
-    decide(plan, &users)
-}
-
-fn decide(plan: &PreparedLane, users: &[usize]) -> Vec<Option<cost::Decision>> {
-    let decision = |(node, users): (&crate::plan::LaneNode, &usize)| {
-        let operator = node.estimates.first().filter(|_| *users > 0)?;
-        Some(cost::decide(operator, *users))
-    };
-    plan.plan.nodes.iter().zip(users).map(decision).collect()
+    let members = requests.iter().filter_map(|request| plan.plan.member(request.template.id));
+    plan.plan.decide(&members.collect::<Vec<_>>())
 }
 
 /// The figures of each operator that ran.
@@ -614,7 +602,7 @@ fn operators(plan: &PreparedLane, members: &[usize], outcome: &Outcome) -> Vec<O
     for member in members {
         plan.plan.members[*member].uses.iter().for_each(|used| users[used.node] += 1);
     }
-    let decisions = decide(plan, &users);
+    let decisions = plan.plan.decide(members);
     let nodes = plan.plan.nodes.iter().zip(&outcome.spent).zip(decisions).zip(users);
     let ran = nodes.filter_map(|(((node, spent), decision), activations)| {
         let decision = decision?;

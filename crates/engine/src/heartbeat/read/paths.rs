@@ -21,8 +21,9 @@ use crate::plan::Weight;
 const CLEARLY: f64 = 0.9;
 /// Bounds of a correction.
 const BOUNDS: (f64, f64) = (1.0 / 1024.0, 1024.0);
-/// How much the first measurement counts against the cost model, and a later one against those before.
-const WEIGHTS: (f64, f64) = (0.75, 0.25);
+/// How much a measurement counts against those before. The first counts by itself: the cost model is wrong by ten for some
+/// templates, and a share of that would outweigh every measurement.
+const WEIGHT: f64 = 0.25;
 /// So many queries of a template in a row run alone before one takes the global plan, to measure it again.
 const RECHECK: u64 = 64;
 
@@ -46,12 +47,11 @@ impl Learned {
         let nanoseconds = took.as_nanos().max(1) as f64;
         let measured = nanoseconds / predicted.as_nanos().max(1) as f64;
         let old = self.took.load(Ordering::Relaxed) as f64;
-        let weight = if old == 0.0 { WEIGHTS.0 } else { WEIGHTS.1 };
+        let weight = if old == 0.0 { 1.0 } else { WEIGHT };
         let smooth = |old: f64, new: f64| old * (1.0 - weight) + new * weight;
         let correction = smooth(self.correction(), measured).clamp(BOUNDS.0, BOUNDS.1);
         self.correction.store((correction * 1000.0) as u64, Ordering::Relaxed);
-        let took = if old == 0.0 { nanoseconds } else { smooth(old, nanoseconds) };
-        self.took.store(took as u64, Ordering::Relaxed);
+        self.took.store(smooth(old, nanoseconds) as u64, Ordering::Relaxed);
     }
 
     /// It cannot run this way.
@@ -249,6 +249,14 @@ mod tests {
         let paths = Paths::default();
         let (global, alone) = (100 * MILLISECOND, 50 * MILLISECOND);
         paths.global.note(global, 5 * MILLISECOND);
+        assert!(!costs(&paths, global, alone).is_alone_cheaper());
+    }
+
+    #[test]
+    fn a_wrong_model_is_forgotten_with_the_first_measurement() {
+        let paths = Paths::default();
+        let (global, alone) = (280 * MILLISECOND, 55 * MILLISECOND);
+        paths.global.note(global, 24 * MILLISECOND);
         assert!(!costs(&paths, global, alone).is_alone_cheaper());
     }
 
