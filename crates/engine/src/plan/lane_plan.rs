@@ -222,6 +222,7 @@ impl Merge<'_, '_> {
             inputs.iter().map(|i| self.plan.nodes[*i].signature.clone()).collect();
         let below: Vec<&str> = below.iter().map(|s| &**s).collect();
         let signature = self.signatures.sign(operator, &below);
+        let signature = self.of_own_width(signature, operator);
         let position = match self.plan.node(&signature) {
             Some(position) => position,
             None => self.new_node(operator, signature.into(), inputs),
@@ -233,6 +234,16 @@ impl Merge<'_, '_> {
         node.members.push(self.member);
         self.uses.push(NodeUse { node: position, variant });
         position
+    }
+
+    /// Templates that were planned before a table got a column share nothing with those that were planned after.
+    fn of_own_width(&self, signature: String, operator: &Operator) -> String {
+        let columns = operator.types.len();
+        let known = self.plan.node(&signature).map(|node| self.plan.nodes[node].types.len());
+        match known.is_none_or(|known| known == columns) {
+            true => signature,
+            false => format!("{signature} of {columns} columns"),
+        }
     }
 
     fn new_node(&mut self, operator: &Operator, signature: Arc<str>, inputs: Vec<usize>) -> usize {

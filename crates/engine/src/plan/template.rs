@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{DataType, Expression, Predicate, Scalar, TableId};
+use crate::types::{DataType, Expression, Predicate, Scalar, TableId, TableSchema};
 
 /// A query, planned once for all its activations.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct TemplatePlan {
     pub parameters: Vec<DataType>,
     /// Uncorrelated scalar subqueries: run first, on the same snapshot; their value becomes a parameter.
     pub scalar_subqueries: Vec<ScalarSubquery>,
+    /// What its tables were when it was planned. It runs over no others: positions of columns are those of these.
+    pub definitions: Vec<Arc<TableSchema>>,
     /// The statement with its literals lifted, for EXPLAIN and `shareddb.templates`.
     pub text: Arc<str>,
 }

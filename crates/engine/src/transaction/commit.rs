@@ -42,6 +42,10 @@ pub(crate) fn rebase(
         let (table, id) = change.row_key();
         // A table that is gone may have been stored anew under another id.
         let relation = workspace.relation(table).map_err(|_| definition_changed())?;
+        let before = source.definition(table);
+        if before.is_some_and(|before| !relation.schema.demands_the_same(before)) {
+            return Err(definition_changed());
+        }
         on_conflict |= matches!(change, Change::Insert { on_conflict: true, .. });
         let move_on = Rebase { source, isolation, relation: &relation, change };
         move_on.run(workspace, (table, id), &mut recomputed)?;

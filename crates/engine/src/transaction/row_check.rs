@@ -11,7 +11,12 @@ use crate::types::{
 
 /// Checks a new row, and brings its values into the form that storage keeps: blanks that a varchar(n) has too
 /// many and all trailing ones of a char(n) go, numerics get the column's scale.
+/// 55000 where the checks are not those that the table has now.
 pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]) -> Result<()> {
+    let names = relation.schema.checks.iter().map(|check| &check.name);
+    if !names.eq(checks.iter().map(|check| &check.name)) {
+        return Err(outdated(relation));
+    }
     for (value, column) in row.iter_mut().zip(&relation.schema.columns) {
         if !value.is_null() {
             conform(value, column.data_type)?;
@@ -30,6 +35,12 @@ pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]
         }
     }
     Ok(())
+}
+
+/// The statement was planned for another definition of the table.
+pub(crate) fn outdated(relation: &Relation) -> Error {
+    let message = format!("the definition of table \"{}\" has changed", relation.schema.name);
+    Error::new(SqlState::OutdatedPlan, message)
 }
 
 /// Checks rows in bulk, whose values have the form that storage keeps; gives the first row at fault, and its

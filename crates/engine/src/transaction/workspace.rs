@@ -58,6 +58,15 @@ impl<'a> Workspace<'a> {
         self.relations.get(table).cloned()
     }
 
+    /// A table that gets new rows. A block's set remembers what it was when they were checked: it commits later.
+    pub fn target(&mut self, table: TableId) -> Result<Arc<Relation>> {
+        let relation = self.relation(table)?;
+        if let Sight::At(_) = self.sight {
+            self.set.note_definition(&relation.schema);
+        }
+        Ok(relation)
+    }
+
     /// The version that changes computed here are based on.
     pub fn base(&self) -> Version {
         match self.sight {

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::Reevaluation;
-use crate::types::{ChunkId, Location, RowId, TableId, Value, Version};
+use crate::types::{ChunkId, Location, RowId, TableId, TableSchema, Value, Version};
 
 /// How a block reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +123,8 @@ pub struct WriteSet {
     entries: Vec<Entry>,
     newest: HashMap<(TableId, RowId), u32, RandomState>,
     provisional_rows: u64,
+    /// What tables were when their first row was made.
+    definitions: Vec<Arc<TableSchema>>,
     pub(crate) exposed: super::Exposed,
     pub(crate) keys: super::OwnKeys,
 }
@@ -141,6 +143,18 @@ impl WriteSet {
     /// Whether nothing is to be changed (or expected).
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Rows of this table are made for this definition, unless some were before.
+    pub(crate) fn note_definition(&mut self, definition: &Arc<TableSchema>) {
+        if self.definition(definition.id).is_none() {
+            self.definitions.push(definition.clone());
+        }
+    }
+
+    /// What a table was when its first row was made.
+    pub(crate) fn definition(&self, table: TableId) -> Option<&Arc<TableSchema>> {
+        self.definitions.iter().find(|definition| definition.id == table)
     }
 
     /// Number of changes.
@@ -355,6 +369,7 @@ impl WriteSet {
         self.entries.clear();
         self.newest.clear();
         self.provisional_rows = 0;
+        self.definitions.clear();
         self.keys.truncate(0);
         self.exposed = super::Exposed::default();
     }

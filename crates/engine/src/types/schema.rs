@@ -35,6 +35,24 @@ impl TableSchema {
         numbered.filter(|(_, c)| !c.dropped).map(|(i, c)| (ColumnId(i as u32), c))
     }
 
+    /// Whether rows that met all demands of `other`, another definition of this table, meet those of this one.
+    pub fn demands_the_same(&self, other: &TableSchema) -> bool {
+        let columns = self.columns.iter().zip(&other.columns);
+        self.columns.len() == other.columns.len()
+            && columns.into_iter().all(|(own, other)| own.not_null == other.not_null)
+            && self.checks == other.checks
+    }
+
+    /// Whether a plan that was made when the table was `planned` still holds: columns were added behind those it knows, may
+    /// have become NULL that it takes for never NULL, or it uses an index that nobody keeps any more.
+    pub fn serves(&self, planned: &TableSchema) -> bool {
+        let columns = self.columns.iter().zip(&planned.columns);
+        let indexes = planned.indexes.iter().map(|index| index.id);
+        self.columns.len() == planned.columns.len()
+            && columns.into_iter().all(|(own, planned)| own.not_null == planned.not_null)
+            && self.indexes.iter().map(|index| index.id).eq(indexes)
+    }
+
     /// Makes foreign keys on one table foreign keys on another; whether there were any.
     pub fn repoint_keys(&mut self, from: TableId, to: TableId) -> bool {
         let mut keys = self.foreign_keys.iter_mut().filter(|key| key.parent == from).peekable();

@@ -243,6 +243,7 @@ pub fn template(
         output: output.collect(),
         parameters: parameters.to_vec(),
         scalar_subqueries: Vec::new(),
+        definitions: Vec::new(),
         text: text.into(),
     }
 }

@@ -263,25 +263,43 @@ impl Socket {
         Poll::Ready(Ok(()))
     }
 
-    /// Runs `future` while watching the socket. A panic inside ends this connection and nothing else.
+    /// Runs `future` while watching the socket and for a cancel request, after which it is polled once more. Where the client
+    /// goes, it is cancelled and runs on until it ends: a definition that is under way is not left half made. A panic inside
+    /// ends this connection and nothing else.
     pub async fn attend<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Stop> {
         let mut future = pin!(future);
+        let mut is_told = false;
+        let mut gone: Option<Stop> = None;
         poll_fn(|context| {
             let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
             match polled {
-                Ok(Poll::Ready(value)) => return Poll::Ready(Ok(value)),
+                Ok(Poll::Ready(value)) => return Poll::Ready(gone.take().map_or(Ok(value), Err)),
                 Ok(Poll::Pending) => {}
                 Err(_) => return Poll::Ready(Err(Stop::Fatal(panicked()))),
             }
-            match self.poll_meanwhile(context) {
-                Ok(()) => Poll::Pending,
-                Err(stop) => {
-                    self.client.iter().for_each(|client| client.cancel());
-                    Poll::Ready(Err(stop))
+            if gone.is_none() {
+                match self.poll_meanwhile(context) {
+                    Ok(()) => self.tell_of_cancel(context, &mut is_told),
+                    Err(stop) => {
+                        self.client.iter().for_each(|client| client.cancel());
+                        context.waker().wake_by_ref();
+                        gone = Some(stop);
+                    }
                 }
             }
+            Poll::Pending
         })
         .await
+    }
+
+    /// Wakes the task where a cancel request has come or comes, once: a statement that cannot end would keep it spinning.
+    fn tell_of_cancel(&self, context: &Context<'_>, is_told: &mut bool) {
+        let Some(client) = self.client.as_ref().filter(|_| !*is_told) else { return };
+        client.wake_on_request(context);
+        if client.is_cancelled() {
+            *is_told = true;
+            context.waker().wake_by_ref();
+        }
     }
 
     /// Sends what the client waits for and reads ahead; `Err` when the client has gone.

@@ -32,6 +32,31 @@ fn a_cancel_ends_a_query_whose_client_does_not_read() {
     raw.run("SELECT 1");
 }
 
+/// Millions of pairs: it takes a while.
+const GROUPS: &str =
+    "SELECT a.i % 7, count(*), sum(a.i * b.i) FROM t a JOIN t b ON a.i % 50 = b.i % 50";
+
+#[test]
+fn a_cancel_takes_nothing_from_neighbours() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(9_000);
+    let filter = |least: i32| format!("{GROUPS} WHERE a.i > {least} GROUP BY 1");
+    let mut waiting: Vec<Raw> = (0..8).map(|_| fixture.connect()).collect();
+    for (client, least) in waiting.iter_mut().zip(0..) {
+        client.query(&filter(least));
+        client.send();
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    cancel(&fixture, waiting[7].key);
+    assert_eq!(waiting[7].until_ready().states(), ["57014"]);
+    waiting[7].run("SELECT 1");
+    for (mut client, least) in waiting.into_iter().take(7).zip(0..) {
+        let answer = client.until_ready();
+        raw.query(&filter(least));
+        assert_eq!(answer, raw.until_ready());
+    }
+}
+
 #[test]
 fn a_cancel_never_hits_the_next_statement() {
     let fixture = Fixture::new();

@@ -1,6 +1,7 @@
-//! A server in this process, in memory, on a free port.
+//! A server in this process, on a free port; in memory, if not told otherwise.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -29,12 +30,21 @@ impl Fixture {
 
     /// With others; `listen` is always a free local port.
     pub fn with(options: ServerOptions) -> Fixture {
+        Fixture::start(options, None)
+    }
+
+    /// Over a folder that keeps what is committed.
+    pub fn stored(folder: &Path) -> Fixture {
+        Fixture::start(ServerOptions::default(), Some(folder.to_owned()))
+    }
+
+    fn start(options: ServerOptions, data: Option<PathBuf>) -> Fixture {
         let (stop, stopped) = oneshot::channel::<()>();
         let (told, address) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             runtime().block_on(async move {
                 let options = ServerOptions { listen: "127.0.0.1:0".to_string(), ..options };
-                let server = Server::bind(options, database()).await.expect("binds");
+                let server = Server::bind(options, open(data)).await.expect("binds");
                 told.send(server.local_address()).expect("the test waits");
                 server.run(async { drop(stopped.await) }).await;
             });
@@ -90,9 +100,13 @@ fn runtime() -> Runtime {
 
 /// A database that keeps nothing.
 pub fn database() -> Arc<Database> {
+    open(None)
+}
+
+fn open(data: Option<PathBuf>) -> Arc<Database> {
     let engine = EngineOptions {
         workers: 2,
-        data: None,
+        data,
         sharing: Sharing::Automatic,
         packing: Packing::Automatic,
         boarding: true,

@@ -9,6 +9,7 @@ mod fixture;
 mod fuzz;
 mod leaving;
 mod limits;
+mod moving;
 mod portals;
 mod raw;
 mod shared_rows;

@@ -8,8 +8,8 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use engine::storage::{Snapshot, TableView};
-use engine::types::{ColumnId, IndexId, Location, Value, array_from_values};
+use engine::storage::{Index, Snapshot, TableView};
+use engine::types::{ColumnId, Location, Value, array_from_values};
 
 use super::overlay::TableOverlay;
 
@@ -38,8 +38,8 @@ pub struct Scan {
     pub fields: Vec<Field>,
     /// The same for Arrow.
     pub schema: SchemaRef,
-    /// An index and a key that all wanted rows have.
-    pub probe: Option<(IndexId, Vec<Value>)>,
+    /// An index that has all rows of the view's version, and a key that all wanted rows have.
+    pub probe: Option<(Arc<Index>, Vec<Value>)>,
 }
 
 impl Scan {
@@ -70,7 +70,7 @@ impl Scan {
 
     fn piece(&self, piece: usize) -> Result<RecordBatch> {
         let mut locations = match &self.probe {
-            Some((index, key)) => self.probed(*index, key),
+            Some((index, key)) => self.probed(index, key),
             None => self.visible(piece),
         };
         if let Some(overlay) = &self.overlay {
@@ -80,12 +80,10 @@ impl Scan {
         self.batch(columns.collect(), locations.len())
     }
 
-    fn probed(&self, index: IndexId, key: &[Value]) -> Vec<Location> {
+    fn probed(&self, index: &Index, key: &[Value]) -> Vec<Location> {
         let mut locations = Vec::new();
         let key: Vec<_> = key.iter().map(Value::borrow).collect();
-        if let Some(index) = self.view.table().index(index) {
-            self.view.probe(&index, &key, &mut locations);
-        }
+        self.view.probe(index, &key, &mut locations);
         locations
     }
 

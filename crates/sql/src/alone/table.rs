@@ -15,8 +15,8 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use engine::storage::{Snapshot, TableView};
-use engine::types::{IndexId, Value};
+use engine::storage::{Index, Snapshot, TableView};
+use engine::types::Value;
 
 use super::overlay::TableOverlay;
 use super::scan::{Field, Scan};
@@ -122,8 +122,9 @@ fn unqualified(expr: Expr) -> Expr {
 }
 
 impl SnapshotTable {
-    /// An index whose whole key the filters fix.
-    fn probe(&self, filters: &[Expr]) -> Option<(IndexId, Vec<Value>)> {
+    /// An index whose whole key the filters fix. One that is still kept after the view was taken has all its rows, also if it
+    /// is dropped while they are read.
+    fn probe(&self, filters: &[Expr]) -> Option<(Arc<Index>, Vec<Value>)> {
         let fixed: Vec<(&str, &ScalarValue)> = filters.iter().filter_map(equality).collect();
         let table = self.view.schema();
         table.indexes.iter().find_map(|index| {
@@ -135,7 +136,8 @@ impl SnapshotTable {
                 debug_assert_eq!(from_arrow(array.data_type()).arrow(), *array.data_type());
                 Some(engine::types::array_cell(&array, 0).to_owned())
             });
-            Some((index.id, key.collect::<Option<Vec<_>>>()?))
+            let key = key.collect::<Option<Vec<_>>>()?;
+            Some((self.view.table().index(index.id)?, key))
         })
     }
 }

@@ -10,6 +10,11 @@ use super::prepared::Plan;
 use super::{ImplicitTransaction, Outcome, Session, Statement, now};
 use crate::statement::alter_sequence;
 
+/// Whether a statement may have failed only because definitions have changed since it was planned.
+fn is_of_old_plan(fault: &Error) -> bool {
+    matches!(fault.state, SqlState::UndefinedTable | SqlState::OutdatedPlan)
+}
+
 /// The engine went away under a waiting statement.
 pub(super) fn shut_down() -> Error {
     Error::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
@@ -84,15 +89,15 @@ impl Session {
         self.refuse_replaced(&statement.prepared.plan)?;
         let kept = parameters.clone();
         match self.dispatch(statement, parameters, implicit).await {
-            Err(fault) if fault.state == SqlState::UndefinedTable => {
+            Err(fault) if is_of_old_plan(&fault) => {
                 Box::pin(self.run_again(statement, kept, implicit, fault)).await
             }
             outcome => outcome,
         }
     }
 
-    /// A table that the statement was planned with is gone when it runs: if it was stored anew meanwhile, the statement
-    /// is planned again, while nobody else changes definitions.
+    /// A table that the statement was planned with is gone when it runs, or is no longer what it was: if it was stored anew
+    /// or changed meanwhile, the statement is planned again, while nobody else changes definitions.
     async fn run_again(
         &mut self,
         statement: &Arc<Statement>,
@@ -102,7 +107,9 @@ impl Session {
     ) -> Result<Outcome> {
         let store = self.database.engine.store().clone();
         let is_there = |table: &TableId| store.table(*table).is_some();
-        if statement.prepared.plan.tables().iter().all(is_there) {
+        let plan = &statement.prepared.plan;
+        let is_gone = fault.state == SqlState::UndefinedTable;
+        if is_gone && plan.tables().iter().all(is_there) && !plan.is_copy_to() {
             return Err(fault);
         }
         let _defining = self.define_alone().await?;
@@ -110,7 +117,14 @@ impl Session {
             self.database.planner.refresh();
         }
         match self.renew(statement)? {
-            Some(renewed) => self.dispatch(&renewed, parameters, implicit).await,
+            Some(renewed) => {
+                self.refuse_replaced(&renewed.prepared.plan)?;
+                self.dispatch(&renewed, parameters, implicit).await
+            }
+            // Its query is planned whenever it runs.
+            None if statement.prepared.plan.is_copy_to() => {
+                self.dispatch(statement, parameters, implicit).await
+            }
             None => Err(fault),
         }
     }

@@ -3,6 +3,7 @@
 //! The server decodes messages and calls a [`Session`]; a session never sees the wire. Absent here:
 //! planning (`template`), what single statements mean (`statement`), finding rows (the engine).
 
+mod awaited;
 mod block;
 mod conversation;
 mod cursor;

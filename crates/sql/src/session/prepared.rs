@@ -147,6 +147,11 @@ impl Plan {
         use ast::Statement::{Commit, Rollback};
         matches!(self, Plan::Utility(s) if matches!(**s, Commit { .. } | Rollback { .. }))
     }
+
+    /// COPY ... TO.
+    pub fn is_copy_to(&self) -> bool {
+        matches!(self, Plan::Utility(s) if matches!(**s, ast::Statement::Copy { to: true, .. }))
+    }
 }
 
 impl Session {

@@ -8,7 +8,7 @@ use engine::transaction::Isolation;
 use engine::types::{Error, Result, RowId, SqlState, TableId, Value};
 use tokio::sync::oneshot;
 
-use super::execute::shut_down;
+use super::awaited::Awaited;
 use super::functions::Functions;
 use super::limited::Limits;
 use super::own_reads;
@@ -67,7 +67,10 @@ impl Session {
             if let Some(run) = self.lone_run(shared) {
                 return self.read_lone(template, shared, run, values, snapshot).await;
             }
-            return Ok(whole(self.submit(shared, values, snapshot).await?));
+            let answer = self.submit(shared, values.clone(), snapshot.clone()).await;
+            if !is_outdated(&answer) {
+                return Ok(whole(answer?));
+            }
         }
         let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
         let reading = self.reading(snapshot, None);
@@ -257,13 +260,15 @@ impl Session {
         let engine = &self.database.engine;
         let running = self.database.start();
         let (send, receive) = oneshot::channel();
+        let has_left = Arc::default();
+        let awaited = Awaited::new(receive, self.cancelled.clone(), Arc::clone(&has_left));
         values.truncate(template.plan.parameters.len());
         engine.submit(Activation {
             template: template.clone(),
             parameters: values.into(),
             snapshot,
             sharing: self.sharing(),
-            cancelled: self.cancelled.clone(),
+            cancelled: has_left,
             figures: self.figures.clone(),
             receiver: Box::new(move |answer| {
                 // Nobody waits any more where the client has gone.
@@ -275,8 +280,13 @@ impl Session {
             tokio::task::yield_now().await;
         }
         engine.lead(template.lane());
-        receive.await.unwrap_or_else(|_| Err(shut_down()))
+        awaited.await
     }
+}
+
+/// Whether a definition has changed since the statement was planned: query at a time it reads the tables as they are.
+fn is_outdated(answer: &Result<Answer>) -> bool {
+    answer.as_ref().is_err_and(|error| error.state == SqlState::OutdatedPlan)
 }
 
 /// An answer that is there at once.

@@ -120,7 +120,7 @@ impl<T> TemplateCache<T> {
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             value,
         });
-        let _writing = self.writing.lock();
+        let writing = self.writing.lock();
         let mut map = Map::clone(&self.map.load());
         // What an older catalog meant will not be asked for again.
         map.values_mut().for_each(|entries| entries.retain(|e| e.version >= version));
@@ -131,7 +131,10 @@ impl<T> TemplateCache<T> {
         entries.push(entry);
         map.retain(|_, entries| !entries.is_empty());
         self.evict(&mut map);
-        self.map.store(Arc::new(map));
+        let before = self.map.swap(Arc::new(map));
+        drop(writing);
+        // The last of a template takes it out of the global plan, which may run what still waits for it.
+        drop(before);
     }
 
     fn evict(&self, map: &mut Map<T>) {
@@ -145,8 +148,10 @@ impl<T> TemplateCache<T> {
 
     /// Forgets everything.
     pub fn clear(&self) {
-        let _writing = self.writing.lock();
-        self.map.store(Arc::default());
+        let writing = self.writing.lock();
+        let before = self.map.swap(Arc::default());
+        drop(writing);
+        drop(before);
     }
 }
 

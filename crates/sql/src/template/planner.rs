@@ -11,7 +11,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Query, Visit, Visitor};
 use engine::heartbeat::Engine;
 use engine::plan::{OutputColumn, TemplatePlan};
-use engine::types::{DataType, Result, TableId};
+use engine::types::{DataType, Result, TableId, TableSchema};
 use parking_lot::Mutex;
 
 use super::origin::origin;
@@ -110,14 +110,16 @@ impl Planner {
         let optimized = self.planning.optimize(&plan).map_err(faulty)?;
         let (columns, output) = describe(&plan);
         let types = parameters.types();
-        let path = self.path(&optimized, &types, &output, shape);
+        let tables = tables(&optimized);
+        let definitions = tables.iter().filter_map(|id| catalog.table_by_id(*id).cloned());
+        let path = self.path(&optimized, &types, &output, definitions.collect(), shape);
         let template = Arc::new(QueryTemplate {
             text: shape.into(),
             parameters: types,
             columns,
             output,
             path,
-            tables: tables(&optimized),
+            tables,
             version: catalog.version,
             plan: optimized,
             planning: self.planning.clone(),
@@ -141,6 +143,7 @@ impl Planner {
         plan: &LogicalPlan,
         parameters: &[DataType],
         output: &Arc<[OutputColumn]>,
+        definitions: Vec<Arc<TableSchema>>,
         shape: &str,
     ) -> Path {
         let compiled = match compile(plan, parameters) {
@@ -152,6 +155,7 @@ impl Planner {
             output: output.clone(),
             parameters: compiled.parameters,
             scalar_subqueries: compiled.subqueries,
+            definitions,
             text: shape.into(),
         });
         match registered {

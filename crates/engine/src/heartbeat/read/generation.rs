@@ -191,12 +191,12 @@ impl Owner<'_> {
         let (reads, generation) = (self.reads, &mut self.aboard[number]);
         let star = only_star(plan, &generation.requests)?;
         let requests = &generation.requests;
-        let (placed, slots) = reads.place(self.lane, plan, &generation.snapshot, requests);
+        let mut views = TableViews::new(&reads.store, generation.snapshot.version());
+        let (placed, slots) = reads.place(self.lane, plan, &mut views, requests);
         if slots.is_empty() {
             return None;
         }
         let members = slots.iter().map(|slot| slot.member).collect();
-        let views = TableViews::new(&reads.store, generation.snapshot.version());
         let audience = Audience::of(requests.iter());
         let budget = Budget::within(&self.budget, reads.memory_limit);
         let limits = reads.limits(budget, batch::sharing(requests.iter()));

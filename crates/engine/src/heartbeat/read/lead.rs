@@ -185,6 +185,7 @@ impl Reads {
         let run = AssertUnwindSafe(|| {
             let values = program.parameters(&parameters)?;
             let mut views = TableViews::new(&self.store, snapshot.version());
+            views.serve(&template.plan.definitions)?;
             let mut faults = Faults::default();
             let slots = std::iter::once(Slot(0));
             let values = [&values[..]];
@@ -329,11 +330,12 @@ impl Reads {
         requests: &[Request],
     ) -> Vec<Result<Answer>> {
         let plan = lane.plan.load_full();
-        let (placed, slots) = self.place(lane, &plan, snapshot, requests);
+        let mut views = TableViews::new(&self.store, snapshot.version());
+        let (placed, slots) = self.place(lane, &plan, &mut views, requests);
         let riding = placed.riding(requests);
         let ran = match slots.is_empty() {
             true => Vec::new(),
-            false => self.run_shared(lane, plan, snapshot, slots, &riding),
+            false => self.run_shared(lane, plan, views, slots, &riding),
         };
         placed.complete(ran)
     }
@@ -343,16 +345,20 @@ impl Reads {
         &self,
         lane: &Arc<Lane>,
         plan: &PreparedLane,
-        snapshot: &Snapshot,
+        views: &mut TableViews<'_>,
         requests: &[Request],
     ) -> (Placed, Vec<Slotted>) {
         let programs: Vec<Arc<Program>> = requests.iter().map(|r| r.template.program()).collect();
-        let mut values: Vec<Result<Vec<Value>>> = requests
-            .iter()
-            .zip(&programs)
-            .map(|(request, program)| program.parameters(&request.parameters))
-            .collect();
-        self.subqueries(snapshot, requests, &programs, &mut values);
+        let mut values: Vec<Result<Vec<Value>>> = Vec::with_capacity(requests.len());
+        for run in requests.chunk_by(|a, b| a.template.id == b.template.id) {
+            let served = views.serve(&run[0].template.plan.definitions);
+            let own = run.iter().zip(&programs[values.len()..]);
+            let parameters = |(request, program): (&Request, &Arc<Program>)| {
+                served.clone().and_then(|()| program.parameters(&request.parameters))
+            };
+            values.extend(own.map(parameters));
+        }
+        self.subqueries(views, requests, &programs, &mut values);
         let mut answers: Vec<Option<Result<Answer>>> = Vec::new();
         let mut joined: Vec<(usize, Slotted)> = Vec::new();
         for (i, value) in values.into_iter().enumerate() {
@@ -372,7 +378,7 @@ impl Reads {
                 (Ok(values), _) => {
                     let slots = vec![Slotted { member: 0, parameters: values.into() }];
                     let plan = programs[i].alone.clone();
-                    let ran = self.run_shared(lane, plan, snapshot, slots, &[request]);
+                    let ran = self.run_shared(lane, plan, views.clone(), slots, &[request]);
                     (ran.into_iter().next(), None)
                 }
             };
@@ -396,18 +402,17 @@ impl Reads {
         &self,
         lane: &Lane,
         plan: Arc<PreparedLane>,
-        snapshot: &Snapshot,
+        views: TableViews<'_>,
         slots: Vec<Slotted>,
         requests: &[&Request],
     ) -> Vec<Result<Answer>> {
         let account = Account {
             plan: plan.clone(),
-            version: snapshot.version(),
+            version: views.version(),
             members: slots.iter().map(|slot| slot.member).collect(),
             began: self.environment.clock.now(),
             boarding: None,
         };
-        let views = TableViews::new(&self.store, snapshot.version());
         let audience = Audience::of(requests.iter().copied());
         let sharing = batch::sharing(requests.iter().copied());
         let limits = self.limits(Budget::new(self.memory_limit), sharing);
@@ -473,7 +478,7 @@ impl Reads {
     /// Runs the scalar subqueries of all requests, stage by stage; their values become parameters.
     fn subqueries(
         &self,
-        snapshot: &Snapshot,
+        views: &TableViews<'_>,
         requests: &[Request],
         programs: &[Arc<Program>],
         values: &mut [Result<Vec<Value>>],
@@ -482,7 +487,7 @@ impl Reads {
         for run in programs.chunk_by(Arc::ptr_eq) {
             let own = &mut values[first..first + run.len()];
             for (stage, subquery) in run[0].subqueries.iter().enumerate() {
-                self.subquery(snapshot, requests, subquery, own);
+                self.subquery(views.clone(), requests, subquery, own);
                 for value in own.iter_mut() {
                     let derived = match value {
                         Ok(values) => run[0].derive(values, stage + 1),
@@ -500,7 +505,7 @@ impl Reads {
     /// One subquery for the requests of one template: those that agree on what it reads share one run.
     fn subquery(
         &self,
-        snapshot: &Snapshot,
+        views: TableViews<'_>,
         requests: &[Request],
         subquery: &Subquery,
         values: &mut [Result<Vec<Value>>],
@@ -520,7 +525,6 @@ impl Reads {
         if slots.is_empty() {
             return;
         }
-        let views = TableViews::new(&self.store, snapshot.version());
         let lane = subquery.lane.clone();
         let audience = Audience::of(requests.iter());
         let limits = self.limits(Budget::new(self.memory_limit), batch::sharing(requests.iter()));

@@ -225,25 +225,30 @@ impl Reads {
         let catalog = Catalog::of(&self.store);
         let mut registry = self.registry.lock();
         registry.templates.remove(&template);
-        let Some((lane, gone)) = registry.global.unmerge(template, &catalog) else { return };
-        match gone {
-            true => self.retire(lane),
-            false => {
-                let weight = self.lane(lane).map_or(Weight::Heavy, |lane| lane.weight);
-                // It was prepared before with one template more; should a table be gone, the templates over it
-                // run alone and say so themselves.
-                let _ = self.refresh_lane(&registry.global, lane, weight);
-            }
-        }
+        let Some((lane, _)) = registry.global.unmerge(template, &catalog) else { return };
+        let retired = self.leave_lane(&registry.global, lane);
+        drop(registry);
+        self.lead_retired(retired);
     }
 
-    /// Empties a lane that nobody is registered in; a late submitter still holds it and leads it.
-    fn retire(&self, id: LaneId) {
-        if let Some(lane) = self.lane(id) {
-            lane.plan.store(Arc::default());
-            self.put_lane(id, None);
-            self.lead_lane(&lane);
+    /// After a template has left a lane: gives those that stay a plan without it, or empties the lane and gives it back.
+    fn leave_lane(&self, global: &GlobalPlan, id: LaneId) -> Option<Arc<Lane>> {
+        let lane = self.lane(id)?;
+        if global.lane_plan(id).is_some() {
+            // It was prepared before with one template more; should a table be gone, the templates over it run alone and
+            // say so themselves.
+            let _ = self.refresh_lane(global, id, lane.weight);
+            return None;
         }
+        lane.plan.store(Arc::default());
+        self.put_lane(id, None);
+        Some(lane)
+    }
+
+    /// Runs what still waits in lanes that nobody is registered in; a late submitter still holds one and leads it. Nobody
+    /// may hold the registry: a batch that is run here may plan others anew.
+    fn lead_retired(&self, retired: impl IntoIterator<Item = Arc<Lane>>) {
+        retired.into_iter().for_each(|lane| self.lead_lane(&lane));
     }
 
     /// Plans templates anew whose tables have changed much in size. Called when templates change and now and
@@ -256,6 +261,7 @@ impl Reads {
             return;
         }
         let catalog = Catalog::of(&self.store);
+        let mut retired = Vec::new();
         for template in stale {
             let Some(Ok(merged)) = registry.global.replan(template.id, &catalog) else { continue };
             let old = template.lane();
@@ -264,15 +270,11 @@ impl Reads {
             };
             template.replace(program, lane);
             if old != template.lane() {
-                match registry.global.lane_plan(old) {
-                    None => self.retire(old),
-                    Some(_) => {
-                        let weight = self.lane(old).map_or(Weight::Heavy, |lane| lane.weight);
-                        let _ = self.refresh_lane(&registry.global, old, weight);
-                    }
-                }
+                retired.extend(self.leave_lane(&registry.global, old));
             }
         }
+        drop(registry);
+        self.lead_retired(retired);
     }
 
     /// All templates.

@@ -26,7 +26,7 @@ use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
 use crate::scan::{Request, TableAccess, TableBatch};
 use crate::storage::{Store, TableView};
-use crate::types::{DataType, Error, Result, Slot, SqlState, TableId, Value, Version};
+use crate::types::{DataType, Error, Result, Slot, SqlState, TableId, TableSchema, Value, Version};
 
 /// Pipelines of fewer morsels than this run on the thread that opened them.
 const PARALLEL: usize = 3;
@@ -135,6 +135,7 @@ pub struct Outcome {
 }
 
 /// The tables of a batch at its snapshot.
+#[derive(Clone)]
 pub struct TableViews<'a> {
     store: &'a Store,
     version: Version,
@@ -145,6 +146,24 @@ impl<'a> TableViews<'a> {
     /// None taken yet. The caller keeps the snapshot of `version`.
     pub fn new(store: &'a Store, version: Version) -> TableViews<'a> {
         TableViews { store, version, views: Vec::new() }
+    }
+
+    /// What they are read at.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Takes the tables of a plan; 55000 where one is no longer what the plan was made for. What a view shows as its
+    /// definition held after its version was published, so that its indexes have all rows of that version.
+    pub fn serve(&mut self, planned: &[Arc<TableSchema>]) -> Result<()> {
+        for definition in planned {
+            if !self.view(definition.id)?.schema().serves(definition) {
+                let table = &definition.name;
+                let message = format!("the definition of table \"{table}\" has changed");
+                return Err(Error::new(SqlState::OutdatedPlan, message));
+            }
+        }
+        Ok(())
     }
 }
 

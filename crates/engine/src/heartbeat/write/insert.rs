@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::statement::Run;
 use crate::plan::{ConflictAction, InsertPlan, InsertSource, OnConflict};
 use crate::storage::Store;
-use crate::transaction::{Evaluation, Joined, Parameters, Reevaluation, Relation, check_row};
+use crate::transaction::{
+    Evaluation, Joined, Parameters, Reevaluation, Relation, check_row, outdated,
+};
 use crate::types::{Error, Result, RowId, SequenceId, SqlState, Value, ValueRef};
 
 pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
-    let relation = run.workspace.relation(plan.table)?;
+    let relation = run.workspace.target(plan.table)?;
     let mut affected = Vec::new();
     for sources in &plan.rows {
         let mut row = new_row(run.store, run.parameters, &relation, sources)?;
@@ -42,10 +44,7 @@ pub(super) fn new_row(
     };
     let mut row: Vec<Value> = sources.iter().map(value).collect::<Result<_>>()?;
     if row.len() != relation.schema.columns.len() {
-        return Err(Error::new(
-            SqlState::ObjectNotInState,
-            format!("the definition of table \"{}\" has changed", relation.schema.name),
-        ));
+        return Err(outdated(relation));
     }
     for (value, data_type) in row.iter_mut().zip(&relation.types) {
         narrow(value, *data_type)?;

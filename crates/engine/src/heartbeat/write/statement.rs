@@ -79,7 +79,7 @@ impl Run<'_, '_> {
 }
 
 fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
-    let relation = run.workspace.relation(plan.table)?;
+    let relation = run.workspace.target(plan.table)?;
     let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters)?;
     let base = run.workspace.base();
     let again = (run.again && !found.is_empty()).then(|| {

@@ -236,7 +236,8 @@ fn scanned_table(scan: &Scan) -> Option<ScannedTable> {
         _ => SeenRows::At(version),
     };
     let table = scan.view.schema().id;
-    Some(ScannedTable { table, rows, fields: scan.fields.clone(), probe: scan.probe.clone() })
+    let probe = scan.probe.as_ref().map(|(index, key)| (index.schema().id, key.clone()));
+    Some(ScannedTable { table, rows, fields: scan.fields.clone(), probe })
 }
 
 fn aggregate(plan: &AggregateExec) -> Option<Parts> {
