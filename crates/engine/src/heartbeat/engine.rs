@@ -124,10 +124,16 @@ impl Engine {
         self.reads.register(plan)
     }
 
-    /// The template's path through the global plan as text, for EXPLAIN; with the figures of the heartbeat that
-    /// ran an activation of it, for EXPLAIN ANALYZE.
-    pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> String {
-        self.reads.explain(template, figures)
+    /// The template's path through the global plan as text, for EXPLAIN, with the rows to be expected for an activation
+    /// with these parameters (the first ones; others are taken for unknown); with the figures of the heartbeat that ran
+    /// an activation of it, for EXPLAIN ANALYZE.
+    pub fn explain(
+        &self,
+        template: &Template,
+        parameters: &[Value],
+        figures: Option<&Figures>,
+    ) -> String {
+        self.reads.explain(template, parameters, figures)
     }
 
     /// Permission to run an activation query at a time, where its lane is idle and that is predicted to be clearly

@@ -182,7 +182,12 @@ impl Session {
     }
 
     /// A statement's parameters: the client's, the lifted literals', the transaction's start.
-    fn values(&mut self, mut values: Vec<Value>, literals: &[Value], with_now: bool) -> Vec<Value> {
+    pub(super) fn values(
+        &mut self,
+        mut values: Vec<Value>,
+        literals: &[Value],
+        with_now: bool,
+    ) -> Vec<Value> {
         values.reserve_exact(literals.len() + usize::from(with_now));
         values.extend_from_slice(literals);
         if with_now {

@@ -110,7 +110,7 @@ impl Planner {
         let optimized = self.planning.optimize(&plan).map_err(faulty)?;
         let (columns, output) = describe(&plan);
         let types = parameters.types();
-        let path = self.path(&optimized, &types, &output, shape);
+        let path = self.path(&optimized, parameters, &output, shape);
         let template = Arc::new(QueryTemplate {
             text: shape.into(),
             parameters: types,
@@ -139,11 +139,11 @@ impl Planner {
     fn path(
         &self,
         plan: &LogicalPlan,
-        parameters: &[DataType],
+        parameters: &Parameters,
         output: &Arc<[OutputColumn]>,
         shape: &str,
     ) -> Path {
-        let compiled = match compile(plan, parameters) {
+        let compiled = match compile(plan, &parameters.types()) {
             Ok(compiled) => compiled,
             Err(reason) => return Path::Alone(reason),
         };
@@ -151,6 +151,7 @@ impl Planner {
             root: compiled.root,
             output: output.clone(),
             parameters: compiled.parameters,
+            peeked: parameters.peeked(),
             scalar_subqueries: compiled.subqueries,
             text: shape.into(),
         });
