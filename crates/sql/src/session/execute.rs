@@ -181,6 +181,14 @@ impl Session {
         Ok(Outcome::Command("CHECKPOINT".to_owned()))
     }
 
+    /// Has a table's values counted anew.
+    pub(crate) async fn recount(&self, table: TableId) -> Result<()> {
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let receiver = Box::new(move |outcome: Result<_>| drop(send.send(outcome.map(|_| ()))));
+        self.database.engine.recount(table, receiver);
+        receive.await.unwrap_or_else(|_| Err(shut_down()))
+    }
+
     /// A statement's parameters: the client's, the lifted literals', the transaction's start.
     pub(super) fn values(
         &mut self,

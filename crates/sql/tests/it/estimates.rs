@@ -76,3 +76,46 @@ async fn light_is_what_every_activation_finds_little_by() {
     assert!(lines[0].contains("heavy"), "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("the index finds about")), "{lines:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn analyze_counts_what_is_left() {
+    let database = database();
+    let mut session = database.session("shareddb");
+    run(&mut session, "CREATE TABLE orders (id int PRIMARY KEY, state int, day int)").await;
+    let rows: Vec<String> = (0..20_000).map(|id| format!("({id}, {id}, {id})")).collect();
+    run(&mut session, &format!("INSERT INTO orders VALUES {}", rows.join(", "))).await;
+    let all =
+        |rows| format!("one pass over about 20000 rows for the whole batch, {rows} per activation");
+    assert_eq!(expected(&mut session, "state = 1").await, all("2"));
+    run(&mut session, "UPDATE orders SET state = 1").await;
+    run(&mut session, "ANALYZE orders").await;
+    assert_eq!(expected(&mut session, "state = 1").await, all("20000"));
+    run(&mut session, "UPDATE orders SET state = 2, day = 0 WHERE id < 10").await;
+    run(&mut session, "BEGIN; ANALYZE; COMMIT").await;
+    assert_eq!(expected(&mut session, "state = 1").await, all("10000"));
+    run(&mut session, "DELETE FROM orders WHERE id >= 100").await;
+    run(&mut session, "VACUUM (VERBOSE, ANALYZE) orders (state)").await;
+    let left =
+        |rows| format!("one pass over about 100 rows for the whole batch, {rows} per activation");
+    assert_eq!(expected(&mut session, "state = 2").await, left("50"));
+    assert_eq!(expected(&mut session, "day > 50").await, left("48"));
+    for (text, state) in [("ANALYZE orders, nothing", "42P01"), ("ANALYZE orders orders", "42601")]
+    {
+        let refused = query(&mut session, text).await.err();
+        assert_eq!(refused.map(|error| error.state.code()), Some(state), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn much_changed_tables_are_counted_without_being_asked() {
+    let database = orders().await;
+    let mut session = database.session("shareddb");
+    run(&mut session, "UPDATE orders SET customer = 7").await;
+    let found = "one pass over about 5000 rows for the whole batch, 5000 per activation";
+    let mut rounds = 0;
+    while expected(&mut session, "customer = 7").await != found {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        rounds += 1;
+        assert!(rounds < 1000, "nobody counts");
+    }
+}
