@@ -12,8 +12,8 @@ use crate::plan::{TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
 use crate::types::{
-    DataType, LaneId, Result, RowBlock, RowId, SequenceId, SessionId, TableId, TemplateId, Value,
-    Version,
+    DataType, Error, LaneId, Result, RowBlock, RowId, SequenceId, SessionId, SqlState, TableId,
+    TemplateId, Value, Version,
 };
 
 /// How the engine is set up.
@@ -124,10 +124,16 @@ impl Engine {
         self.reads.register(plan)
     }
 
-    /// The template's path through the global plan as text, for EXPLAIN; with the figures of the heartbeat that
-    /// ran an activation of it, for EXPLAIN ANALYZE.
-    pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> String {
-        self.reads.explain(template, figures)
+    /// The template's path through the global plan as text, for EXPLAIN, with the rows to be expected for an activation
+    /// with these parameters (the first ones; others are taken for unknown); with the figures of the heartbeat that ran
+    /// an activation of it, for EXPLAIN ANALYZE.
+    pub fn explain(
+        &self,
+        template: &Template,
+        parameters: &[Value],
+        figures: Option<&Figures>,
+    ) -> String {
+        self.reads.explain(template, parameters, figures)
     }
 
     /// Permission to run an activation query at a time, where its lane is idle and that is predicted to be clearly
@@ -273,6 +279,23 @@ impl Engine {
     /// a client that is told a value outside any write (`SELECT nextval(...)`) is told after this.
     pub fn reserve_sequences(&self, receiver: WriteReceiver) {
         self.writes.reserve_sequences(receiver);
+    }
+
+    /// Has the values of a table's rows counted anew, beside all else; answered when it is done. Tables whose rows have
+    /// changed much are counted anew without being asked.
+    pub fn recount(&self, table: TableId, receiver: WriteReceiver) {
+        match self.store().table(table) {
+            Some(table) => self.writes.recount(table, receiver),
+            None => {
+                let message = format!("table with id {table} does not exist");
+                receiver(Err(Error::new(SqlState::UndefinedTable, message)));
+            }
+        }
+    }
+
+    /// Plans templates anew whose tables are no longer what they were planned for.
+    pub fn replan_stale(&self) {
+        self.reads.replan_stale();
     }
 
     /// Writes a checkpoint; answered when it is durable. One is also written after every so many bytes of log.

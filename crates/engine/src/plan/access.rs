@@ -42,6 +42,28 @@ pub struct IndexAccess {
     pub rows: f64,
 }
 
+impl Access {
+    /// Rows that one activation looks at, and those of them that are left.
+    pub fn reached(&self, table: &PlannedTable, predicates: &[Predicate]) -> (f64, f64) {
+        let looked_at = match self {
+            Access::Index(index) => index.fetched(table, predicates),
+            Access::Scan => table.rows(),
+        };
+        (looked_at, looked_at.min(table.rows() * selectivity::alone(table, predicates)))
+    }
+}
+
+impl IndexAccess {
+    /// Estimated rows that the index finds.
+    fn fetched(&self, table: &PlannedTable, predicates: &[Predicate]) -> f64 {
+        if self.unique {
+            return self.equal.iter().map(Vec::len).product::<usize>() as f64;
+        }
+        let covered: Vec<Predicate> = self.covered.iter().map(|i| predicates[*i].clone()).collect();
+        table.rows() * selectivity::alone(table, &covered)
+    }
+}
+
 /// The index that leaves the fewest rows to fetch; `None` without a usable one.
 pub fn best_index(table: &PlannedTable, predicates: &[Predicate]) -> Option<IndexAccess> {
     let usable = table.schema.indexes.iter().filter_map(|i| index_access(table, i, predicates));
@@ -83,26 +105,20 @@ fn index_access(
         IndexKind::Hash => whole,
         IndexKind::Ordered => !covered.is_empty(),
     };
-    let picked: Vec<Predicate> = covered.iter().map(|i| predicates[*i].clone()).collect();
-    let alternatives: usize = equal.iter().map(Vec::len).product();
-    let unique = whole && index.unique;
-    let rows = match unique {
-        true => alternatives as f64,
-        false => table.rows() * selectivity::alone(table, &picked),
-    };
     let access = IndexAccess {
         index: index.id,
         name: index.name.clone(),
         equal,
         whole,
-        unique,
+        unique: whole && index.unique,
         lower,
         upper,
         first: None,
         covered,
-        rows,
+        rows: 0.0,
     };
-    usable.then_some(access)
+    let rows = access.fetched(table, predicates);
+    usable.then_some(IndexAccess { rows, ..access })
 }
 
 fn is_constant(scalar: &Scalar) -> bool {

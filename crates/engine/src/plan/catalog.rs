@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::known_parameters::KnownParameters;
 use crate::storage::{Store, TableStatistics};
-use crate::types::{ColumnId, Error, IndexSchema, Result, Scalar, SqlState, TableId, TableSchema};
+use crate::types::{ColumnId, Error, IndexSchema, Result, SqlState, TableId, TableSchema};
 
 /// Estimates never go below this many rows: tables are often planned for while still empty.
 const LEAST_ROWS: f64 = 100.0;
@@ -18,9 +19,9 @@ pub struct PlannedTable {
     /// Its definition.
     pub schema: Arc<TableSchema>,
     /// Its estimates.
-    pub statistics: TableStatistics,
-    /// Parameters of the statement being planned that scalar subqueries give, directly or through expressions.
-    pub computed: Arc<[usize]>,
+    pub statistics: Arc<TableStatistics>,
+    /// Parameters of the statement being planned.
+    pub parameters: Arc<KnownParameters>,
 }
 
 impl PlannedTable {
@@ -37,11 +38,6 @@ impl PlannedTable {
             (false, true) => known.min(self.rows()),
             (false, false) => DEFAULT_DISTINCT.min(self.rows()),
         }
-    }
-
-    /// Whether a scalar subquery gives this value.
-    pub fn is_computed(&self, value: &Scalar) -> bool {
-        matches!(value, Scalar::Parameter(parameter) if self.computed.contains(parameter))
     }
 
     /// Whether some unique index on non-NULL columns lies within `columns`: they then name one row.
@@ -73,8 +69,8 @@ impl Catalog {
     pub fn of(store: &Store) -> Catalog {
         let planned = |table: Arc<crate::storage::Table>| {
             let schema = table.schema();
-            let (statistics, computed) = (table.statistics(), Arc::default());
-            (schema.id, PlannedTable { schema, statistics, computed })
+            let (statistics, parameters) = (Arc::new(table.statistics()), Arc::default());
+            (schema.id, PlannedTable { schema, statistics, parameters })
         };
         Catalog { tables: store.tables().into_iter().map(planned).collect() }
     }
@@ -84,11 +80,11 @@ impl Catalog {
         Catalog { tables: tables.into_iter().map(|table| (table.schema.id, table)).collect() }
     }
 
-    /// The same tables for a statement in which scalar subqueries give these parameters.
-    pub fn with_computed(&self, parameters: Vec<usize>) -> Catalog {
-        let computed: Arc<[usize]> = parameters.into();
+    /// The same tables for a statement with these parameters.
+    pub fn with_parameters(&self, parameters: KnownParameters) -> Catalog {
+        let parameters = Arc::new(parameters);
         let table =
-            |table: &PlannedTable| PlannedTable { computed: computed.clone(), ..table.clone() };
+            |table: &PlannedTable| PlannedTable { parameters: parameters.clone(), ..table.clone() };
         Catalog { tables: self.tables.iter().map(|(id, t)| (*id, table(t))).collect() }
     }
 

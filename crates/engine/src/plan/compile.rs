@@ -10,6 +10,7 @@ use super::catalog::Catalog;
 use super::columns::{move_predicates, move_scalar};
 use super::compiled::{CompiledSubquery, CompiledTemplate, Estimate, Operation, Operator, Weight};
 use super::dependencies::Dependencies;
+use super::known_parameters::KnownParameters;
 use super::lift::Lift;
 use super::push_filters::push_filters;
 use super::selectivity::{self, ASSUMED_BATCH};
@@ -48,16 +49,17 @@ pub(super) struct Piece {
 /// Plans a template: light if index probes with a small fan-out answer it.
 pub fn compile(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplate> {
     let mut lift = Lift::new(plan);
+    let below: Vec<PlanNode> =
+        plan.scalar_subqueries.iter().map(|subquery| lift.node(&subquery.root)).collect();
+    let root = lift.node(&plan.root);
+    let given = KnownParameters::new(&plan.parameters, &plan.peeked);
+    let known = given.clone().derive(&lift.derived);
     let mut subqueries = Vec::new();
-    for subquery in &plan.scalar_subqueries {
-        let (root, weight) = tree(&lift.node(&subquery.root), catalog)?;
+    for (subquery, node) in plan.scalar_subqueries.iter().zip(&below) {
+        let (root, weight) = tree(node, catalog, &known)?;
         subqueries.push(CompiledSubquery { parameter: subquery.parameter, root, weight });
     }
-    let root = lift.node(&plan.root);
-    let (root, weight) = match lift.computed() {
-        none if none.is_empty() => tree(&root, catalog)?,
-        computed => tree(&root, &catalog.with_computed(computed))?,
-    };
+    let (root, weight) = tree(&root, catalog, &known.with_computed(lift.computed()))?;
     let heavy = weight == Weight::Heavy || subqueries.iter().any(|s| s.weight == Weight::Heavy);
     let derived = lift.derived.iter().map(|d| d.expression.data_type());
     Ok(CompiledTemplate {
@@ -67,7 +69,7 @@ pub fn compile(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplat
         subqueries,
         weight: if heavy { Weight::Heavy } else { Weight::Light },
         parameters: plan.parameters.len(),
-        query_at_a_time: query_at_a_time(plan, catalog)?,
+        query_at_a_time: query_at_a_time(plan, &catalog.with_parameters(given))?,
     })
 }
 
@@ -78,15 +80,19 @@ fn query_at_a_time(plan: &TemplatePlan, catalog: &Catalog) -> Result<f64> {
     trees.map(|root| query_at_a_time::nanoseconds(root, catalog)).sum()
 }
 
-fn tree(node: &PlanNode, catalog: &Catalog) -> Result<(Operator, Weight)> {
+fn tree(node: &PlanNode, catalog: &Catalog, known: &KnownParameters) -> Result<(Operator, Weight)> {
     check_depth(node, 0)?;
     let node = turn_semi_joins(push_filters(node.clone(), catalog)?, catalog)?;
     let node = push_filters(node, catalog)?;
-    let light = Compiler { catalog, aim: Aim::Probes }.compile(node.clone())?.narrow().operator;
+    // Light is what every activation finds little by: a range that is short this time may be long the next time.
+    let any = catalog.with_parameters(known.without_values());
+    let light = Compiler { catalog: &any, aim: Aim::Probes }.compile(node.clone())?;
+    let light = light.narrow().operator;
     if light.only_probes() && light.total_cost() <= LIGHT_COST {
         return Ok((light, Weight::Light));
     }
-    let heavy = Compiler { catalog, aim: Aim::Batch }.compile(node)?.narrow().operator;
+    let own = catalog.with_parameters(known.clone());
+    let heavy = Compiler { catalog: &own, aim: Aim::Batch }.compile(node)?.narrow().operator;
     Ok((heavy, Weight::Heavy))
 }
 
@@ -157,11 +163,7 @@ impl Compiler<'_> {
         let planned = self.catalog.table(table)?;
         let all = planned.rows();
         let access = access::choose(planned, &predicates);
-        let (looked_at, mut rows) = match &access {
-            Access::Index(index) => (index.rows, all * selectivity::alone(planned, &predicates)),
-            Access::Scan => (all, all * selectivity::alone(planned, &predicates)),
-        };
-        rows = rows.min(looked_at);
+        let (looked_at, rows) = access.reached(planned, &predicates);
         let limit = all * selectivity::union(planned, &predicates, f64::INFINITY);
         let types: Vec<DataType> = planned.schema.columns.iter().map(|c| c.data_type).collect();
         let mut dependencies = Dependencies::default();

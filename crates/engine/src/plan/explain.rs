@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use super::access::Access;
-use super::catalog::Catalog;
+use super::catalog::{Catalog, PlannedTable};
 use super::compiled::{CompiledTemplate, Operation, Operator, Weight};
 use super::cost::{self, Choice};
 use super::lane_plan::{LaneNode, LanePlan};
@@ -186,7 +186,8 @@ impl Explained<'_> {
             Operation::Scan { table, predicates, access } => {
                 let own = |c: usize| self.table_column(*table, c);
                 list("where", predicates, &own);
-                lines.push(self.reason(operator, access));
+                let planned = self.catalog.table(*table).ok();
+                lines.extend(planned.map(|planned| self.reason(planned, predicates, access)));
             }
             Operation::Filter { predicates } => list("where", predicates, &column),
             Operation::IndexJoin { table, predicates, residual, .. } => {
@@ -210,9 +211,10 @@ impl Explained<'_> {
         lines
     }
 
-    fn reason(&self, operator: &Operator, access: &Access) -> String {
-        let rows = rounded(operator.estimate.rows);
-        let looked_at = rounded(operator.looked_at);
+    /// With the rows that the table has now, and the parameters that are asked about: others may have planned it.
+    fn reason(&self, table: &PlannedTable, predicates: &[Predicate], access: &Access) -> String {
+        let (looked_at, rows) = access.reached(table, predicates);
+        let (looked_at, rows) = (rounded(looked_at), rounded(rows));
         match access {
             Access::Index(index) if index.first.is_some() => {
                 "the index is in this order".to_owned()

@@ -18,6 +18,7 @@ mod explain;
 mod global;
 mod join_graph;
 mod join_order;
+mod known_parameters;
 mod lane_plan;
 mod lift;
 mod push_filters;
@@ -38,6 +39,7 @@ pub use compiled::{
 };
 pub use explain::{Explained, weight_name};
 pub use global::{GlobalPlan, Merged, Registered};
+pub use known_parameters::KnownParameters;
 pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};
 pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{DataType, Expression, Predicate, Scalar, TableId, TableSchema};
+use crate::types::{DataType, Expression, Predicate, Scalar, TableId, TableSchema, Value};
 
 /// A query, planned once for all its activations.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct TemplatePlan {
     pub output: Arc<[OutputColumn]>,
     /// Types of the activation's parameters, those of the subqueries at the end.
     pub parameters: Vec<DataType>,
+    /// Values that the first ones of these had as literals in the statement that is planned first: estimates go by them.
+    pub peeked: Vec<Option<Value>>,
     /// Uncorrelated scalar subqueries: run first, on the same snapshot; their value becomes a parameter.
     pub scalar_subqueries: Vec<ScalarSubquery>,
     /// What its tables were when it was planned. It runs over no others: positions of columns are those of these.

@@ -36,9 +36,12 @@ mod reference;
 pub use access::{Estimate, TableAccess};
 pub use batch::{Request, ScanOutput, TableBatch, ValueFilter};
 pub use clock_scan::ChunkRows;
+pub use conjunction::Conjunction;
 pub use decision::Decision;
+pub use filter::{ColumnFilter, constant};
 pub use key_filter::{KeyFilter, Keys};
 pub use pattern::Pattern;
+pub use selectivity::filter_selectivity;
 pub use update_join::{
     Change, RowUpdates, Statement, UpdateJoinOutput, matching_rows, update_join,
 };

@@ -221,6 +221,14 @@ impl Chunk {
         }
     }
 
+    /// The rows that have not ended; `None` where none has.
+    pub(super) fn living(&self) -> Option<Vec<u32>> {
+        let has_ended = self.lives.ended.load(Ordering::Relaxed) > 0
+            || self.lives.end_all.load(Ordering::Relaxed) != u64::MAX;
+        let alive = |row: &u32| self.lives.end(*row as usize) == u64::MAX;
+        has_ended.then(|| (0..self.rows() as u32).filter(alive).collect())
+    }
+
     /// Writer: gives all rows of a chunk that nobody sees yet their begin.
     pub(super) fn begin_all(&self, begin: Version) {
         assert!(self.lives.begins.get().is_none(), "the rows begin together");

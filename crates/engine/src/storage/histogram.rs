@@ -44,9 +44,19 @@ impl ValueSample {
 
     /// Takes rows of a chunk's column; NULLs are left out.
     pub fn add(&mut self, slice: ColumnSlice<'_>) {
-        let step = slice.len().div_ceil(ROWS_OF_CHUNK).max(1);
-        for first in (0..slice.len()).step_by(step) {
-            let row = (first + scatter(self.taken) as usize % step).min(slice.len() - 1);
+        self.add_rows(slice, 0..slice.len() as u32);
+    }
+
+    /// Takes some of these rows.
+    pub fn add_rows(
+        &mut self,
+        slice: ColumnSlice<'_>,
+        rows: impl ExactSizeIterator<Item = u32> + Clone,
+    ) {
+        let (all, step) = (rows.len(), rows.len().div_ceil(ROWS_OF_CHUNK).max(1));
+        for first in (0..all).step_by(step) {
+            let at = (first + scatter(self.taken) as usize % step).min(all - 1);
+            let row = rows.clone().nth(at).expect("one of the rows") as usize;
             if let Some(value) = position(slice, row).filter(|value| !value.is_nan()) {
                 self.take(value);
             }

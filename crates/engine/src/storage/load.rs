@@ -36,6 +36,8 @@ pub struct Load {
     parts: Vec<Part>,
     runs: Vec<(IndexId, Run)>,
     rows: usize,
+    /// How often the table had been counted when the load began.
+    counts: u64,
     /// Blocks of fewer rows go into the table's growing chunk.
     least_rows: usize,
 }
@@ -110,8 +112,8 @@ impl Load {
     /// No rows of a table yet.
     pub fn new(table: &Arc<Table>) -> Load {
         let (table, schema) = (table.clone(), table.schema());
-        let (parts, runs) = (Vec::new(), Vec::new());
-        Load { table, schema, parts, runs, rows: 0, least_rows: LEAST_ROWS }
+        let (parts, runs, counts) = (Vec::new(), Vec::new(), table.counts());
+        Load { table, schema, parts, runs, rows: 0, counts, least_rows: LEAST_ROWS }
     }
 
     /// Even small blocks become chunks.
@@ -313,6 +315,10 @@ impl Load {
             }
         }
         table.attach_chunks(&mut writer, chunks, begin);
+        if table.counts() != self.counts {
+            // A recount that did not see these chunks has dropped what they added.
+            table.note_miscounted(self.rows);
+        }
     }
 }
 

@@ -43,6 +43,7 @@ mod load;
 mod narrowing;
 mod numbers;
 mod reclaim;
+mod recount;
 mod row_directory;
 mod run;
 mod scattered;
@@ -74,6 +75,7 @@ pub use index::{Bound, Index};
 #[cfg(test)]
 pub(crate) use load::load_in_chunks;
 pub use load::{Load, LoadRow};
+pub use recount::Recount;
 pub use sequence::Sequence;
 pub use snapshot::Snapshot;
 pub use statistics::{ColumnStatistics, TableStatistics};

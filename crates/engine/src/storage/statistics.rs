@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash};
 use super::column_store::heap_size;
 use super::histogram::{Histogram, ValueSample};
 use super::{Chunk, ColumnSlice, Nulls, Zone, zone};
-use crate::types::{ColumnId, DataType, Value};
+use crate::types::{ColumnId, DataType, Value, ValueRef};
 
 /// Estimates; cheap to read at any time.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +57,27 @@ impl DistinctCounter {
         *register = (*register).max(rank);
     }
 
+    /// Adds a value of a column as those of whole slices are added: by its stored form.
+    fn add_value(&mut self, value: ValueRef<'_>, data_type: DataType) {
+        match (value, data_type) {
+            (ValueRef::Null, _) => {}
+            (ValueRef::Boolean(v), _) => self.add(u8::from(v)),
+            (ValueRef::SmallInt(v), _) => self.add(v),
+            (ValueRef::Integer(v) | ValueRef::Date(v), _) => self.add(v),
+            (ValueRef::BigInt(v) | ValueRef::Timestamp(v) | ValueRef::TimestampTz(v), _) => {
+                self.add(v);
+            }
+            (ValueRef::Numeric(v, _), DataType::Numeric { precision: ..=18, .. }) => {
+                self.add(v as i64);
+            }
+            (ValueRef::Numeric(v, _), _) => self.add(v),
+            (ValueRef::Real(v), _) => self.add((v + 0.0).to_bits()),
+            (ValueRef::Double(v), _) => self.add((v + 0.0).to_bits()),
+            (ValueRef::Text(v), _) => self.add(v.as_bytes()),
+            (ValueRef::Bytea(v), _) => self.add(v),
+        }
+    }
+
     fn estimate(&self) -> f64 {
         let registers = REGISTERS as f64;
         let sum: f64 = self.registers.iter().map(|rank| 1.0 / (1u64 << rank) as f64).sum();
@@ -70,7 +91,7 @@ impl DistinctCounter {
     }
 }
 
-/// What is known about the values of one column that were ever sealed.
+/// What is known about the values of one column that were sealed since the last count.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnCounter {
     distinct: DistinctCounter,
@@ -110,6 +131,33 @@ impl ColumnCounter {
         self.count_values(slice);
     }
 
+    /// Adds some rows of one column of a chunk.
+    fn add_rows(
+        &mut self,
+        slice: ColumnSlice<'_>,
+        data_type: DataType,
+        rows: impl ExactSizeIterator<Item = u32> + Clone,
+    ) {
+        self.values += rows.len() as u64;
+        self.sample.add_rows(slice, rows.clone());
+        let mut bounds: Option<(ValueRef<'_>, ValueRef<'_>)> = None;
+        for value in rows.map(|row| slice.value(row as usize, data_type)) {
+            if value.is_null() {
+                self.nulls += 1;
+                continue;
+            }
+            self.bytes += heap_size(value) as u64;
+            self.distinct.add_value(value, data_type);
+            let (min, max) = bounds.unwrap_or((value, value));
+            let min = if value.compare(min).is_lt() { value } else { min };
+            bounds = Some((min, if value.compare(max).is_gt() { value } else { max }));
+        }
+        if let Some((min, max)) = bounds {
+            self.min = zone::smaller(self.min.take(), Some(min.to_owned()));
+            self.max = zone::larger(self.max.take(), Some(max.to_owned()));
+        }
+    }
+
     fn count_values(&mut self, slice: ColumnSlice<'_>) {
         let distinct = &mut self.distinct;
         match slice {
@@ -132,7 +180,7 @@ impl ColumnCounter {
                     }
                 });
             }
-            ColumnSlice::Framed(..) => unreachable!("chunks are counted before they are narrowed"),
+            ColumnSlice::Framed(..) => unreachable!("narrowed columns are counted row by row"),
             ColumnSlice::Codes(codes, dictionary, nulls) => {
                 let mut seen = vec![false; dictionary.len()];
                 for row in (0..codes.len()).filter(|row| !nulls.is_null(*row)) {
@@ -218,14 +266,23 @@ fn fixed_width(data_type: DataType) -> Option<f64> {
     })
 }
 
-/// What a chunk adds to the counters of its columns.
+/// What a chunk's living rows add to the counters of its columns.
 pub(super) fn counters_of(chunk: &Chunk) -> Vec<ColumnCounter> {
+    let living = chunk.living();
     let numbered = chunk.columns.iter().enumerate();
     let counters = numbered.map(|(at, column)| {
         let mut counter = ColumnCounter::new();
         let slice = chunk.column(ColumnId(at as u32));
-        let zone = chunk.zones.get().map(|zones| zones[at].clone());
-        counter.add(slice, zone.unwrap_or_else(|| zone::of(slice, column.data_type)));
+        match (&living, slice) {
+            (Some(rows), _) => counter.add_rows(slice, column.data_type, rows.iter().copied()),
+            (None, ColumnSlice::Framed(..)) => {
+                counter.add_rows(slice, column.data_type, 0..slice.len() as u32);
+            }
+            (None, _) => {
+                let zone = chunk.zones.get().map(|zones| zones[at].clone());
+                counter.add(slice, zone.unwrap_or_else(|| zone::of(slice, column.data_type)));
+            }
+        }
         counter
     });
     counters.collect()
@@ -239,6 +296,18 @@ pub(super) fn merge_counters(counters: &mut Vec<ColumnCounter>, more: Vec<Column
             None => counters.push(counter),
         }
     }
+}
+
+/// Whether other counters know of four times as many distinct values of some column, or of a fourth: plans may change.
+/// Few values are all alike.
+pub(super) fn is_news(before: &[ColumnCounter], after: &[ColumnCounter]) -> bool {
+    const FEW: f64 = 10.0;
+    let none = ColumnCounter::new();
+    (0..before.len().max(after.len())).any(|at| {
+        let distinct = |all: &[ColumnCounter]| all.get(at).unwrap_or(&none).distinct().max(FEW);
+        let (a, b) = (distinct(before), distinct(after));
+        a.max(b) > 4.0 * a.min(b)
+    })
 }
 
 /// The statistics that counters give.

@@ -168,6 +168,11 @@ impl Store {
         }
     }
 
+    /// Tables that are to be counted anew, each once.
+    pub fn miscounted(&self) -> Vec<Arc<Table>> {
+        self.tables.load().values().filter(|table| table.wants_recount()).cloned().collect()
+    }
+
     /// Bytes held by tables, dictionaries and indexes.
     pub fn memory(&self) -> usize {
         self.tables.load().values().map(|table| table.memory()).sum()

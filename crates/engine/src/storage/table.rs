@@ -31,6 +31,14 @@ pub struct Table {
     pub(super) changes: ChangeHistory,
     /// See [`Table::oldest_version`].
     pub(super) oldest_version: AtomicU64,
+    /// Rows that ended since the counters were made; see [`Recount`](super::Recount).
+    pub(super) ended_since_count: AtomicU64,
+    /// A recount is wanted or under way.
+    pub(super) is_recounted: AtomicBool,
+    /// Recounts that are done.
+    pub(super) counts: AtomicU64,
+    /// See [`Table::surprises`].
+    pub(super) surprises: AtomicU64,
     /// By column, of sealed chunks.
     pub(super) counters: Mutex<Vec<ColumnCounter>>,
     pub(super) writer: Mutex<TableWriter>,
@@ -50,6 +58,10 @@ impl Table {
             indexes_deferred: AtomicBool::new(false),
             changes: ChangeHistory::default(),
             oldest_version: AtomicU64::new(0),
+            ended_since_count: AtomicU64::new(0),
+            is_recounted: AtomicBool::new(false),
+            counts: AtomicU64::new(0),
+            surprises: AtomicU64::new(0),
             counters: Mutex::new(Vec::new()),
             writer: Mutex::new(TableWriter::new()),
         }

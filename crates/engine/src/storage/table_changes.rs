@@ -134,6 +134,7 @@ impl Table {
             }
         }
         writer.end(chunk, old, begin);
+        self.note_miscounted(1);
         if is_outdated {
             writer.outdated.push_back(Outdated { location: old, end: begin });
         }
@@ -149,6 +150,7 @@ impl Table {
         let chunks = self.chunks.load();
         let chunk = chunks.get(old.chunk).expect("the newest version of a row is stored");
         writer.end(chunk, old, end);
+        self.note_miscounted(1);
         writer.outdated.push_back(Outdated { location: old, end });
         self.live_rows.fetch_sub(1, Ordering::Relaxed);
     }
@@ -162,7 +164,8 @@ impl Table {
             chunk.lives.end_all.fetch_min(version.0, Ordering::Relaxed);
             writer.reclaimable(chunk);
         }
-        self.live_rows.store(0, Ordering::Relaxed);
+        let gone = self.live_rows.swap(0, Ordering::Relaxed).max(0);
+        self.note_miscounted(gone as usize);
     }
 }
 

@@ -242,6 +242,7 @@ pub fn template(
         root,
         output: output.collect(),
         parameters: parameters.to_vec(),
+        peeked: Vec::new(),
         scalar_subqueries: Vec::new(),
         definitions: Vec::new(),
         text: text.into(),

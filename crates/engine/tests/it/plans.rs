@@ -36,7 +36,7 @@ fn each_statement_has_its_path() {
         .collect();
     let mut text = String::new();
     for (name, template) in &templates {
-        let path = engine.explain(template, None);
+        let path = engine.explain(template, &[], None);
         text.push_str(&format!("-- {name}: {}\n{path}\n", template.plan.text));
     }
     golden::check("plans", &text);

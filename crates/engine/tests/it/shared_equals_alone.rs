@@ -429,7 +429,7 @@ fn round(seed: u64, sharing: Sharing) {
             panic!(
                 "seed {seed}: {e:?} of {} {parameters:?}, fails at {fails:?}\n{}",
                 plan.text,
-                engine.explain(&request.template, None)
+                engine.explain(&request.template, &[], None)
             )
         });
         let (expected, answer) = match plan.root {
@@ -440,7 +440,7 @@ fn round(seed: u64, sharing: Sharing) {
             answer,
             expected,
             "seed {seed}, parameters {parameters:?}\n{}\n{:#?}",
-            engine.explain(&request.template, None),
+            engine.explain(&request.template, &[], None),
             plan.root
         );
     }

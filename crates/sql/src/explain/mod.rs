@@ -4,30 +4,33 @@ use std::time::Duration;
 
 use datafusion::logical_expr::LogicalPlan;
 use engine::heartbeat::{Engine, Figures, PathCost, Template};
+use engine::types::Value;
 
 use crate::alone::Report;
 use crate::session::PathSetting;
 use crate::template::{Path, QueryTemplate};
 
-/// The lines of EXPLAIN, as far as the session's setting leaves a choice.
-pub fn lines(template: &QueryTemplate, path: PathSetting) -> Vec<String> {
-    told(template, None, None, path)
+/// The lines of EXPLAIN for a query with these parameters, as far as the session's setting leaves a choice.
+pub fn lines(template: &QueryTemplate, values: &[Value], path: PathSetting) -> Vec<String> {
+    told(template, values, None, None, path)
 }
 
 /// The lines of EXPLAIN ANALYZE: also what its heartbeat did, or that it ran alone.
 pub fn analyzed(
     template: &QueryTemplate,
+    values: &[Value],
     figures: Option<&Figures>,
     report: &Report,
     path: PathSetting,
 ) -> Vec<String> {
-    let mut lines = told(template, figures, report.lone(), path);
+    let mut lines = told(template, values, figures, report.lone(), path);
     lines.extend(report.lines());
     lines
 }
 
 fn told(
     template: &QueryTemplate,
+    values: &[Value],
     figures: Option<&Figures>,
     lone: Option<Duration>,
     path: PathSetting,
@@ -40,7 +43,9 @@ fn told(
             let Some(engine) = template.engine.upgrade() else { return Vec::new() };
             let mut lines = match lone {
                 Some(_) => alone("by itself that is predicted to be cheaper", &template.plan),
-                None => engine.explain(shared, figures).lines().map(str::to_owned).collect(),
+                None => {
+                    engine.explain(shared, values, figures).lines().map(str::to_owned).collect()
+                }
             };
             if path == PathSetting::Automatic {
                 lines.extend(choice(&engine, shared));

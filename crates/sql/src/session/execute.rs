@@ -195,8 +195,21 @@ impl Session {
         Ok(Outcome::Command("CHECKPOINT".to_owned()))
     }
 
+    /// Has a table's values counted anew.
+    pub(crate) async fn recount(&self, table: TableId) -> Result<()> {
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let receiver = Box::new(move |outcome: Result<_>| drop(send.send(outcome.map(|_| ()))));
+        self.database.engine.recount(table, receiver);
+        receive.await.unwrap_or_else(|_| Err(shut_down()))
+    }
+
     /// A statement's parameters: the client's, the lifted literals', the transaction's start.
-    fn values(&mut self, mut values: Vec<Value>, literals: &[Value], with_now: bool) -> Vec<Value> {
+    pub(super) fn values(
+        &mut self,
+        mut values: Vec<Value>,
+        literals: &[Value],
+        with_now: bool,
+    ) -> Vec<Value> {
         values.reserve_exact(literals.len() + usize::from(with_now));
         values.extend_from_slice(literals);
         if with_now {

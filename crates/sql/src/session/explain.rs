@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast;
-use engine::types::{Error, Result, SqlState};
+use engine::types::{Error, Result, SqlState, Value};
 use futures::TryStreamExt;
 
-use super::prepared::Plan;
+use super::prepared::{Plan, Query};
 use super::{Outcome, Session, Statement};
 
 impl Session {
@@ -23,7 +23,7 @@ impl Session {
             return Err(Error::new(SqlState::UndefinedParameter, message));
         }
         let lines = match &statement.prepared.plan {
-            Plan::Query(query) => crate::explain::lines(&query.template, self.settings.path()),
+            Plan::Query(query) => self.query_lines(query, &statement.literals),
             Plan::SessionQuery(_) => vec!["Alone: it asks the session".to_owned()],
             Plan::Write(write) => {
                 vec![format!("{} in the write heartbeat", write.tag.trim_end_matches(" 0"))]
@@ -33,7 +33,7 @@ impl Session {
             }
             Plan::Complex(_) => vec!["Alone: its rows are found by a query".to_owned()],
             Plan::Declare(declare) => match &declare.statement.prepared.plan {
-                Plan::Query(query) => crate::explain::lines(&query.template, self.settings.path()),
+                Plan::Query(query) => self.query_lines(query, &declare.statement.literals),
                 _ => vec!["Alone: it asks the session".to_owned()],
             },
             Plan::Empty
@@ -55,11 +55,18 @@ impl Session {
             (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
+                let values = self.values(Vec::new(), &statement.literals, query.now);
                 let (figures, path) = (figures.get(), self.settings.path());
-                return Ok(crate::explain::analyzed(&query.template, figures, &report, path));
+                let template = &query.template;
+                return Ok(crate::explain::analyzed(template, &values, figures, &report, path));
             }
         }
         Ok(lines)
+    }
+
+    fn query_lines(&mut self, query: &Query, literals: &[Value]) -> Vec<String> {
+        let values = self.values(Vec::new(), literals, query.now);
+        crate::explain::lines(&query.template, &values, self.settings.path())
     }
 
     /// Runs a statement to its end and forgets its rows.

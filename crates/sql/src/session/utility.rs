@@ -9,8 +9,8 @@ use super::block::Block;
 use super::settings::Before;
 use super::{ImplicitTransaction, Outcome, Session, Statement};
 use crate::statement::{
-    absent, alter_table, comment, copy, create_index, create_table, drop, explain, prepare, role,
-    sequence, setting, transaction, truncate, view,
+    absent, alter_table, analyze, comment, copy, create_index, create_table, drop, explain,
+    prepare, role, sequence, setting, transaction, truncate, view,
 };
 
 impl Session {
@@ -22,7 +22,9 @@ impl Session {
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
         if let Some(tag) = comment::accept(self, statement) {
-            return tag.map(Outcome::Command);
+            let tag = tag?;
+            analyze::run(self, statement, text).await?;
+            return Ok(Outcome::Command(tag));
         }
         match statement {
             Ast::ShowVariable { variable } => setting::show(self, variable),

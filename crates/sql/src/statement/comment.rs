@@ -1,4 +1,5 @@
-//! Statements that are taken and do nothing here: COMMENT, VACUUM, ANALYZE, GRANT, LOCK. What they name must be there.
+//! Statements that are taken and do nothing here: COMMENT, VACUUM, GRANT, LOCK. What they name must be there. ANALYZE has
+//! its work done by `analyze`.
 
 use datafusion::sql::sqlparser::ast::{
     CommentObject, GrantObjects, Grantee, GranteeName, GranteesType, ObjectName, Statement,
@@ -9,8 +10,7 @@ use super::naming::{in_public, split, undefined_column, undefined_table};
 use crate::catalog::Catalog;
 use crate::session::Session;
 
-/// The tag of a statement that needs no work: rows are reclaimed, statistics kept and tables never
-/// locked anyway. `None` for any other statement.
+/// The tag of a statement that needs no work: rows are reclaimed and tables never locked anyway. `None` for any other statement.
 pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<String>> {
     Some(match statement {
         Statement::Comment { object_type, object_name, .. } => {

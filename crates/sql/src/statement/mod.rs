@@ -8,6 +8,7 @@ pub mod absent;
 pub mod alter_sequence;
 pub mod alter_table;
 pub mod alter_type;
+pub mod analyze;
 pub mod assignment;
 pub mod comment;
 pub mod complex;

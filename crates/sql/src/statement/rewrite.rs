@@ -65,7 +65,7 @@ fn maintenance(tokens: &[Token]) -> Option<Vec<Token>> {
     {
         rest = after;
     }
-    // A column list says which statistics; several tables are maintained like one.
+    // Further tables and columns matter to ANALYZE only, which reads them itself.
     let end =
         rest.iter().position(|t| matches!(t, Token::LParen | Token::Comma | Token::SemiColon));
     let table = &rest[..end.unwrap_or(rest.len())];

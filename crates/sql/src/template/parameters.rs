@@ -177,6 +177,14 @@ impl Parameters {
         typed.map(|(literal, data_type)| literal_value(literal, *data_type)).collect()
     }
 
+    /// The values that are known when the statement is planned: those of its literals.
+    pub fn peeked(&self) -> Vec<Option<Value>> {
+        let types = self.types();
+        let typed = self.literals.iter().zip(&types[self.client..]);
+        let values = typed.map(|(literal, data_type)| literal_value(literal, *data_type).ok());
+        std::iter::repeat_n(None, self.client).chain(values).collect()
+    }
+
     /// The lifted literals.
     pub fn literals(&self) -> &[LiftedLiteral] {
         &self.literals

@@ -112,7 +112,7 @@ impl Planner {
         let types = parameters.types();
         let tables = tables(&optimized);
         let definitions = tables.iter().filter_map(|id| catalog.table_by_id(*id).cloned());
-        let path = self.path(&optimized, &types, &output, definitions.collect(), shape);
+        let path = self.path(&optimized, parameters, &output, definitions.collect(), shape);
         let template = Arc::new(QueryTemplate {
             text: shape.into(),
             parameters: types,
@@ -141,12 +141,12 @@ impl Planner {
     fn path(
         &self,
         plan: &LogicalPlan,
-        parameters: &[DataType],
+        parameters: &Parameters,
         output: &Arc<[OutputColumn]>,
         definitions: Vec<Arc<TableSchema>>,
         shape: &str,
     ) -> Path {
-        let compiled = match compile(plan, parameters) {
+        let compiled = match compile(plan, &parameters.types()) {
             Ok(compiled) => compiled,
             Err(reason) => return Path::Alone(reason),
         };
@@ -154,6 +154,7 @@ impl Planner {
             root: compiled.root,
             output: output.clone(),
             parameters: compiled.parameters,
+            peeked: parameters.peeked(),
             scalar_subqueries: compiled.subqueries,
             definitions,
             text: shape.into(),

@@ -6,15 +6,25 @@ use super::{Figures, Reads};
 use crate::heartbeat::Template;
 use crate::operators::{CacheClass, Packed};
 use crate::plan::cost::Choice;
-use crate::plan::{Catalog, Explained, LaneNode};
+use crate::plan::{Catalog, Explained, KnownParameters, LaneNode};
+use crate::types::Value;
 
 impl Reads {
-    /// The template's path through the global plan; with `figures` also what its heartbeat did.
-    pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> String {
+    /// The template's path through the global plan, with the rows to be expected for these parameters; with `figures`
+    /// also what its heartbeat did.
+    pub fn explain(
+        &self,
+        template: &Template,
+        parameters: &[Value],
+        figures: Option<&Figures>,
+    ) -> String {
         let lane = template.lane_handle();
         let program = template.program();
         let prepared = lane.plan.load();
-        let catalog = Catalog::of(&self.store);
+        let given: Vec<Option<Value>> = parameters.iter().cloned().map(Some).collect();
+        let known = KnownParameters::new(&template.plan.parameters, &given);
+        let known = known.derive(&program.compiled.derived);
+        let catalog = Catalog::of(&self.store).with_parameters(known);
         let explained = Explained {
             template: template.id,
             plan: &template.plan,

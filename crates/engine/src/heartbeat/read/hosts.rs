@@ -145,7 +145,8 @@ impl Seen {
     /// Of all tables of a template; `None` where it is not known any more when one of them was changed.
     fn of(template: &Template, store: &Store, version: Version) -> Option<Arc<[Seen]>> {
         let program = template.program();
-        let seen = program.planned_for.iter().map(|&(id, _)| {
+        let seen = program.planned_for.iter().map(|planned| {
+            let id = planned.table;
             let table = store.table(id)?;
             let changed = table.last_change(version)?;
             Some(Seen { id, table, changed })

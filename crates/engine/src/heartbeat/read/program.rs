@@ -6,9 +6,9 @@ use super::prepared::PreparedLane;
 use super::probe_chain::ProbeChain;
 use crate::plan::{Catalog, CompiledTemplate, LanePlan, Operation, Operator, Weight};
 use crate::query_set::ColumnOrigin;
-use crate::storage::Store;
+use crate::storage::{Store, Table};
 use crate::types::{
-    Error, NodeId, Predicate, Result, Scalar, SqlState, TemplateId, Value, array_cell,
+    Error, NodeId, Predicate, Result, Scalar, SqlState, TableId, TemplateId, Value, array_cell,
     array_from_values,
 };
 
@@ -23,8 +23,33 @@ pub struct Program {
     pub point: Option<Point>,
     /// Its scalar subqueries, in order.
     pub subqueries: Vec<Subquery>,
-    /// Rows of its tables when it was planned: it is planned again when they have changed much.
-    pub planned_for: Vec<(crate::types::TableId, u64)>,
+    /// Its tables as they were when it was planned: it is planned again when they have changed much.
+    pub planned_for: Vec<PlannedFor>,
+}
+
+/// A table as it was when a template was planned.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedFor {
+    /// The table.
+    pub table: TableId,
+    /// Its rows.
+    pub rows: u64,
+    /// See [`Table::surprises`](crate::storage::Table::surprises).
+    pub surprises: u64,
+}
+
+impl PlannedFor {
+    fn of(table: &Table) -> PlannedFor {
+        let (rows, surprises) = (table.live_rows(), table.surprises());
+        PlannedFor { table: table.schema().id, rows, surprises }
+    }
+
+    /// Whether another plan may be better now.
+    fn is_stale(&self, now: &PlannedFor) -> bool {
+        // Small tables are all alike; beyond that a factor of four changes what is cheap.
+        let (least, most) = (self.rows.min(now.rows).max(100), self.rows.max(now.rows).max(100));
+        most > 4 * least || self.surprises != now.surprises
+    }
 }
 
 /// A statement that is index probes and nothing else.
@@ -75,13 +100,12 @@ impl Program {
         Ok(Program { point, subqueries, alone, planned_for, compiled })
     }
 
-    /// Whether a table has grown or shrunk so much that another plan may be better.
+    /// Whether a table has grown or shrunk so much, or was so different when it was counted anew, that another plan may
+    /// be better.
     pub fn is_stale(&self, store: &Store) -> bool {
-        self.planned_for.iter().any(|(table, planned)| {
-            let now = store.table(*table).map_or(*planned, |t| t.live_rows());
-            // Small tables are all alike; beyond that a factor of four changes what is cheap.
-            let (least, most) = ((*planned).min(now).max(100), (*planned).max(now).max(100));
-            most > 4 * least
+        self.planned_for.iter().any(|planned| {
+            let table = store.table(planned.table);
+            table.is_some_and(|table| planned.is_stale(&PlannedFor::of(&table)))
         })
     }
 
@@ -161,8 +185,8 @@ fn point(compiled: &CompiledTemplate, store: &Store) -> Option<Point> {
     Some(Point { chain, columns })
 }
 
-fn tables(compiled: &CompiledTemplate, store: &Store) -> Vec<(crate::types::TableId, u64)> {
-    let mut found = Vec::new();
+fn tables(compiled: &CompiledTemplate, store: &Store) -> Vec<PlannedFor> {
+    let mut found: Vec<PlannedFor> = Vec::new();
     let roots = compiled.subqueries.iter().map(|s| &s.root).chain([&compiled.root]);
     for root in roots {
         root.visit(&mut |operator| {
@@ -172,9 +196,9 @@ fn tables(compiled: &CompiledTemplate, store: &Store) -> Vec<(crate::types::Tabl
                 return;
             };
             if let Some(stored) = store.table(*table)
-                && !found.iter().any(|(known, _)| known == table)
+                && !found.iter().any(|known| known.table == *table)
             {
-                found.push((*table, stored.live_rows()));
+                found.push(PlannedFor::of(&stored));
             }
         });
     }

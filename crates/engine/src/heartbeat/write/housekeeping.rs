@@ -1,4 +1,4 @@
-//! Slow work beside the write heartbeat: checkpoints, and making the next log segment ahead.
+//! Slow work beside the write heartbeat: checkpoints, making the next log segment ahead, counting tables anew.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,12 +10,14 @@ use super::Shared;
 use super::turn::{answer, outcome};
 use crate::heartbeat::WriteReceiver;
 use crate::log::{CheckpointSource, TableSource, write_checkpoint};
-use crate::storage::Sequence;
+use crate::storage::{Recount, Sequence, Table};
 use crate::types::{Result, SequenceSchema};
 
 enum Task {
     Checkpoint(CheckpointSource, Vec<WriteReceiver>),
     Spare,
+    /// A few chunks at a time, then it waits again.
+    Recount(Recount, Option<WriteReceiver>),
 }
 
 /// Tasks of the housekeeping thread. At most one checkpoint waits: a newer one takes its place and answers for
@@ -32,6 +34,9 @@ pub(super) struct Housekeeping {
 /// load writes its rows a few times and not once for each [`Tuning::checkpoint_bytes`](super::Tuning), and a recovery reads
 /// little more than half as much log as rows.
 const LOG_SHARE: u64 = 2;
+
+/// Chunks that are counted before other tasks have their turn.
+const CHUNKS_COUNTED: usize = 16;
 
 #[derive(Default)]
 struct State {
@@ -78,7 +83,7 @@ impl Housekeeping {
                 receivers.append(waiting);
                 false
             }
-            Task::Spare => true,
+            Task::Spare | Task::Recount(..) => true,
         });
         state.tasks.push_back(Task::Checkpoint(source, receivers));
         drop(state);
@@ -93,6 +98,16 @@ impl Housekeeping {
     /// Has a log segment made ahead.
     pub fn prepare_spare(&self) {
         self.state.lock().tasks.push_front(Task::Spare);
+        self.wake.notify_one();
+    }
+
+    /// Has a table counted anew.
+    pub fn recount(&self, table: Arc<Table>, receiver: Option<WriteReceiver>) {
+        self.wait_again(Task::Recount(Recount::new(table), receiver));
+    }
+
+    fn wait_again(&self, task: Task) {
+        self.state.lock().tasks.push_back(task);
         self.wake.notify_one();
     }
 
@@ -118,16 +133,18 @@ impl Housekeeping {
 
 impl Shared {
     /// The housekeeping thread.
-    pub(super) fn keep_house(&self, spare: Arc<crate::log::Spare>, segment_size: u64) {
-        let Some(data) = &self.data else { return };
+    pub(super) fn keep_house(&self, spare: Option<Arc<crate::log::Spare>>, segment_size: u64) {
         let mut last = 0;
         while let Some(task) = self.housekeeping.next() {
             match task {
                 Task::Spare => {
-                    if let Err(error) = spare.prepare(&*data.directory, segment_size) {
+                    if let (Some(data), Some(spare)) = (&self.data, &spare)
+                        && let Err(error) = spare.prepare(&*data.directory, segment_size)
+                    {
                         tracing::warn!(%error, "could not make a log segment ahead");
                     }
                 }
+                Task::Recount(recount, receiver) => self.recount(recount, receiver),
                 Task::Checkpoint(source, receivers) => {
                     let (sequence, version) = (source.sequence, source.snapshot.version());
                     let result = if sequence > last { self.checkpoint(source) } else { Ok(()) };
@@ -141,6 +158,20 @@ impl Shared {
                 }
             }
         }
+    }
+
+    fn recount(&self, mut recount: Recount, receiver: Option<WriteReceiver>) {
+        for _ in 0..CHUNKS_COUNTED {
+            if recount.step() {
+                continue;
+            }
+            recount.finish();
+            if let Some(receiver) = receiver {
+                answer(receiver, Ok(outcome(self.store.published())));
+            }
+            return;
+        }
+        self.housekeeping.wait_again(Task::Recount(recount, receiver));
     }
 
     fn checkpoint(&self, source: CheckpointSource) -> Result<()> {

@@ -17,7 +17,7 @@ use crate::heartbeat::WriteReceiver;
 use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries, LogWriter, Recovered, recover};
 use crate::plan::WritePlan;
-use crate::storage::Store;
+use crate::storage::{Store, Table};
 use crate::transaction::{Courtesy, Definition, Isolation, Relations, WriteSet};
 use crate::types::{Error, Result, RowId, SequenceId, SessionId, SqlState, TableId, Value};
 
@@ -77,14 +77,10 @@ impl WriteHeartbeat {
             heavy_work: Arc::default(),
         });
         let thread = spawn(&shared, "write", |shared| shared.thread())?;
-        let housekeeping = match spare {
-            Some(spare) => Some(spawn(&shared, "housekeeping", move |shared| {
-                shared.keep_house(spare, tuning.segment_size)
-            })?),
-            None => None,
-        };
+        let keep_house = move |shared: &Shared| shared.keep_house(spare, tuning.segment_size);
+        let housekeeping = spawn(&shared, "housekeeping", keep_house)?;
         shared.housekeeping.prepare_spare();
-        Ok(WriteHeartbeat { shared, thread: Some(thread), housekeeping })
+        Ok(WriteHeartbeat { shared, thread: Some(thread), housekeeping: Some(housekeeping) })
     }
 
     /// What is stored.
@@ -169,6 +165,11 @@ impl WriteHeartbeat {
     /// See [`crate::heartbeat::Engine::hold`].
     pub fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
         self.shared.hold(set, rows)
+    }
+
+    /// See [`crate::heartbeat::Engine::recount`].
+    pub fn recount(&self, table: Arc<Table>, receiver: WriteReceiver) {
+        self.shared.housekeeping.recount(table, Some(receiver));
     }
 
     /// See [`crate::heartbeat::Engine::checkpoint`].

@@ -458,6 +458,8 @@ impl Writer {
         if self.changes > 0 {
             let budget = RECLAIM_AT_LEAST.max(self.changes * RECLAIM_PER_CHANGE);
             shared.store.reclaim(self.present(), budget);
+            let miscounted = shared.store.miscounted().into_iter();
+            miscounted.for_each(|table| shared.housekeeping.recount(table, None));
         }
     }
 
