@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast;
-use engine::types::{Error, Result, SqlState};
+use engine::types::{Error, Result, SqlState, Value};
 use futures::TryStreamExt;
 
 use super::prepared::Plan;
 use super::{Outcome, Session, Statement};
+use crate::statement::prepare;
 
 impl Session {
     /// The lines of EXPLAIN; with `analyze` the statement is run.
@@ -16,12 +17,7 @@ impl Session {
         inner: &ast::Statement,
         analyze: bool,
     ) -> Result<Vec<String>> {
-        let text = inner.to_string();
-        let statement = self.prepare_part(&text, &[]).map_err(Error::unplaced)?;
-        if !statement.parameters.is_empty() {
-            let message = "there is no parameter $1";
-            return Err(Error::new(SqlState::UndefinedParameter, message));
-        }
+        let (statement, values) = self.explained(inner)?;
         let lines = match &statement.prepared.plan {
             Plan::Query(query) => crate::explain::lines(&query.template, self.settings.path()),
             Plan::SessionQuery(_) => vec!["Alone: it asks the session".to_owned()],
@@ -51,7 +47,7 @@ impl Session {
             let report = Arc::default();
             self.figures = Some(Arc::clone(&figures));
             self.report = Some(Arc::clone(&report));
-            let ran = self.run_explained(&statement).await;
+            let ran = self.run_explained(&statement, values).await;
             (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
@@ -62,12 +58,31 @@ impl Session {
         Ok(lines)
     }
 
+    /// The statement to explain with the values of its parameters: only EXECUTE has some.
+    fn explained(&mut self, inner: &ast::Statement) -> Result<(Arc<Statement>, Vec<Value>)> {
+        if let ast::Statement::Execute { name, parameters, .. } = inner {
+            let (statement, values) = prepare::bound(self, name.as_ref(), parameters)?;
+            // It may have been planned with other definitions.
+            return Ok((self.renew(&statement)?.unwrap_or(statement), values));
+        }
+        let statement = self.prepare_part(&inner.to_string(), &[]).map_err(Error::unplaced)?;
+        match statement.parameters.is_empty() {
+            true => Ok((statement, Vec::new())),
+            false => {
+                let message = "there is no parameter $1";
+                Err(Error::new(SqlState::UndefinedParameter, message))
+            }
+        }
+    }
+
     /// Runs a statement to its end and forgets its rows.
-    async fn run_explained(&mut self, statement: &Arc<Statement>) -> Result<()> {
+    async fn run_explained(
+        &mut self,
+        statement: &Arc<Statement>,
+        values: Vec<Value>,
+    ) -> Result<()> {
         let implicit = super::ImplicitTransaction::Alone;
-        if let Outcome::Rows(mut rows) =
-            self.execute_nested(statement, Vec::new(), implicit).await?
-        {
+        if let Outcome::Rows(mut rows) = self.execute_nested(statement, values, implicit).await? {
             while rows.pieces.try_next().await?.is_some() {}
         }
         Ok(())
