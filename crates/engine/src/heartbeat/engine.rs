@@ -8,7 +8,7 @@ use super::write::{Tuning, WriteHeartbeat};
 use super::{Answer, BulkLoad, DefinitionChanges, Exposure, LoadPlan, Receiver, Template};
 use crate::env::Environment;
 use crate::operators::Packing;
-use crate::plan::{TemplatePlan, WritePlan};
+use crate::plan::{Explanation, TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
 use crate::types::{
@@ -124,9 +124,9 @@ impl Engine {
         self.reads.register(plan)
     }
 
-    /// The template's path through the global plan as text, for EXPLAIN; with the figures of the heartbeat that
+    /// The template's path through the global plan, for EXPLAIN; with the figures of the heartbeat that
     /// ran an activation of it, for EXPLAIN ANALYZE.
-    pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> String {
+    pub fn explain(&self, template: &Template, figures: Option<&Figures>) -> Explanation {
         self.reads.explain(template, figures)
     }
 

@@ -36,7 +36,7 @@ pub use compile::compile;
 pub use compiled::{
     CompiledSubquery, CompiledTemplate, DerivedParameter, Estimate, Operation, Operator, Weight,
 };
-pub use explain::{Explained, weight_name};
+pub use explain::{Explained, Explanation, Step, weight_name};
 pub use global::{GlobalPlan, Merged, Registered};
 pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};
 pub use template::{

@@ -8,29 +8,27 @@ use futures::TryStreamExt;
 
 use super::prepared::Plan;
 use super::{Outcome, Session, Statement};
+use crate::explain::Told;
 use crate::statement::prepare;
 
 impl Session {
-    /// The lines of EXPLAIN; with `analyze` the statement is run.
-    pub(crate) async fn explain(
-        &mut self,
-        inner: &ast::Statement,
-        analyze: bool,
-    ) -> Result<Vec<String>> {
+    /// What EXPLAIN says; with `analyze` the statement is run.
+    pub(crate) async fn explain(&mut self, inner: &ast::Statement, analyze: bool) -> Result<Told> {
         let (statement, values) = self.explained(inner)?;
-        let lines = match &statement.prepared.plan {
-            Plan::Query(query) => crate::explain::lines(&query.template, self.settings.path()),
-            Plan::SessionQuery(_) => vec!["Alone: it asks the session".to_owned()],
+        let told = match &statement.prepared.plan {
+            Plan::Query(query) => Told::of_query(&query.template, self.settings.path()),
+            Plan::SessionQuery(_) => Told::without_plan("Alone: it asks the session"),
             Plan::Write(write) => {
-                vec![format!("{} in the write heartbeat", write.tag.trim_end_matches(" 0"))]
+                let command = write.tag.trim_end_matches(" 0");
+                Told::without_plan(&format!("{command} in the write heartbeat"))
             }
             Plan::InsertQuery(_) => {
-                vec!["INSERT of a query's rows in the write heartbeat".to_owned()]
+                Told::without_plan("INSERT of a query's rows in the write heartbeat")
             }
-            Plan::Complex(_) => vec!["Alone: its rows are found by a query".to_owned()],
+            Plan::Complex(_) => Told::without_plan("Alone: its rows are found by a query"),
             Plan::Declare(declare) => match &declare.statement.prepared.plan {
-                Plan::Query(query) => crate::explain::lines(&query.template, self.settings.path()),
-                _ => vec!["Alone: it asks the session".to_owned()],
+                Plan::Query(query) => Told::of_query(&query.template, self.settings.path()),
+                _ => Told::without_plan("Alone: it asks the session"),
             },
             Plan::Empty
             | Plan::AlterSequence(_)
@@ -52,10 +50,10 @@ impl Session {
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
                 let (figures, path) = (figures.get(), self.settings.path());
-                return Ok(crate::explain::analyzed(&query.template, figures, &report, path));
+                return Ok(Told::analyzed(&query.template, figures, &report, path));
             }
         }
-        Ok(lines)
+        Ok(told)
     }
 
     /// The statement to explain with the values of its parameters: only EXECUTE has some.

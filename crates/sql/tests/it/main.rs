@@ -5,6 +5,7 @@ mod connection;
 mod copy;
 mod correlated;
 mod definitions;
+mod explain_json;
 mod memory;
 mod oracle;
 mod own_reads;
