@@ -1,10 +1,11 @@
-//! The outside world as traits: files, clock, randomness, threads, the end of the process.
+//! The outside world as traits: files, clock, randomness, threads, the end of the process; and the size of its caches.
 //!
 //! Whoever touches one of these gets it through an [`Environment`]. The real one asks the operating system; the
 //! simulated directory keeps files in memory, remembers what was not yet synced, takes an image after every
 //! operation and fails the k-th one on request, so that crash points can be enumerated.
 //! Called by `log` and `heartbeat`. Absent here: what the bytes mean.
 
+mod caches;
 mod clock;
 mod directory;
 mod process;
@@ -15,6 +16,7 @@ mod threads;
 
 use std::sync::Arc;
 
+pub use caches::USUAL_SECOND_CACHE;
 pub use clock::{Clock, SystemClock};
 pub use directory::{Directory, DirectoryLock, File, Files};
 pub use process::{Process, SimulatedProcess, SystemProcess};
@@ -36,6 +38,8 @@ pub struct Environment {
     pub threads: Arc<dyn Threads>,
     /// The end of the process, where going on would break a promise.
     pub process: Arc<dyn Process>,
+    /// Bytes of a core's second cache.
+    pub second_cache: usize,
 }
 
 impl Environment {
@@ -47,16 +51,18 @@ impl Environment {
             randomness: Arc::new(SystemRandomness),
             threads: Arc::new(SystemThreads),
             process: Arc::new(SystemProcess),
+            second_cache: caches::second_cache(),
         }
     }
 
-    /// A simulated directory, seeded randomness and a process that survives its own end; clock and threads are
-    /// real.
+    /// A simulated directory, seeded randomness, a process that survives its own end and the usual caches; clock and
+    /// threads are real.
     pub fn simulated(directory: Arc<SimulatedDirectory>, seed: u64) -> Environment {
         Environment {
             files: directory,
             randomness: Arc::new(SeededRandomness::new(seed)),
             process: Arc::new(SimulatedProcess::default()),
+            second_cache: USUAL_SECOND_CACHE,
             ..Environment::system()
         }
     }

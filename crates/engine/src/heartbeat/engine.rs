@@ -8,7 +8,7 @@ use super::write::{Tuning, WriteHeartbeat};
 use super::{Answer, BulkLoad, DefinitionChanges, Exposure, LoadPlan, Receiver, Template};
 use crate::env::Environment;
 use crate::operators::Packing;
-use crate::plan::{TemplatePlan, WritePlan};
+use crate::plan::{Explanation, TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
 use crate::transaction::{Definition, Isolation, WriteSet};
 use crate::types::{
@@ -124,15 +124,15 @@ impl Engine {
         self.reads.register(plan)
     }
 
-    /// The template's path through the global plan as text, for EXPLAIN, with the rows to be expected for an activation
-    /// with these parameters (the first ones; others are taken for unknown); with the figures of the heartbeat that ran
-    /// an activation of it, for EXPLAIN ANALYZE.
+    /// The template's path through the global plan, for EXPLAIN, with the rows to be expected for an activation with these
+    /// parameters (the first ones; others are taken for unknown); with the figures of the heartbeat that ran an activation
+    /// of it, for EXPLAIN ANALYZE.
     pub fn explain(
         &self,
         template: &Template,
         parameters: &[Value],
         figures: Option<&Figures>,
-    ) -> String {
+    ) -> Explanation {
         self.reads.explain(template, parameters, figures)
     }
 

@@ -41,7 +41,7 @@ pub use route::route;
 pub use sort::{SortBuild, SortNode, sort};
 pub use star::{
     CacheClass, Child, Dimension, DimensionRows, FREE_SPAN, FactRows, GroupingKey, LastSample,
-    MergedScratch, MergedStars, Packed, Packing, Star, StarBuild, StarDimension, StarGrouping,
-    StarGroups, StarKey, StarNode, Survivors,
+    MergedScratch, MergedStars, PackOptions, Packed, Packing, Star, StarBuild, StarDimension,
+    StarGrouping, StarGroups, StarKey, StarNode, Survivors,
 };
 pub use values::{ValuesNode, values};

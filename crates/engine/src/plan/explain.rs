@@ -1,10 +1,10 @@
-//! A template's path through the global plan, as text.
+//! A template's path through the global plan, as a tree and as text.
 //!
 //! One line per operator, inputs indented below their consumer: what it does, the node of the global plan, which
 //! other templates use it, how a table is reached and why, what sharing would cost. Deterministic for a given
 //! plan, so tests keep it as golden text.
 
-use std::fmt::Write;
+use std::fmt;
 
 use super::access::Access;
 use super::catalog::{Catalog, PlannedTable};
@@ -33,69 +33,117 @@ pub struct Explained<'a> {
     pub catalog: &'a Catalog,
 }
 
+/// A template's path: what EXPLAIN tells, before it is text or JSON.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The lane, and with how many templates it is shared.
+    pub lane: String,
+    /// Scalar subqueries that run first, with what is said of each.
+    pub subqueries: Vec<(String, Step)>,
+    /// The operator that gives the answer.
+    pub root: Step,
+    /// What is known of a run, line by line.
+    pub run: Vec<String>,
+}
+
+/// One operator of a path.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What it is, in a word or two.
+    pub kind: &'static str,
+    /// What it does.
+    pub headline: String,
+    /// Its node in the global plan and who else uses that.
+    pub node: Option<String>,
+    /// What else is known of it, line by line.
+    pub details: Vec<String>,
+    /// Where its rows come from.
+    pub inputs: Vec<Step>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.lane)?;
+        for (what, root) in &self.subqueries {
+            writeln!(f, "{what}")?;
+            root.write(f, 1)?;
+        }
+        self.root.write(f, 0)?;
+        self.run.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+impl Step {
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        write!(f, "{indent}{}", self.headline)?;
+        if let Some(node) = &self.node {
+            write!(f, "  [node {node}]")?;
+        }
+        writeln!(f)?;
+        for line in &self.details {
+            writeln!(f, "{indent}    {line}")?;
+        }
+        self.inputs.iter().try_for_each(|input| input.write(f, depth + 1))
+    }
+}
+
 impl Explained<'_> {
-    /// The text; `notes` gives what else is known of a node, line by line.
-    pub fn text(&self, notes: &dyn Fn(&LaneNode) -> Vec<String>) -> String {
+    /// The path; `notes` gives what else is known of a node, line by line.
+    pub fn explanation(&self, notes: &dyn Fn(&LaneNode) -> Vec<String>) -> Explanation {
         let weight = weight_name(self.compiled.weight);
         let templates = self.lane_plan.members.len();
-        let mut text = format!("Lane {} ({weight}, {})\n", self.lane, counted(templates));
-        for subquery in &self.compiled.subqueries {
+        let lane = format!("Lane {} ({weight}, {})", self.lane, counted(templates));
+        let subqueries = self.compiled.subqueries.iter().map(|subquery| {
             let place = subquery.parameter + 1;
-            let _ = writeln!(text, "Scalar subquery ${place} (run once per distinct input)");
-            self.alone(&subquery.root, 1, &mut text);
-        }
+            let what = format!("Scalar subquery ${place} (run once per distinct input)");
+            (what, self.alone(&subquery.root))
+        });
         let mut uses = Vec::new();
         if let Some(member) = self.lane_plan.member(self.template) {
             uses = self.lane_plan.members[member].uses.iter().map(|used| used.node).collect();
         }
         let mut uses = uses.into_iter().rev();
-        self.shared(&self.compiled.root, 0, &mut uses, notes, &mut text);
-        text
+        let root = self.shared(&self.compiled.root, &mut uses, notes);
+        Explanation { lane, subqueries: subqueries.collect(), root, run: Vec::new() }
     }
 
     /// An operator's node is the last of those not yet told: nodes were noted inputs first.
     fn shared(
         &self,
         operator: &Operator,
-        depth: usize,
         nodes: &mut dyn Iterator<Item = usize>,
         notes: &dyn Fn(&LaneNode) -> Vec<String>,
-        text: &mut String,
-    ) {
+    ) -> Step {
         let node = nodes.next().map(|n| &self.lane_plan.nodes[n]);
-        let mut inputs = String::new();
-        for input in operator.inputs.iter().rev() {
-            let mut below = String::new();
-            self.shared(input, depth + 1, nodes, notes, &mut below);
-            inputs.insert_str(0, &below);
-        }
-        let indent = "  ".repeat(depth);
-        let _ = write!(text, "{indent}{}", self.headline(operator));
+        let inputs = operator.inputs.iter().rev();
+        let mut inputs: Vec<Step> = inputs.map(|input| self.shared(input, nodes, notes)).collect();
+        inputs.reverse();
+        let mut step = Step { inputs, ..self.step(operator) };
         if let Some(node) = node {
-            let _ = write!(text, "  [node {}{}]", node.id, self.company(node));
-        }
-        text.push('\n');
-        for line in self.details(operator) {
-            let _ = writeln!(text, "{indent}    {line}");
-        }
-        if let Some(node) = node {
+            step.node = Some(format!("{}{}", node.id, self.company(node)));
             if self.compiled.weight == Weight::Heavy {
-                let _ = writeln!(text, "{indent}    {}", sharing(operator));
+                step.details.push(sharing(operator));
             }
-            for line in notes(node) {
-                let _ = writeln!(text, "{indent}    {line}");
-            }
+            step.details.extend(notes(node));
         }
-        text.push_str(&inputs);
+        step
     }
 
-    fn alone(&self, operator: &Operator, depth: usize, text: &mut String) {
-        let indent = "  ".repeat(depth);
-        let _ = writeln!(text, "{indent}{}", self.headline(operator));
-        for line in self.details(operator) {
-            let _ = writeln!(text, "{indent}    {line}");
+    fn alone(&self, operator: &Operator) -> Step {
+        let inputs = operator.inputs.iter().map(|input| self.alone(input)).collect();
+        Step { inputs, ..self.step(operator) }
+    }
+
+    /// An operator by itself.
+    fn step(&self, operator: &Operator) -> Step {
+        Step {
+            kind: kind(&operator.operation),
+            headline: self.headline(operator),
+            node: None,
+            details: self.details(operator),
+            inputs: Vec::new(),
         }
-        operator.inputs.iter().for_each(|input| self.alone(input, depth + 1, text));
     }
 
     fn company(&self, node: &LaneNode) -> String {
@@ -257,6 +305,26 @@ impl Explained<'_> {
             _ => "",
         };
         format!("{}{direction}{nulls}", self.column(operator, key.column))
+    }
+}
+
+/// What an operation is, whatever it works on; PostgreSQL's word where it has one.
+fn kind(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Scan { access: Access::Scan, .. } => "Clock Scan",
+        Operation::Scan { access: Access::Index(_), .. } => "Index Scan",
+        Operation::Values { .. } => "Values Scan",
+        Operation::Filter { .. } => "Filter",
+        Operation::Project { .. } => "Project",
+        Operation::IndexJoin { .. } => "Index Join",
+        Operation::HashJoin { keys, .. } if keys.is_empty() => "Cross Join",
+        Operation::HashJoin { .. } => "Hash Join",
+        Operation::Aggregate { .. } => "Aggregate",
+        Operation::Sort { fetch: Some(_), .. } => "Top-N",
+        Operation::Sort { .. } => "Sort",
+        Operation::Limit { .. } => "Limit",
+        Operation::Distinct => "Unique",
+        Operation::Union => "Append",
     }
 }
 

@@ -37,7 +37,7 @@ pub use compile::compile;
 pub use compiled::{
     CompiledSubquery, CompiledTemplate, DerivedParameter, Estimate, Operation, Operator, Weight,
 };
-pub use explain::{Explained, weight_name};
+pub use explain::{Explained, Explanation, Step, weight_name};
 pub use global::{GlobalPlan, Merged, Registered};
 pub use known_parameters::KnownParameters;
 pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};

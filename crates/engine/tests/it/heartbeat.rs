@@ -273,7 +273,7 @@ fn figures_tell_what_a_heartbeat_did() {
     (0..3).for_each(|_| receiver.recv().expect("all answer"));
     let figures: &Figures = place.get().expect("they come before the answer");
     assert_eq!((figures.activations, figures.requests), (3, 2));
-    let text = engine.explain(&template, &[], Some(figures));
+    let text = engine.explain(&template, &[], Some(figures)).to_string();
     assert!(text.contains("actual: "), "{text}");
     assert!(text.contains("3 activations, 2 distinct"), "{text}");
 }

@@ -100,7 +100,7 @@ fn equals_alone(
         found += together.len();
     }
     assert!(found > 100, "seed {seed}: only {found} groups");
-    engine.explain(&templates[0], &[], Some(&figures))
+    engine.explain(&templates[0], &[], Some(&figures)).to_string()
 }
 
 /// Runs a batch; what its heartbeat did for the first request.
@@ -152,7 +152,7 @@ fn a_star_query_goes_over_its_fact_table_once() {
         });
         engine.lead(template.lane());
         assert_eq!(receiver.recv(), Ok(true), "{}", plan.text);
-        let text = engine.explain(&template, &[], figures.get());
+        let text = engine.explain(&template, &[], figures.get()).to_string();
         assert!(text.contains("one pass of 1 groupings"), "{}: {text}", plan.text);
     }
 }

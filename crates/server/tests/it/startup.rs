@@ -68,6 +68,8 @@ fn who_and_where_must_exist() {
     assert_eq!(refused(&[("database", "shareddb")]), ["28000"]);
     assert_eq!(refused(&[("user", "shareddb"), ("database", "other")]), ["3D000"]);
     assert_eq!(refused(&[("user", "shareddb"), ("no_such_setting", "1")]), ["42704"]);
+    assert_eq!(refused(&[("user", "shareddb"), ("shareddb.foo", "1")]), ["42602"]);
+    assert_eq!(refused(&[("user", "shareddb"), ("options", "-c shareddb.foo=1")]), ["42602"]);
     let replication = [("user", "shareddb"), ("replication", "database")];
     assert_eq!(refused(&replication), ["0A000"]);
 }

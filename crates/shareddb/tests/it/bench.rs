@@ -122,6 +122,22 @@ fn throughput_over_cores_is_drawn() {
 }
 
 #[test]
+fn a_run_without_anybody_to_measure_fails() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_shareddb"))
+        .args(["bench", "star", "--peers-only", "--against", "duckdb", "--scale-factor", "0.001"])
+        .args(["--python", "/nonexistent/python3", "--output"])
+        .arg(folder.path())
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    let expected = "shareddb: no Python interpreter with the peers at /nonexistent/python3: \
+                    scripts/install-bench-peers.sh sets it up";
+    assert_eq!(said.lines().last(), Some(expected));
+}
+
+#[test]
 fn tpch_runs_small() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (printed, record) = bench(

@@ -2,5 +2,6 @@
 
 mod bench;
 mod kill;
+mod loading;
 mod pgbench;
 mod server;

@@ -1,31 +1,83 @@
 //! What EXPLAIN says of a query: its path through the global plan, or that it runs alone and why.
 
+mod json;
+
 use std::time::Duration;
 
 use datafusion::logical_expr::LogicalPlan;
 use engine::heartbeat::{Engine, Figures, PathCost, Template};
+use engine::plan::Explanation;
 use engine::types::Value;
 
 use crate::alone::Report;
 use crate::session::PathSetting;
 use crate::template::{Path, QueryTemplate};
 
-/// The lines of EXPLAIN for a query with these parameters, as far as the session's setting leaves a choice.
-pub fn lines(template: &QueryTemplate, values: &[Value], path: PathSetting) -> Vec<String> {
-    told(template, values, None, None, path)
+/// What EXPLAIN says, before it is text or JSON.
+pub struct Told {
+    plan: ToldPlan,
+    /// What is said of all of it, line by line.
+    notes: Vec<String>,
 }
 
-/// The lines of EXPLAIN ANALYZE: also what its heartbeat did, or that it ran alone.
-pub fn analyzed(
-    template: &QueryTemplate,
-    values: &[Value],
-    figures: Option<&Figures>,
-    report: &Report,
-    path: PathSetting,
-) -> Vec<String> {
-    let mut lines = told(template, values, figures, report.lone(), path);
-    lines.extend(report.lines());
-    lines
+enum ToldPlan {
+    /// Its path through the global plan.
+    Shared(Explanation),
+    /// Query at a time, and why.
+    Alone(String, LogicalPlan),
+    /// There is no plan: how it runs.
+    Without(String),
+}
+
+impl Told {
+    /// Of a statement without a plan.
+    pub fn without_plan(how: &str) -> Told {
+        Told { plan: ToldPlan::Without(how.to_owned()), notes: Vec::new() }
+    }
+
+    /// Of a query with these parameters, as far as the session's setting leaves a choice.
+    pub fn of_query(template: &QueryTemplate, values: &[Value], path: PathSetting) -> Told {
+        told(template, values, None, None, path)
+    }
+
+    /// Of a query that was run: also what its heartbeat did, or that it ran alone.
+    pub fn analyzed(
+        template: &QueryTemplate,
+        values: &[Value],
+        figures: Option<&Figures>,
+        report: &Report,
+        path: PathSetting,
+    ) -> Told {
+        let mut told = told(template, values, figures, report.lone(), path);
+        told.notes.extend(report.lines());
+        told
+    }
+
+    /// The lines of the text.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = match &self.plan {
+            ToldPlan::Shared(path) => path.to_string().lines().map(str::to_owned).collect(),
+            ToldPlan::Alone(reason, plan) => {
+                let tree = plan.display_indent().to_string();
+                let tree = tree.lines().map(|line| format!("  {line}"));
+                std::iter::once(runs_alone(reason)).chain(tree).collect()
+            }
+            ToldPlan::Without(how) => vec![how.clone()],
+        };
+        lines.extend(self.notes.iter().cloned());
+        lines
+    }
+
+    /// JSON in the shape of PostgreSQL's: a plan is an object with its kind and the plans below it.
+    pub fn json(&self) -> String {
+        let mut told = match &self.plan {
+            ToldPlan::Shared(path) => json::of_path(path),
+            ToldPlan::Alone(reason, plan) => json::of_logical_plan(&runs_alone(reason), plan),
+            ToldPlan::Without(how) => json::without_plan(how),
+        };
+        json::add_notes(&mut told, &self.notes);
+        format!("{:#}", serde_json::Value::Array(vec![told]))
+    }
 }
 
 fn told(
@@ -34,27 +86,25 @@ fn told(
     figures: Option<&Figures>,
     lone: Option<Duration>,
     path: PathSetting,
-) -> Vec<String> {
-    match (&template.path, lone) {
-        (Path::Shared(_), _) if path == PathSetting::Alone => {
-            alone("shareddb.path is alone", &template.plan)
-        }
-        (Path::Shared(shared), lone) => {
-            let Some(engine) = template.engine.upgrade() else { return Vec::new() };
-            let mut lines = match lone {
-                Some(_) => alone("by itself that is predicted to be cheaper", &template.plan),
-                None => {
-                    engine.explain(shared, values, figures).lines().map(str::to_owned).collect()
-                }
-            };
+) -> Told {
+    let alone = |reason: &str| ToldPlan::Alone(reason.to_owned(), template.plan.clone());
+    let mut notes = Vec::new();
+    let plan = match &template.path {
+        Path::Alone(reason) => alone(reason),
+        Path::Shared(_) if path == PathSetting::Alone => alone("shareddb.path is alone"),
+        Path::Shared(shared) => {
+            let engine = template.engine.upgrade().expect("the session that asks holds it");
             if path == PathSetting::Automatic {
-                lines.extend(choice(&engine, shared));
+                notes.extend(choice(&engine, shared));
             }
-            lines.extend(lone.map(|took| format!("It ran alone, in {} µs", took.as_micros())));
-            lines
+            notes.extend(lone.map(|took| format!("It ran alone, in {} µs", took.as_micros())));
+            match lone {
+                Some(_) => alone("by itself that is predicted to be cheaper"),
+                None => ToldPlan::Shared(engine.explain(shared, values, figures)),
+            }
         }
-        (Path::Alone(reason), _) => alone(reason, &template.plan),
-    }
+    };
+    Told { plan, notes }
 }
 
 /// Where a query goes that comes by itself, and why.
@@ -83,11 +133,8 @@ fn rounded(duration: Duration) -> String {
     format!("{} µs", (micros / unit).round() * unit)
 }
 
-fn alone(reason: &str, plan: &LogicalPlan) -> Vec<String> {
-    let mut lines = vec![format!("Runs alone, query at a time: {}", first_line(reason))];
-    let tree = plan.display_indent().to_string();
-    lines.extend(tree.lines().map(|line| format!("  {line}")));
-    lines
+fn runs_alone(reason: &str) -> String {
+    format!("Runs alone, query at a time: {}", first_line(reason))
 }
 
 fn first_line(reason: &str) -> &str {

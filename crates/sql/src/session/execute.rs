@@ -225,7 +225,7 @@ impl Session {
 
     /// Plans a statement again when the catalog has changed under it. Its answer must look the
     /// same.
-    fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
+    pub(super) fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
         let stays = statement.prepared.plan.outlives_definitions();
         let version = self.catalog().version;
         if stays || statement.prepared.version == version {

@@ -8,33 +8,27 @@ use futures::TryStreamExt;
 
 use super::prepared::{Plan, Query};
 use super::{Outcome, Session, Statement};
+use crate::explain::Told;
+use crate::statement::prepare;
 
 impl Session {
-    /// The lines of EXPLAIN; with `analyze` the statement is run.
-    pub(crate) async fn explain(
-        &mut self,
-        inner: &ast::Statement,
-        analyze: bool,
-    ) -> Result<Vec<String>> {
-        let text = inner.to_string();
-        let statement = self.prepare_part(&text, &[]).map_err(Error::unplaced)?;
-        if !statement.parameters.is_empty() {
-            let message = "there is no parameter $1";
-            return Err(Error::new(SqlState::UndefinedParameter, message));
-        }
-        let lines = match &statement.prepared.plan {
-            Plan::Query(query) => self.query_lines(query, &statement.literals),
-            Plan::SessionQuery(_) => vec!["Alone: it asks the session".to_owned()],
+    /// What EXPLAIN says; with `analyze` the statement is run.
+    pub(crate) async fn explain(&mut self, inner: &ast::Statement, analyze: bool) -> Result<Told> {
+        let (statement, values) = self.explained(inner)?;
+        let told = match &statement.prepared.plan {
+            Plan::Query(query) => self.told_of(query, values.clone(), &statement.literals),
+            Plan::SessionQuery(_) => Told::without_plan("Alone: it asks the session"),
             Plan::Write(write) => {
-                vec![format!("{} in the write heartbeat", write.tag.trim_end_matches(" 0"))]
+                let command = write.tag.trim_end_matches(" 0");
+                Told::without_plan(&format!("{command} in the write heartbeat"))
             }
             Plan::InsertQuery(_) => {
-                vec!["INSERT of a query's rows in the write heartbeat".to_owned()]
+                Told::without_plan("INSERT of a query's rows in the write heartbeat")
             }
-            Plan::Complex(_) => vec!["Alone: its rows are found by a query".to_owned()],
+            Plan::Complex(_) => Told::without_plan("Alone: its rows are found by a query"),
             Plan::Declare(declare) => match &declare.statement.prepared.plan {
-                Plan::Query(query) => self.query_lines(query, &declare.statement.literals),
-                _ => vec!["Alone: it asks the session".to_owned()],
+                Plan::Query(query) => self.told_of(query, Vec::new(), &declare.statement.literals),
+                _ => Told::without_plan("Alone: it asks the session"),
             },
             Plan::Empty
             | Plan::AlterSequence(_)
@@ -51,30 +45,49 @@ impl Session {
             let report = Arc::default();
             self.figures = Some(Arc::clone(&figures));
             self.report = Some(Arc::clone(&report));
-            let ran = self.run_explained(&statement).await;
+            let ran = self.run_explained(&statement, values.clone()).await;
             (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
-                let values = self.values(Vec::new(), &statement.literals, query.now);
+                let values = self.values(values, &statement.literals, query.now);
                 let (figures, path) = (figures.get(), self.settings.path());
                 let template = &query.template;
-                return Ok(crate::explain::analyzed(template, &values, figures, &report, path));
+                return Ok(Told::analyzed(template, &values, figures, &report, path));
             }
         }
-        Ok(lines)
+        Ok(told)
     }
 
-    fn query_lines(&mut self, query: &Query, literals: &[Value]) -> Vec<String> {
-        let values = self.values(Vec::new(), literals, query.now);
-        crate::explain::lines(&query.template, &values, self.settings.path())
+    /// The statement to explain with the values of its parameters: only EXECUTE has some.
+    fn explained(&mut self, inner: &ast::Statement) -> Result<(Arc<Statement>, Vec<Value>)> {
+        if let ast::Statement::Execute { name, parameters, .. } = inner {
+            let (statement, values) = prepare::bound(self, name.as_ref(), parameters)?;
+            // It may have been planned with other definitions.
+            return Ok((self.renew(&statement)?.unwrap_or(statement), values));
+        }
+        let statement = self.prepare_part(&inner.to_string(), &[]).map_err(Error::unplaced)?;
+        match statement.parameters.is_empty() {
+            true => Ok((statement, Vec::new())),
+            false => {
+                let message = "there is no parameter $1";
+                Err(Error::new(SqlState::UndefinedParameter, message))
+            }
+        }
+    }
+
+    fn told_of(&mut self, query: &Query, values: Vec<Value>, literals: &[Value]) -> Told {
+        let values = self.values(values, literals, query.now);
+        Told::of_query(&query.template, &values, self.settings.path())
     }
 
     /// Runs a statement to its end and forgets its rows.
-    async fn run_explained(&mut self, statement: &Arc<Statement>) -> Result<()> {
+    async fn run_explained(
+        &mut self,
+        statement: &Arc<Statement>,
+        values: Vec<Value>,
+    ) -> Result<()> {
         let implicit = super::ImplicitTransaction::Alone;
-        if let Outcome::Rows(mut rows) =
-            self.execute_nested(statement, Vec::new(), implicit).await?
-        {
+        if let Outcome::Rows(mut rows) = self.execute_nested(statement, values, implicit).await? {
             while rows.pieces.try_next().await?.is_some() {}
         }
         Ok(())

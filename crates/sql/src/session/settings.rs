@@ -39,6 +39,9 @@ const fn reported(name: &'static str, kind: Kind, default: &'static str) -> Defi
 /// PostgreSQL's version that clients see; drivers choose their catalog queries by it.
 pub const SERVER_VERSION: &str = concat!("15.0 (SharedDB ", env!("CARGO_PKG_VERSION"), ")");
 
+/// What comes before the dot in this server's own settings: nobody else may have names that begin so.
+const RESERVED_PREFIX: &str = "shareddb";
+
 const ISOLATION_LEVELS: &[&str] =
     &["read committed", "repeatable read", "read uncommitted", "serializable"];
 
@@ -169,10 +172,11 @@ impl Settings {
         Ok(before)
     }
 
-    /// `my.setting`: anybody may have some.
+    /// `my.setting`: anybody may have some, but under this server's own prefix it is a slip of the pen.
     fn set_custom(&mut self, name: &str, value: Option<&str>) -> Result<Before> {
-        if !name.contains('.') {
-            return Err(unrecognized(name));
+        let Some((prefix, _)) = name.split_once('.') else { return Err(unrecognized(name)) };
+        if prefix.eq_ignore_ascii_case(RESERVED_PREFIX) {
+            return Err(reserved(name));
         }
         let before = (name.to_owned(), self.changed.get(name).cloned());
         self.put(name, value.map(str::to_owned));
@@ -255,6 +259,12 @@ fn find(name: &str) -> Option<&'static Definition> {
 fn unrecognized(name: &str) -> Error {
     let message = format!("unrecognized configuration parameter \"{name}\"");
     Error::new(SqlState::UndefinedObject, message)
+}
+
+fn reserved(name: &str) -> Error {
+    let message = format!("invalid configuration parameter name \"{name}\"");
+    let detail = format!("\"{RESERVED_PREFIX}\" is a reserved prefix.");
+    Error::new(SqlState::InvalidName, message).detail(detail)
 }
 
 impl Definition {
@@ -384,6 +394,15 @@ mod tests {
         assert_eq!(state(settings.set("nonsense", Some("1"))), "42704");
         assert_eq!(state(settings.set("extra_float_digits", Some("9"))), "22023");
         assert_eq!(state(settings.set("client_encoding", Some("latin1"))), "22023");
+    }
+
+    #[test]
+    fn unknown_names_under_the_own_prefix_are_refused() {
+        let mut settings = Settings::new("me");
+        let error = settings.set("shareddb.packing", Some("never")).expect_err("refused");
+        assert_eq!(error.state.code(), "42602");
+        assert_eq!(error.detail.as_deref(), Some("\"shareddb\" is a reserved prefix."));
+        settings.set("sharedbd.packing", Some("never")).expect("anybody's");
     }
 
     #[test]

@@ -15,8 +15,9 @@ pub async fn run(session: &mut Session, statement: &Statement, text: &str) -> Re
     let Statement::Explain { statement: inner, analyze, options, .. } = statement else {
         unreachable!("the caller matched");
     };
-    let analyze = asks_to_run(options.as_deref().unwrap_or_default(), *analyze, text)?;
-    let lines = session.explain(inner, analyze).await?;
+    let asked = Asked::read(options.as_deref().unwrap_or_default(), *analyze, text)?;
+    let told = session.explain(inner, asked.analyze).await?;
+    let lines = if asked.json { vec![told.json()] } else { told.lines() };
     let values = vec![lines.into_iter().map(|line| Value::Text(line.into())).collect()];
     let output = Arc::new([output_column("QUERY PLAN", DataType::Text)]);
     let answer = answer_of(output, &values);
@@ -24,24 +25,40 @@ pub async fn run(session: &mut Session, statement: &Statement, text: &str) -> Re
     Ok(Outcome::Rows(Rows { counted: false, ..Rows::complete(columns, answer, "EXPLAIN") }))
 }
 
-/// Whether the statement is to be run, by the options in parentheses: the last ANALYZE counts. What else PostgreSQL's
-/// options would add to its text is not part of ours.
-fn asks_to_run(options: &[UtilityOption], mut analyze: bool, text: &str) -> Result<bool> {
-    for option in options {
+/// What is asked for beside the plan.
+struct Asked {
+    /// The statement is to be run.
+    analyze: bool,
+    /// One row of JSON instead of a row per line.
+    json: bool,
+}
+
+impl Asked {
+    /// By the options in parentheses: of several equal ones the last counts. What else PostgreSQL's options would add to
+    /// its text is not part of ours.
+    fn read(options: &[UtilityOption], analyze: bool, text: &str) -> Result<Asked> {
+        let mut asked = Asked { analyze, json: false };
+        options.iter().try_for_each(|option| asked.take(option, text))?;
+        Ok(asked)
+    }
+
+    fn take(&mut self, option: &UtilityOption, text: &str) -> Result<()> {
         let start = option.name.span.start;
         let position = characters(text, byte_of(text, start.line, start.column));
         let argument = option.arg.as_ref().map(|argument| argument.to_string().to_lowercase());
         let argument = argument.as_deref().map(|argument| argument.trim_matches('\''));
         let name = option.name.value.to_lowercase();
         match name.as_str() {
-            "analyze" => analyze = boolean(&name, argument)?,
+            "analyze" => self.analyze = boolean(&name, argument)?,
             "verbose" | "costs" | "settings" | "generic_plan" | "buffers" | "wal" | "timing"
             | "summary" => {
                 boolean(&name, argument)?;
             }
-            "format" if argument == Some("text") => {}
-            "format" if matches!(argument, Some("xml" | "json" | "yaml")) => {
-                let message = "EXPLAIN's only format is TEXT";
+            "format" if matches!(argument, Some("text" | "json")) => {
+                self.json = argument == Some("json");
+            }
+            "format" if matches!(argument, Some("xml" | "yaml")) => {
+                let message = "EXPLAIN's formats are TEXT and JSON";
                 return Err(Error::new(SqlState::FeatureNotSupported, message));
             }
             "format" => {
@@ -55,8 +72,8 @@ fn asks_to_run(options: &[UtilityOption], mut analyze: bool, text: &str) -> Resu
                 return Err(Error::new(SqlState::SyntaxError, message).position(position));
             }
         }
+        Ok(())
     }
-    Ok(analyze)
 }
 
 /// An option's value: without one it is on.

@@ -69,6 +69,16 @@ pub async fn execute(
     arguments: &[Expr],
     implicit: ImplicitTransaction,
 ) -> Result<Outcome> {
+    let (statement, values) = bound(session, name, arguments)?;
+    session.execute_nested(&statement, values, implicit).await
+}
+
+/// What EXECUTE runs: the prepared statement, and the arguments as values of its parameters' types.
+pub fn bound(
+    session: &Session,
+    name: Option<&ObjectName>,
+    arguments: &[Expr],
+) -> Result<(Arc<Statement>, Vec<Value>)> {
     let statement = find(session, name)?;
     if arguments.len() != statement.parameters.len() {
         let name = name.map(ToString::to_string).unwrap_or_default();
@@ -86,7 +96,7 @@ pub async fn execute(
     let values = pairs
         .map(|(expr, data_type)| planner.scope(&catalog, &[])?.constant(expr, Some(*data_type)));
     let values = values.collect::<Result<Vec<Value>>>()?;
-    session.execute_nested(&statement, values, implicit).await
+    Ok((statement, values))
 }
 
 /// Runs DEALLOCATE.

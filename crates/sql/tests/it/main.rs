@@ -6,6 +6,7 @@ mod copy;
 mod correlated;
 mod definitions;
 mod estimates;
+mod explain_json;
 mod memory;
 mod oracle;
 mod own_reads;

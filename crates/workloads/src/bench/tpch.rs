@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::analytic::{
-    AnalyticOptions, Contest, Measured, own_failures, print_bursts, print_loads, print_loops,
+    AnalyticOptions, Contest, Measured, failures, print_bursts, print_loads, print_loops,
     print_statements, record,
 };
 use crate::driver::Session;
@@ -42,7 +42,7 @@ pub fn run(options: &TpchOptions) -> Result<(), Failure> {
         value["scale_factor"] = factor.into();
         std::fs::write(file, serde_json::to_string_pretty(&value)?)?;
     }
-    own_failures(&measured)
+    failures(&measured)
 }
 
 /// The validation run: answers against the published ones, which exist for scale factor 1.

@@ -84,7 +84,7 @@ impl EmbeddedClient {
         match head[0] {
             b'o' => Ok(Reply { rows: number(1), columns: number(5), text }),
             // The library's own codes differ; any SQLSTATE says that the connection lives on.
-            _ => Err(Failure { state: "XX000".to_owned(), message: text }),
+            _ => Err(Failure { state: "XX000".to_owned(), ..Failure::without_state(text) }),
         }
     }
 }

@@ -92,15 +92,22 @@ impl From<String> for Parameter {
 }
 
 /// What a server or the network answered instead of rows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// SQLSTATE, empty where the connection itself failed.
     pub state: String,
     /// What it said.
     pub message: String,
+    /// Where it happened, if it said so: `COPY t, line 3, column b: "x"`.
+    pub context: Option<String>,
 }
 
 impl Failure {
+    /// A failure that no server has given a SQLSTATE.
+    pub fn without_state(message: impl Into<String>) -> Failure {
+        Failure { state: String::new(), message: message.into(), context: None }
+    }
+
     /// Whether the transaction may succeed when it is run again.
     pub fn is_conflict(&self) -> bool {
         matches!(self.state.as_str(), "40001" | "40P01")
@@ -109,7 +116,11 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.state)
+        write!(f, "{}", self.message)?;
+        if !self.state.is_empty() {
+            write!(f, " ({})", self.state)?;
+        }
+        self.context.as_ref().map_or(Ok(()), |place| write!(f, ", {place}"))
     }
 }
 
@@ -117,7 +128,7 @@ impl std::error::Error for Failure {}
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        Failure { state: String::new(), message: error.to_string() }
+        Failure::without_state(error.to_string())
     }
 }
 
@@ -126,8 +137,7 @@ fn no_answer(error: std::io::Error, stream: &TcpStream) -> Failure {
     use std::io::ErrorKind::{TimedOut, WouldBlock};
     match (error.kind(), stream.read_timeout()) {
         (TimedOut | WouldBlock, Ok(Some(limit))) => {
-            let message = format!("no answer within {} s", limit.as_secs_f64());
-            Failure { state: String::new(), message }
+            Failure::without_state(format!("no answer within {} s", limit.as_secs_f64()))
         }
         _ => error.into(),
     }

@@ -47,9 +47,9 @@ impl From<mysql::Error> for Failure {
                 // 1213 is a deadlock, 1020 a changed record: MariaDB's words for "try again".
                 let conflict = matches!(error.code, 1213 | 1020);
                 let state = if conflict { "40001".to_owned() } else { error.state.clone() };
-                Failure { state, message: error.message }
+                Failure { state, ..Failure::without_state(error.message) }
             }
-            other => Failure { state: String::new(), message: other.to_string() },
+            other => Failure::without_state(other.to_string()),
         }
     }
 }

@@ -80,7 +80,7 @@ impl PostgresClient {
         let read = self.stream.read(&mut self.input[start..]);
         self.input.truncate(start + *read.as_ref().unwrap_or(&0));
         match read.map_err(|error| no_answer(error, &self.stream))? {
-            0 => Err(Failure { state: String::new(), message: "the server hung up".to_owned() }),
+            0 => Err(Failure::without_state("the server hung up")),
             _ => Ok(()),
         }
     }
@@ -123,7 +123,7 @@ impl PostgresClient {
             [1],
             &mut self.out,
         )
-        .map_err(|_| Failure { state: String::new(), message: "a value too large".to_owned() })?;
+        .map_err(|_| Failure::without_state("a value too large"))?;
         frontend::execute("", 0, &mut self.out)?;
         frontend::sync(&mut self.out);
         Ok(())
@@ -173,7 +173,7 @@ impl PostgresClient {
                 self.until_ready(|_, _| Ok(()))?;
                 return Err(failure);
             }
-            _ => return Err(Failure { state: String::new(), message: "no COPY".to_owned() }),
+            _ => return Err(Failure::without_state("no COPY")),
         }
         let mut lines = Vec::with_capacity(COPY_BYTES * 2);
         loop {
@@ -183,7 +183,7 @@ impl PostgresClient {
                     frontend::copy_fail(&reason, &mut self.out)?;
                     self.flush()?;
                     self.until_ready(|_, _| Ok(()))?;
-                    return Err(Failure { state: String::new(), message: reason });
+                    return Err(Failure::without_state(reason));
                 }
             };
             if lines.len() >= COPY_BYTES || !more {
@@ -330,13 +330,14 @@ fn encode(parameter: &Parameter, type_id: u32, buffer: &mut BytesMut) {
 }
 
 fn error(body: &ErrorResponseBody) -> Failure {
-    let mut failure = Failure { state: String::new(), message: String::new() };
+    let mut failure = Failure::without_state("");
     let mut fields = body.fields();
     while let Ok(Some(field)) = fields.next() {
         let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
         match field.type_() {
             b'C' => failure.state = value,
             b'M' => failure.message = value,
+            b'W' => failure.context = Some(value),
             _ => {}
         }
     }

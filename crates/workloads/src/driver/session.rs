@@ -18,11 +18,7 @@ impl<C: Client + ?Sized> Session<C> {
     }
 
     fn prepared(&self, query: &Query) -> Result<Prepared> {
-        let copy = |failure: &Failure| Failure {
-            state: failure.state.clone(),
-            message: failure.message.clone(),
-        };
-        self.prepared[query.statement].as_ref().copied().map_err(copy)
+        self.prepared[query.statement].as_ref().copied().map_err(Failure::clone)
     }
 
     /// Runs a query and fetches its rows; returns how many.

@@ -1,4 +1,5 @@
-//! CSV files: passed through as they are, the heading turned into a list of columns.
+//! CSV files: passed through as they are, so that the server counts the lines that an editor shows; the heading also
+//! becomes a list of columns.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -41,15 +42,16 @@ pub fn load(
 ) -> Result<u64> {
     let failed = |error| Failure::File { path: path.to_owned(), error };
     let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-    let columns = if format.no_header {
-        String::new()
+    let (header, columns) = if format.no_header {
+        (Vec::new(), String::new())
     } else {
         let header = read_record(&mut file).map_err(failed)?;
-        progress.add(header.len() as u64);
-        column_list(&header, format.delimiter)
-            .map_err(|message| Failure::Content { path: path.to_owned(), message })?
+        let columns = column_list(&header, format.delimiter)
+            .map_err(|message| Failure::Content { path: path.to_owned(), message })?;
+        (header, columns)
     };
     let statement = copy_statement(table, &columns, format);
+    let mut file = header.chain(file);
     let mut broken = None;
     let rows = client.copy_in_unless(&statement, |out| {
         let before = out.len();
@@ -63,14 +65,15 @@ pub fn load(
     });
     match broken {
         Some(error) => Err(failed(error)),
-        None => Ok(rows?),
+        None => rows.map_err(|failure| Failure::of_copy(path, failure)),
     }
 }
 
 fn copy_statement(table: &str, columns: &str, format: &Format) -> String {
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     format!(
-        "COPY {table}{columns} FROM STDIN WITH (FORMAT csv, DELIMITER {}, NULL {})",
+        "COPY {table}{columns} FROM STDIN WITH (FORMAT csv, HEADER {}, DELIMITER {}, NULL {})",
+        !format.no_header,
         literal(&format.delimiter.to_string()),
         literal(&format.null),
     )
@@ -142,7 +145,8 @@ mod tests {
     #[test]
     fn the_statement_quotes_what_it_is_given() {
         let format = Format { delimiter: ';', null: "it's".to_owned(), no_header: true };
-        let expected = "COPY t FROM STDIN WITH (FORMAT csv, DELIMITER ';', NULL 'it''s')";
+        let expected =
+            "COPY t FROM STDIN WITH (FORMAT csv, HEADER false, DELIMITER ';', NULL 'it''s')";
         assert_eq!(copy_statement("t", "", &format), expected);
     }
 }

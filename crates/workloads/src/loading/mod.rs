@@ -121,6 +121,16 @@ impl From<client::Failure> for Failure {
     }
 }
 
+impl Failure {
+    /// A server's complaint about a file's content names a place in it: the file belongs to it.
+    fn of_copy(path: &Path, failure: client::Failure) -> Failure {
+        match failure.context {
+            Some(_) => Failure::Content { path: path.to_owned(), message: failure.to_string() },
+            None => Failure::Server(failure),
+        }
+    }
+}
+
 /// The result of loading.
 pub type Result<T> = std::result::Result<T, Failure>;
 
@@ -197,8 +207,11 @@ fn load_files(
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
     let rows = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a worker panicked")).sum()
-    });
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a worker panicked"))
+            .sum::<Result<_>>()
+    })?;
     progress.finish();
-    rows
+    Ok(rows)
 }

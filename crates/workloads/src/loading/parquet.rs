@@ -414,7 +414,7 @@ pub fn load(
         });
         drop(receiver);
         outcome?;
-        Ok(rows?)
+        rows.map_err(|failure| Failure::of_copy(path, failure))
     })
 }
 

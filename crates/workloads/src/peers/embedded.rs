@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::process::{Server, command, failure, free_port, on_cores};
+use super::process::{Server, command, free_port, on_cores};
 use super::{PeerOptions, System};
 use crate::bookstore::schema::Dialect;
-use crate::client::{Client, EmbeddedClient, PostgresClient, Request, Result};
+use crate::client::{Client, EmbeddedClient, Failure, PostgresClient, Request, Result};
 use crate::dataset::{ColumnType, TableDefinition};
 
 /// The program on the other side.
@@ -92,8 +92,8 @@ fn python(named: Option<&Path>) -> Result<PathBuf> {
     if python.exists() {
         return Ok(python);
     }
-    let (place, how) = (python.display(), "scripts/install-bench-peers.sh makes it");
-    Err(failure(format!("no Python with the peers at {place}; {how}")))
+    let (place, how) = (python.display(), "scripts/install-bench-peers.sh sets it up");
+    Err(Failure::without_state(format!("no Python interpreter with the peers at {place}: {how}")))
 }
 
 /// `$SHAREDDB_PEERS_PYTHON`, else what `scripts/install-bench-peers.sh` makes.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::process::{Server, command, failure, free_port, is_root, on_cores, run};
+use super::process::{Server, command, free_port, is_root, on_cores, run};
 use super::{PeerOptions, System};
 use crate::bookstore::schema::Dialect;
-use crate::client::{Client, PostgresClient, Result};
+use crate::client::{Client, Failure, PostgresClient, Result};
 
 /// Everything in shared buffers, plans without JIT (it loses on queries of milliseconds), checkpoints out of
 /// the way, one sync per commit (`synchronous_commit` stays on).
@@ -84,7 +84,11 @@ fn programs() -> Result<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = versions.map(|entry| entry.path().join("bin")).collect();
     folders.sort();
-    let missing = || failure("PostgreSQL is not installed (apt-get install postgresql)".to_owned());
+    let missing = || {
+        Failure::without_state(
+            "PostgreSQL is not installed (apt-get install postgresql)".to_owned(),
+        )
+    };
     folders.pop().ok_or_else(missing)
 }
 

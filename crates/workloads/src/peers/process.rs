@@ -31,7 +31,9 @@ impl Server {
     pub fn start(command: &mut Command, log: &Path) -> Result<Server> {
         let file = std::fs::File::create(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-        let child = command.spawn().map_err(|error| failure(format!("{command:?}: {error}")))?;
+        let child = command
+            .spawn()
+            .map_err(|error| Failure::without_state(format!("{command:?}: {error}")))?;
         let pid = child.id();
         Ok(Server { child: Mutex::new(child), pid, log: log.to_owned() })
     }
@@ -45,10 +47,12 @@ impl Server {
                 Err(refused) => refused,
             };
             if let Some(how) = self.ended() {
-                return Err(failure(how));
+                return Err(Failure::without_state(how));
             }
             if Instant::now() > deadline {
-                return Err(failure(format!("the server does not serve: {refused}")));
+                return Err(Failure::without_state(format!(
+                    "the server does not serve: {refused}"
+                )));
             }
             std::thread::sleep(POLL);
         }
@@ -65,7 +69,7 @@ impl Server {
         let deadline = Instant::now() + if connections_lost { CRASH } else { Duration::ZERO };
         loop {
             if let Some(how) = self.ended() {
-                return Err(failure(how));
+                return Err(Failure::without_state(how));
             }
             if Instant::now() >= deadline {
                 return Ok(());
@@ -163,16 +167,13 @@ pub fn free_port() -> Result<u16> {
 
 /// Runs a program to its end; its output becomes the error where it fails.
 pub fn run(command: &mut Command) -> Result<String> {
-    let output = command.output().map_err(|error| failure(format!("{command:?}: {error}")))?;
+    let output = command
+        .output()
+        .map_err(|error| Failure::without_state(format!("{command:?}: {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         return Ok(text);
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Err(failure(format!("{command:?} failed: {text}{errors}")))
-}
-
-/// An error without SQLSTATE.
-pub fn failure(message: String) -> Failure {
-    Failure { state: String::new(), message }
+    Err(Failure::without_state(format!("{command:?} failed: {text}{errors}")))
 }

@@ -1,4 +1,5 @@
-//! How far a long step has come, on the standard error: a bar where a person watches, a line at the end elsewhere.
+//! How far a long step has come, on the standard error: a bar where a person watches, a line at the end elsewhere;
+//! nothing stays of a step that fails.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ pub struct Progress {
     start: Instant,
     drawn: Mutex<Instant>,
     terminal: bool,
+    finished: bool,
 }
 
 impl Progress {
@@ -43,6 +45,7 @@ impl Progress {
             start: now,
             drawn,
             terminal,
+            finished: false,
         }
     }
 
@@ -56,22 +59,27 @@ impl Progress {
         let Some(mut drawn) = self.drawn.try_lock() else { return };
         if drawn.elapsed() >= REDRAW {
             *drawn = Instant::now();
-            let _ = write!(std::io::stderr(), "\r{}", self.line(done));
+            let _ = write!(std::io::stderr(), "\r{}", self.line(done, self.marks(done)));
         }
     }
 
-    /// Draws for the last time.
-    pub fn finish(&self) {
+    /// Draws for the last time: all is done, whatever was expected.
+    pub fn finish(mut self) {
+        self.finished = true;
         let start = if self.terminal { "\r" } else { "" };
+        let line = self.line(self.done.load(Ordering::Relaxed), BAR);
         // Nobody is helped by failing because the standard error is closed.
-        let _ =
-            writeln!(std::io::stderr(), "{start}{}", self.line(self.done.load(Ordering::Relaxed)));
+        let _ = writeln!(std::io::stderr(), "{start}{line}");
     }
 
-    fn line(&self, done: u64) -> String {
+    /// Marks in the bar. The last one is for the end: what has been sent may still be refused.
+    fn marks(&self, done: u64) -> usize {
+        let share = done as f64 / self.expected.max(1) as f64;
+        ((share * BAR as f64) as usize).min(BAR - 1)
+    }
+
+    fn line(&self, done: u64, filled: usize) -> String {
         let seconds = self.start.elapsed().as_secs_f64();
-        let share = (done as f64 / self.expected.max(1) as f64).min(1.0);
-        let filled = (share * BAR as f64) as usize;
         let rate = done as f64 / seconds.max(1e-9) / 1e6;
         format!(
             "{:<10} [{}{}] {done:>10} {} {seconds:>6.1} s {rate:>6.2} M/s",
@@ -83,6 +91,15 @@ impl Progress {
     }
 }
 
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.terminal && !self.finished {
+            // The error comes in place of the bar.
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Progress;
@@ -91,8 +108,8 @@ mod tests {
     fn the_bar_fills() {
         let progress = Progress::new("part", 200);
         progress.add(100);
-        let line = progress.line(100);
+        let line = progress.line(100, progress.marks(100));
         assert!(line.contains(&format!("[{}{}]", "#".repeat(15), "-".repeat(15))), "{line}");
-        assert!(progress.line(500).contains(&"#".repeat(30)), "more than expected is full");
+        assert_eq!([0, 199, 200, 500].map(|done| progress.marks(done)), [0, 29, 29, 29]);
     }
 }

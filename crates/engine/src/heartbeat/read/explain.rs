@@ -6,7 +6,7 @@ use super::{Figures, Reads};
 use crate::heartbeat::Template;
 use crate::operators::{CacheClass, Packed};
 use crate::plan::cost::Choice;
-use crate::plan::{Catalog, Explained, KnownParameters, LaneNode};
+use crate::plan::{Catalog, Explained, Explanation, KnownParameters, LaneNode};
 use crate::types::Value;
 
 impl Reads {
@@ -17,7 +17,7 @@ impl Reads {
         template: &Template,
         parameters: &[Value],
         figures: Option<&Figures>,
-    ) -> String {
+    ) -> Explanation {
         let lane = template.lane_handle();
         let program = template.program();
         let prepared = lane.plan.load();
@@ -37,12 +37,12 @@ impl Reads {
             let star = prepared.stars.note(&prepared.plan, node);
             star.into_iter().chain(figures.and_then(|f| operator_line(f, node))).collect()
         };
-        let mut text = explained.text(&notes);
+        let mut explanation = explained.explanation(&notes);
         if let Some(figures) = figures {
-            text.push_str(&summary(figures));
-            text.extend(figures.packed.map(packed));
+            explanation.run.push(summary(figures));
+            explanation.run.extend(figures.packed.map(packed));
         }
-        text
+        explanation
     }
 }
 
@@ -78,7 +78,7 @@ fn packed(packed: Packed) -> String {
     let Packed { packs, queries, bytes, .. } = packed;
     let size = bytes >> 10;
     format!(
-        "Packing: {class}, working set of {size} KiB, one of {queries} in its pack of {packs} packs\n"
+        "Packing: {class}, working set of {size} KiB, one of {queries} in its pack of {packs} packs"
     )
 }
 
@@ -90,7 +90,7 @@ fn summary(figures: &Figures) -> String {
         )
     });
     format!(
-        "Heartbeat {} of lane {}: {} activations, {} distinct, {} query sets, {} µs, predicted {} µs{boarding}\n",
+        "Heartbeat {} of lane {}: {} activations, {} distinct, {} query sets, {} µs, predicted {} µs{boarding}",
         figures.number,
         figures.lane,
         figures.activations,

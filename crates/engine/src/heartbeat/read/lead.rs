@@ -16,7 +16,7 @@ use super::program::{Point, Program, Subquery};
 use super::run::{self, Outcome, Slotted, TableViews};
 use super::{Reads, Sharing};
 use crate::heartbeat::{Activation, Answer, AnswerPart};
-use crate::operators::{Budget, Faults};
+use crate::operators::{Budget, Faults, PackOptions};
 use crate::plan::Weight;
 use crate::plan::cost::{self, Choice};
 use crate::storage::Snapshot;
@@ -393,8 +393,12 @@ impl Reads {
     /// What a batch may take and do.
     pub(super) fn limits(&self, budget: Budget, sharing: Sharing) -> run::Limits {
         let narrow_all = sharing == Sharing::Always;
-        let seed = self.environment.randomness.next();
-        run::Limits { budget, narrow_all, packing: self.packing, seed }
+        let packs = PackOptions {
+            packing: self.packing,
+            cache: self.environment.second_cache,
+            seed: self.environment.randomness.next(),
+        };
+        run::Limits { budget, narrow_all, packs }
     }
 
     /// Runs slots through a plan and notes the figures.

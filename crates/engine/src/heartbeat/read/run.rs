@@ -20,7 +20,7 @@ use super::probe_chain::Views;
 use crate::heartbeat::AnswerPart;
 use crate::operators::{
     self, Batch, Budget, Cut, Faults, GroupBuild, Groups, IndexJoinState, JoinProbe, JoinTable,
-    LimitState, Packing, Star, Users,
+    LimitState, PackOptions, Star, Users,
 };
 use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
@@ -186,10 +186,8 @@ pub struct Limits {
     pub budget: Budget,
     /// Whether keys narrow the other side of a join however few rows it has; else only where that pays.
     pub narrow_all: bool,
-    /// Whether stars' queries are aggregated in packs.
-    pub packing: Packing,
-    /// Of what is drawn at random.
-    pub seed: u64,
+    /// How stars put their queries into packs.
+    pub packs: PackOptions,
 }
 
 /// Runs a batch. `slots` are ordered by member.
@@ -215,8 +213,7 @@ pub struct Run<'a> {
     /// By star of the lane.
     stars: Vec<StarRun>,
     narrow_all: bool,
-    packing: Packing,
-    seed: u64,
+    packs: PackOptions,
     /// Stars whose queries are aggregated in packs.
     packed: Vec<Arc<Star>>,
     /// Keys that joins have handed down to nodes that are not opened yet.
@@ -236,7 +233,7 @@ impl<'a> Run<'a> {
         limits: Limits,
         audience: Audience,
     ) -> Run<'a> {
-        let Limits { budget, narrow_all, packing, seed } = limits;
+        let Limits { budget, narrow_all, packs } = limits;
         let shared = Arc::new(Shared::new(lane, slots, budget, audience));
         let nodes = shared.lane.nodes.len();
         Run {
@@ -246,8 +243,7 @@ impl<'a> Run<'a> {
             kept: vec![None; nodes],
             stars: shared.lane.stars.stars.iter().map(|_| StarRun::Untried).collect(),
             narrow_all,
-            packing,
-            seed,
+            packs,
             packed: Vec::new(),
             waiting: Vec::new(),
             served: vec![SetId::EMPTY; nodes],

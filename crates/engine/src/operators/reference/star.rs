@@ -9,8 +9,8 @@ use super::stored::{locations, table};
 use super::{Activations, Row, check, fault};
 use crate::operators::{
     Batch, Budget, Child, Dimension, DimensionRows, FactRows, Faults, GroupNode, GroupingKey,
-    LastSample, MergedScratch, MergedStars, Packing, Star, StarBuild, StarDimension, StarGrouping,
-    StarGroups, StarKey, StarNode, Survivors,
+    LastSample, MergedScratch, MergedStars, PackOptions, Packing, Star, StarBuild, StarDimension,
+    StarGrouping, StarGroups, StarKey, StarNode, Survivors,
 };
 use crate::plan::{Aggregate, AggregateFunction};
 use crate::query_set::{QuerySets, SetId, SetTable, Tuples};
@@ -246,7 +246,8 @@ fn star(
         // So few rows tell nothing: each query has a pack of its own.
         let slots = activations.sets.slots();
         let scan = TableBatch::new(fact.clone(), &Arc::new(SetTable::new(slots)), &[]);
-        star.pack(&case.node, batch, &scan, Packing::Always, &LastSample::default(), seed);
+        let options = PackOptions { packing: Packing::Always, cache: 1 << 20, seed };
+        star.pack(&case.node, batch, &scan, options, &LastSample::default());
     }
     Arc::new(star)
 }

@@ -54,7 +54,7 @@ pub use dimension::{Child, Dimension, DimensionRows, FREE_SPAN};
 pub use finish::StarGroups;
 pub use merge::{MergedScratch, MergedStars};
 pub use narrow::Survivors;
-pub use packs::{LastSample, Packed, Packing};
+pub use packs::{LastSample, PackOptions, Packed, Packing};
 
 use self::bin_space::{BinSpace, Shares};
 use self::by_place::ByPlace;

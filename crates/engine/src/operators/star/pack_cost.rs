@@ -10,9 +10,6 @@ use super::window::HELD;
 use super::{ActiveGrouping, Star, StarNode};
 use crate::types::Slot;
 
-/// Bytes of a core's second cache (the paper's C); today's servers have one or two MiB.
-pub(super) const CACHE: usize = 1 << 20;
-
 /// Fetching a line of a table from memory, in nanoseconds, many of them at the same time.
 const FAR: f64 = 4.0;
 /// The same from the third cache.
@@ -79,19 +76,19 @@ impl Query {
 }
 
 /// Whether a sample is worth its price: tables would outgrow the cache, and what packs can spare at most is much more.
-pub(super) fn may_pay(expected: &[Query], rows: f64) -> bool {
+pub(super) fn may_pay(expected: &[Query], rows: f64, cache: usize) -> bool {
     let pairs: f64 = expected.iter().map(|query| query.share).sum();
     let bytes: f64 = expected.iter().map(Query::bytes).sum();
     let line = if bytes > NEAR_BYTES { FAR } else { NEAR };
     let spared: f64 = expected.iter().map(|query| rows * query.share * query.lines() * line).sum();
     let price = SAMPLED.min(rows / 2.0) * (DRAWN + CLASSIFIED * pairs);
-    expected.len() > 1 && bytes > CACHE as f64 && spared * WORTH > price
+    expected.len() > 1 && bytes > cache as f64 && spared * WORTH > price
 }
 
 /// Bytes of a block that aggregation reads (the paper's B), at most half of the cache.
-pub(super) fn block_bytes(star: &Star, node: &StarNode) -> usize {
+pub(super) fn block_bytes(star: &Star, node: &StarNode, cache: usize) -> usize {
     let widest = star.groupings_of(false).map(|(_, grouping)| row_bytes(node, grouping)).max();
-    (widest.unwrap_or_default() * ROWS).min(CACHE / 2)
+    (widest.unwrap_or_default() * ROWS).min(cache / 2)
 }
 
 /// Bytes of a row that a grouping reads.
@@ -100,9 +97,15 @@ fn row_bytes(node: &StarNode, grouping: &ActiveGrouping) -> usize {
 }
 
 /// Whether aggregating in packs is predicted to cost less than all together, by row of the fact table.
-pub(super) fn pays(star: &Star, node: &StarNode, queries: &[Query], packs: &[Vec<usize>]) -> bool {
+pub(super) fn pays(
+    star: &Star,
+    node: &StarNode,
+    queries: &[Query],
+    packs: &[Vec<usize>],
+    cache: usize,
+) -> bool {
     let all: f64 = queries.iter().map(Query::bytes).sum();
-    if all <= CACHE as f64 {
+    if all <= cache as f64 {
         return false;
     }
     let line = if all > NEAR_BYTES { FAR } else { NEAR };
@@ -113,7 +116,7 @@ pub(super) fn pays(star: &Star, node: &StarNode, queries: &[Query], packs: &[Vec
         queries.iter().map(lines).sum::<f64>() * line / rows
     };
     let together = fetched(rows);
-    let outgrown = |query: &Query| match query.bytes() > CACHE as f64 {
+    let outgrown = |query: &Query| match query.bytes() > cache as f64 {
         true => query.share * query.lines() * NEAR,
         false => 0.0,
     };

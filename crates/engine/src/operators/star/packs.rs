@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::coverage::CacheClass;
 use super::draw::Draw;
 use super::first_fit::{Item, pack};
-use super::pack_cost::{CACHE, Query, block_bytes, may_pay, pays};
+use super::pack_cost::{Query, block_bytes, may_pay, pays};
 use super::sample::Sample;
 use super::slot_groups::SlotGroups;
 use super::{Star, StarNode};
@@ -30,6 +30,17 @@ pub enum Packing {
     Always,
     /// All queries of a batch together.
     Never,
+}
+
+/// How a batch's stars put their queries into packs.
+#[derive(Clone, Copy, Debug)]
+pub struct PackOptions {
+    /// Whether they do.
+    pub packing: Packing,
+    /// Bytes of a core's second cache, which a pack's tables should fit together with a block (the paper's C).
+    pub cache: usize,
+    /// Of the sample and the lottery.
+    pub seed: u64,
 }
 
 /// So many times as long as another of its pack a query may take (the paper's d): all of a batch are answered together,
@@ -98,26 +109,28 @@ impl Star {
         node: &StarNode,
         batch: &Batch<'_>,
         fact: &TableBatch,
-        packing: Packing,
+        options: PackOptions,
         last_sample: &LastSample,
-        seed: u64,
     ) {
+        let PackOptions { packing, cache, seed } = options;
         let rows = fact.chunks().len() as f64 * CHUNK_ROWS as f64;
         let expected = self.expected(node, rows);
         let wanted = match packing {
             Packing::Never => false,
             Packing::Always => expected.len() > 1,
-            Packing::Automatic => may_pay(&expected, rows) && !last_sample.says_no(expected.len()),
+            Packing::Automatic => {
+                may_pay(&expected, rows, cache) && !last_sample.says_no(expected.len())
+            }
         };
         if !wanted {
             return;
         }
         let mut draw = Draw::new(seed);
         let sample = Sample::new(self, batch, fact, &mut draw);
-        let block = block_bytes(self, node);
-        let queries = self.sampled(&sample, &expected, CACHE - block);
-        let packs = packs(&queries, CACHE - block);
-        if packing == Packing::Always || pays(self, node, &queries, &packs) {
+        let capacity = cache - block_bytes(self, node, cache);
+        let queries = self.sampled(&sample, &expected, capacity);
+        let packs = packs(&queries, capacity);
+        if packing == Packing::Always || pays(self, node, &queries, &packs, cache) {
             self.packs = Some(Packs::new(self, queries, &packs, draw.bits()));
         } else {
             last_sample.note(queries.len());

@@ -320,10 +320,11 @@ fn never_started(
     Measured { name, is_peer, failure: Some(failure.to_string()), ..Measured::default() }
 }
 
-/// An error when one of our own servers failed: peers may.
-pub fn own_failures(measured: &[Measured]) -> Result<(), Failure> {
-    let own = measured.iter().filter(|system| !system.is_peer);
-    match own.filter_map(|system| system.failure.as_ref()).next() {
+/// An error when one of our own servers failed, or when there was nothing to measure at all: some peers may fail.
+pub fn failures(measured: &[Measured]) -> Result<(), Failure> {
+    let nobody = measured.iter().all(|system| system.load.rows == 0);
+    let mut counted = measured.iter().filter(|system| nobody || !system.is_peer);
+    match counted.find_map(|system| system.failure.as_ref()) {
         Some(failure) => Err(failure.clone().into()),
         None => Ok(()),
     }
@@ -336,4 +337,25 @@ pub fn record(options: &AnalyticOptions, workload: &str, measured: &[Measured]) 
         "cores": std::thread::available_parallelism().map_or(0, usize::from),
         "systems": measured.iter().map(Measured::json).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(is_peer: bool, rows: u64, failure: Option<&str>) -> Measured {
+        let load = LoadTimes { rows, ..LoadTimes::default() };
+        Measured { is_peer, load, failure: failure.map(str::to_owned), ..Measured::default() }
+    }
+
+    #[test]
+    fn a_run_fails_with_its_own_server_or_with_all_peers() {
+        let (own, peer) = (system(false, 6, None), system(true, 0, Some("no Python")));
+        let failed = |measured: &[Measured]| failures(measured).map_err(|why| why.to_string());
+        assert_eq!(failed(&[own.clone(), peer.clone()]), Ok(()));
+        assert_eq!(failed(&[peer.clone(), system(true, 6, None)]), Ok(()));
+        assert_eq!(failed(&[system(true, 6, Some("too slow"))]), Ok(()));
+        assert_eq!(failed(&[peer.clone(), peer]), Err("no Python".to_owned()));
+        assert_eq!(failed(&[own, system(false, 6, Some("gone"))]), Err("gone".to_owned()));
+    }
 }

@@ -16,8 +16,8 @@ use self::figures::{FEW, FigureKind};
 use self::grid::{Grid, GridOptions};
 use super::Failure;
 use super::analytic::{
-    AnalyticOptions, Axes, Bursts, Contest, Contestant, Experiment, Measured, measure_mix,
-    own_failures, print_bursts, print_loads, print_loops, print_statements, record, write_figure,
+    AnalyticOptions, Axes, Bursts, Contest, Contestant, Experiment, Measured, failures,
+    measure_mix, print_bursts, print_loads, print_loops, print_statements, record, write_figure,
 };
 use crate::driver::queries::QueryTally;
 use crate::driver::updates::{UpdateStream, run_beside};
@@ -74,7 +74,7 @@ pub fn run(options: &StarOptions) -> Result<(), Failure> {
         }
     }
     scaling::report(options, &results)?;
-    results.iter().try_for_each(|at| own_failures(&at.measured))
+    results.iter().try_for_each(|at| failures(&at.measured))
 }
 
 /// Writes what there is: a later system may take hours.

@@ -75,7 +75,7 @@ impl Run<'_> {
         let batch = shared.batch(&parameters);
         let made = Star::new(&star.node, &batch, view, dimensions, &filters, &wanted);
         let Some(mut made) = made else { return Ok(None) };
-        made.pack(&star.node, &batch, &fact, self.packing, &star.last_sample, self.seed);
+        made.pack(&star.node, &batch, &fact, self.packs, &star.last_sample);
         let made = Arc::new(made);
         let in_bins = made.groupings_in_bins();
         let mut access = format!("{decision}; {}, {in_bins} in bins", star.describe(&wanted));
