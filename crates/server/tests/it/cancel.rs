@@ -40,7 +40,7 @@ const GROUPS: &str =
 fn a_cancel_takes_nothing_from_neighbours() {
     let fixture = Fixture::new();
     let mut raw = fixture.with_rows(9_000);
-    let filter = |least: i32| format!("{GROUPS} WHERE a.i > {least} GROUP BY 1");
+    let filter = |least: i32| format!("{GROUPS} WHERE a.i > {least} GROUP BY 1 ORDER BY 1");
     let mut waiting: Vec<Raw> = (0..8).map(|_| fixture.connect()).collect();
     for (client, least) in waiting.iter_mut().zip(0..) {
         client.query(&filter(least));
