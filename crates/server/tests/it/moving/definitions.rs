@@ -61,13 +61,20 @@ pub fn run(scene: Scene<'_>, mut random: Random) {
     }
 }
 
-/// Whether it succeeds.
+/// Whether it succeeds and its client hears of it.
 fn define(scene: Scene<'_>, raw: &mut Raw, random: &mut Random, text: &str) -> bool {
     raw.query(text);
     raw.send();
-    let is_cancelled = random.below(20) == 0;
-    if is_cancelled {
+    let fate = random.below(20);
+    let (is_cancelled, vanishes) = (fate == 0, fate == 1);
+    if is_cancelled || vanishes {
         std::thread::sleep(Duration::from_micros(random.below(2_000) as u64));
+    }
+    if vanishes {
+        *raw = scene.fixture.connect();
+        return false;
+    }
+    if is_cancelled {
         cancel(scene.fixture, raw.key);
     }
     let answer = raw.until_ready();
