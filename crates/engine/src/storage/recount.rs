@@ -20,6 +20,8 @@ const ENDED_PART: u64 = 5;
 pub struct Recount {
     table: Arc<Table>,
     counters: Vec<ColumnCounter>,
+    /// Chunks that were sealed when it began and are not counted yet.
+    left: Vec<ChunkId>,
     counted: HashSet<ChunkId>,
     /// Rows that had ended before.
     ended: u64,
@@ -53,16 +55,20 @@ impl Recount {
     /// Nothing counted yet.
     pub fn new(table: Arc<Table>) -> Recount {
         let ended = table.ended_since_count.load(Ordering::Relaxed);
-        Recount { table, counters: Vec::new(), counted: HashSet::new(), ended }
+        let (counters, counted) = (Vec::new(), HashSet::new());
+        let mut recount = Recount { table, counters, left: Vec::new(), counted, ended };
+        recount.left = recount.uncounted().iter().map(|chunk| chunk.id).collect();
+        recount
     }
 
     /// Counts one more chunk; `false` where none is left.
     pub fn step(&mut self) -> bool {
-        let next = self.uncounted();
-        next.is_some_and(|chunk| {
-            self.count(&chunk);
-            true
-        })
+        let Some(id) = self.left.pop() else { return false };
+        // One that is gone meanwhile had no rows that live.
+        if let Some(chunk) = self.table.chunks.load().get(id) {
+            self.count(chunk);
+        }
+        true
     }
 
     /// Puts the new counters in the place of the old ones.
@@ -70,7 +76,7 @@ impl Recount {
         let table = self.table.clone();
         let mut counters = table.counters.lock();
         // Sealed meanwhile: few, since nobody seals while this is locked.
-        while self.step() {}
+        self.uncounted().iter().for_each(|chunk| self.count(chunk));
         if is_news(&counters, &self.counters) {
             table.surprises.fetch_add(1, Ordering::Relaxed);
         }
@@ -82,12 +88,13 @@ impl Recount {
         table.is_recounted.store(false, Ordering::Relaxed);
     }
 
-    fn uncounted(&self) -> Option<Arc<Chunk>> {
+    /// Sealed chunks that are not counted yet.
+    fn uncounted(&self) -> Vec<Arc<Chunk>> {
         let chunks = self.table.chunks.load();
         let is_new = |(id, chunk): &&(ChunkId, Arc<Chunk>)| {
             chunk.zones.get().is_some() && !self.counted.contains(id)
         };
-        chunks.chunks().iter().find(is_new).map(|(_, chunk)| chunk.clone())
+        chunks.chunks().iter().filter(is_new).map(|(_, chunk)| chunk.clone()).collect()
     }
 
     fn count(&mut self, chunk: &Chunk) {
