@@ -63,7 +63,8 @@ pub struct Activation {
     pub snapshot: Option<Snapshot>,
     /// Whether it shares; usually what [`Engine::sharing`] says.
     pub sharing: Sharing,
-    /// Set by the client's cancel or time-out: the activation answers 57014 and leaves its batch.
+    /// Set when whoever submitted it waits no longer (cancelled, timed out, gone), and never cleared: the activation leaves
+    /// its batch.
     pub cancelled: Arc<AtomicBool>,
     /// Where the figures of its heartbeat go, before the answer (EXPLAIN ANALYZE); usually nowhere.
     pub figures: Option<Arc<OnceLock<Figures>>>,

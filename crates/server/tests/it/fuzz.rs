@@ -66,10 +66,17 @@ fn mutate(random: &mut Random, bytes: &mut [u8]) {
     }
 }
 
+/// `SEED`, or another one each time; it is printed.
+pub fn seed() -> u64 {
+    let told = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = told.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("seed {seed}");
+    seed
+}
+
 #[test]
 fn random_conversations_hurt_nobody() {
-    let seed = u64::from(std::process::id());
-    println!("seed {seed}");
+    let seed = seed();
     let mut random = Random::new(seed);
     let fixture = Fixture::new();
     let mut witness = fixture.with_rows(1);

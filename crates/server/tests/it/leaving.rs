@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::cancel::cancel;
 use crate::fixture::Fixture;
-use crate::fuzz::Random;
+use crate::fuzz::{Random, seed};
 use crate::raw::{Message, Messages, Raw};
 
 /// Rounds per run; all of one are answered before the next.
@@ -45,8 +45,7 @@ impl Asked {
 
 #[test]
 fn whoever_leaves_takes_nothing_from_those_who_stay() {
-    let seed = u64::from(std::process::id());
-    println!("seed {seed}");
+    let seed = seed();
     let mut random = Random::new(seed);
     let fixture = Fixture::new();
     let mut first = fixture.with_rows(20_000);

@@ -16,8 +16,8 @@ pub struct Audience {
     flags: Vec<Arc<AtomicBool>>,
     /// Where others may follow them.
     places: Vec<Place>,
-    /// Somebody has seen that nobody is left, and work was left out for it. It stays so: a session clears its flag when
-    /// its next statement begins, and equal newcomers may still come.
+    /// Somebody has seen that nobody is left, and work was left out for it. It stays so, though equal newcomers may still
+    /// come.
     has_left: AtomicBool,
 }
 
@@ -68,7 +68,7 @@ mod tests {
         assert!(!audience.was_seen_leaving(), "nobody has asked");
         assert!(audience.has_left());
         flags[0].store(false, Ordering::Relaxed);
-        assert!(audience.has_left(), "the session of the first runs its next statement");
+        assert!(audience.has_left(), "what was left out is not there, whatever the flags say");
         assert!(audience.was_seen_leaving());
     }
 }

@@ -13,7 +13,7 @@ mod writers;
 use std::time::{Duration, Instant};
 
 use crate::fixture::Fixture;
-use crate::fuzz::Random;
+use crate::fuzz::{Random, seed};
 use crate::raw::{Messages, Raw};
 
 use questions::{QUESTIONS, Rows, with};
@@ -121,13 +121,6 @@ fn ask_in_the_end(fixture: &Fixture, seed: u64) -> Vec<Rows> {
         assert_eq!(ask_all(&mut raw, seed), first, "seed {seed}, {setting}");
     }
     first
-}
-
-fn seed() -> u64 {
-    let told = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = told.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("seed {seed}");
-    seed
 }
 
 fn length(usual: u64) -> Duration {
