@@ -58,7 +58,7 @@ pub struct Activation {
     /// What to run.
     pub template: Arc<Template>,
     /// One value per parameter of the template, of its type or NULL.
-    pub parameters: Box<[Value]>,
+    pub parameters: Arc<[Value]>,
     /// What to read; `None`: the newest published version when the heartbeat starts.
     pub snapshot: Option<Snapshot>,
     /// Whether it shares; usually what [`Engine::sharing`] says.

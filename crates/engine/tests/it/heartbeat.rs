@@ -365,7 +365,7 @@ fn a_product_ends_soon_after_it_is_cancelled() {
     let cancelled = Arc::new(AtomicBool::new(false));
     engine.submit(Activation {
         template: template.clone(),
-        parameters: Box::default(),
+        parameters: Arc::default(),
         snapshot: None,
         sharing: engine.sharing(),
         cancelled: cancelled.clone(),

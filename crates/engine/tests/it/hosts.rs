@@ -56,7 +56,7 @@ impl Fixture {
         let fails = self.fails.clone();
         self.engine.submit(Activation {
             template: self.template.clone(),
-            parameters: Box::default(),
+            parameters: Arc::default(),
             snapshot,
             sharing: self.engine.sharing(),
             cancelled: cancelled.clone(),

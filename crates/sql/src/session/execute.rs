@@ -87,10 +87,9 @@ impl Session {
             self.block = Block::Open(self.new_transaction(false));
         }
         self.refuse_replaced(&statement.prepared.plan)?;
-        let kept = parameters.clone();
-        match self.dispatch(statement, parameters, implicit).await {
+        match self.dispatch(statement, &parameters, implicit).await {
             Err(fault) if is_of_old_plan(&fault) => {
-                Box::pin(self.run_again(statement, kept, implicit, fault)).await
+                Box::pin(self.run_again(statement, &parameters, implicit, fault)).await
             }
             outcome => outcome,
         }
@@ -101,7 +100,7 @@ impl Session {
     async fn run_again(
         &mut self,
         statement: &Arc<Statement>,
-        parameters: Vec<Value>,
+        parameters: &[Value],
         implicit: ImplicitTransaction,
         fault: Error,
     ) -> Result<Outcome> {
@@ -150,7 +149,7 @@ impl Session {
     async fn dispatch(
         &mut self,
         statement: &Arc<Statement>,
-        parameters: Vec<Value>,
+        parameters: &[Value],
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
         match &statement.prepared.plan {
@@ -176,7 +175,9 @@ impl Session {
                 alter_sequence::run(self, alter).await.map(Outcome::Command)
             }
             Plan::Checkpoint => self.checkpoint().await,
-            Plan::Declare(declare) => Box::pin(self.declare_cursor(declare, parameters)).await,
+            Plan::Declare(declare) => {
+                Box::pin(self.declare_cursor(declare, parameters.to_vec())).await
+            }
             Plan::Fetch(fetch) => self.fetch_cursor(fetch).await,
             Plan::Close(name) => self.close_cursors(name.as_deref()),
             Plan::Utility(utility) => {
@@ -206,11 +207,13 @@ impl Session {
     /// A statement's parameters: the client's, the lifted literals', the transaction's start.
     pub(super) fn values(
         &mut self,
-        mut values: Vec<Value>,
+        parameters: &[Value],
         literals: &[Value],
         with_now: bool,
     ) -> Vec<Value> {
-        values.reserve_exact(literals.len() + usize::from(with_now));
+        let mut values =
+            Vec::with_capacity(parameters.len() + literals.len() + usize::from(with_now));
+        values.extend_from_slice(parameters);
         values.extend_from_slice(literals);
         if with_now {
             values.push(Value::TimestampTz(self.started()));

@@ -16,7 +16,7 @@ impl Session {
     pub(crate) async fn explain(&mut self, inner: &ast::Statement, analyze: bool) -> Result<Told> {
         let (statement, values) = self.explained(inner)?;
         let told = match &statement.prepared.plan {
-            Plan::Query(query) => self.told_of(query, values.clone(), &statement.literals),
+            Plan::Query(query) => self.told_of(query, &values, &statement.literals),
             Plan::SessionQuery(_) => Told::without_plan("Alone: it asks the session"),
             Plan::Write(write) => {
                 let command = write.tag.trim_end_matches(" 0");
@@ -27,7 +27,7 @@ impl Session {
             }
             Plan::Complex(_) => Told::without_plan("Alone: its rows are found by a query"),
             Plan::Declare(declare) => match &declare.statement.prepared.plan {
-                Plan::Query(query) => self.told_of(query, Vec::new(), &declare.statement.literals),
+                Plan::Query(query) => self.told_of(query, &[], &declare.statement.literals),
                 _ => Told::without_plan("Alone: it asks the session"),
             },
             Plan::Empty
@@ -49,7 +49,7 @@ impl Session {
             (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
-                let values = self.values(values, &statement.literals, query.now);
+                let values = self.values(&values, &statement.literals, query.now);
                 let (figures, path) = (figures.get(), self.settings.path());
                 let template = &query.template;
                 return Ok(Told::analyzed(template, &values, figures, &report, path));
@@ -75,7 +75,7 @@ impl Session {
         }
     }
 
-    fn told_of(&mut self, query: &Query, values: Vec<Value>, literals: &[Value]) -> Told {
+    fn told_of(&mut self, query: &Query, values: &[Value], literals: &[Value]) -> Told {
         let values = self.values(values, literals, query.now);
         Told::of_query(&query.template, &values, self.settings.path())
     }

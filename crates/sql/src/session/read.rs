@@ -56,6 +56,7 @@ impl Session {
         template: &Arc<QueryTemplate>,
         values: Vec<Value>,
     ) -> Result<alone::Answers> {
+        let values: Arc<[Value]> = values.into();
         let touched = self.touched(&template.tables);
         if !touched.is_empty() {
             return self.read_own(template, values, &touched).await;
@@ -67,7 +68,7 @@ impl Session {
             if let Some(run) = self.lone_run(shared) {
                 return self.read_lone(template, shared, run, values, snapshot).await;
             }
-            let answer = self.submit(shared, values.clone(), snapshot.clone()).await;
+            let answer = self.submit(shared, &values, snapshot.clone()).await;
             if !is_outdated(&answer) {
                 return Ok(whole(answer?));
             }
@@ -91,7 +92,7 @@ impl Session {
         template: &QueryTemplate,
         shared: &Arc<Template>,
         run: LoneRun,
-        values: Vec<Value>,
+        values: Arc<[Value]>,
         snapshot: Option<Snapshot>,
     ) -> Result<alone::Answers> {
         let own = snapshot.clone();
@@ -100,7 +101,7 @@ impl Session {
         let answers = self.run_alone(template, &values, &reading);
         match lone::begin(answers, run, self.report.clone()).await {
             Err(error) if error.state == SqlState::OutOfMemory => {
-                Ok(whole(self.submit(shared, values, snapshot).await?))
+                Ok(whole(self.submit(shared, &values, snapshot).await?))
             }
             answers => answers,
         }
@@ -190,7 +191,7 @@ impl Session {
     async fn read_own(
         &mut self,
         template: &Arc<QueryTemplate>,
-        values: Vec<Value>,
+        values: Arc<[Value]>,
         touched: &[TableId],
     ) -> Result<alone::Answers> {
         let snapshot = self.statement_snapshot(touched).await;
@@ -254,7 +255,7 @@ impl Session {
     pub(super) async fn submit(
         &self,
         template: &Arc<Template>,
-        mut values: Vec<Value>,
+        values: &Arc<[Value]>,
         snapshot: Option<Snapshot>,
     ) -> Result<Answer> {
         let engine = &self.database.engine;
@@ -262,10 +263,13 @@ impl Session {
         let (send, receive) = oneshot::channel();
         let has_left = Arc::default();
         let awaited = Awaited::new(receive, self.cancelled.clone(), Arc::clone(&has_left));
-        values.truncate(template.plan.parameters.len());
+        let wanted = template.plan.parameters.len();
         engine.submit(Activation {
             template: template.clone(),
-            parameters: values.into(),
+            parameters: match values.get(..wanted) {
+                Some(first) if wanted < values.len() => first.into(),
+                _ => values.clone(),
+            },
             snapshot,
             sharing: self.sharing(),
             cancelled: has_left,

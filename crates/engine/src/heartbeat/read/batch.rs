@@ -26,7 +26,7 @@ pub struct Request {
     /// What to run.
     pub template: Arc<Template>,
     /// As the activations brought them.
-    pub parameters: Box<[Value]>,
+    pub parameters: Arc<[Value]>,
     /// Of template and parameters.
     pub hash: u64,
     /// The same for all of a batch.
@@ -193,8 +193,8 @@ fn position(
 fn collapse(activations: Vec<Activation>) -> Vec<Request> {
     let mut requests: Vec<Request> = Vec::with_capacity(activations.len());
     let mut known: HashTable<usize> = HashTable::new();
-    for mut activation in activations {
-        let parameters = std::mem::take(&mut activation.parameters);
+    for activation in activations {
+        let parameters = activation.parameters.clone();
         let hash = hash(&activation.template, &parameters);
         let same = |i: &usize| {
             let other = &requests[*i];

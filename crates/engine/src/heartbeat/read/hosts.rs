@@ -38,7 +38,7 @@ struct Host {
     number: u64,
     hash: u64,
     template: TemplateId,
-    parameters: Box<[Value]>,
+    parameters: Arc<[Value]>,
     seen: Arc<[Seen]>,
     satellites: Vec<Activation>,
 }
