@@ -32,7 +32,8 @@ pub use cut::Cut;
 pub use filter::{FilterNode, filter};
 pub use grouping::{ChunkOf, GroupBuild, GroupNode, GroupPart, Groups};
 pub use join::{
-    HashJoinNode, IndexJoinNode, IndexJoinScratch, IndexJoinState, JoinBuild, JoinProbe, JoinTable,
+    CutRows, CutRun, Division, HashJoinNode, IndexJoinNode, IndexJoinScratch, IndexJoinState,
+    JoinBuild, JoinProbe, JoinRun, JoinTable, Partition, join_runs,
 };
 pub use limit::LimitState;
 pub use project::{ProjectNode, project};

@@ -3,6 +3,7 @@
 //! Nodes are opened from the answers down. A node that several consumers of the batch read is run once and kept;
 //! each consumer restricts it to its own slots. Breakers end a pipeline, everything else streams.
 
+mod join_table;
 mod key_filters;
 mod star;
 
@@ -19,8 +20,8 @@ use super::prepared::{Cuts, PreparedLane, PreparedNode};
 use super::probe_chain::Views;
 use crate::heartbeat::AnswerPart;
 use crate::operators::{
-    self, Batch, Budget, Cut, Faults, GroupBuild, Groups, IndexJoinState, JoinProbe, JoinTable,
-    LimitState, PackOptions, Star, Users,
+    self, Batch, Budget, Cut, Faults, GroupBuild, Groups, IndexJoinState, JoinProbe, LimitState,
+    PackOptions, Star, Users,
 };
 use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
@@ -449,9 +450,7 @@ impl<'a> Run<'a> {
             _ => None,
         });
         let builds = builds.collect();
-        let began = Instant::now();
-        let table = Arc::new(JoinTable::merge(node, &batch, builds, &mut self.faults));
-        self.note(n, 0, began);
+        let table = Arc::new(self.join_table(n, builds));
         let left = match left {
             Some(left) => left,
             None => {

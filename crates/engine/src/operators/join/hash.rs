@@ -7,7 +7,7 @@
 //! its caller is told to bring it in pieces, so that what is there at a time stays bounded.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
 
@@ -15,12 +15,12 @@ use super::output::{Join, Matches, Pairs, fit_one_piece, pieces};
 use super::rows_by_key::RowsByKey;
 use crate::operators::filter::any_predicate;
 use crate::operators::kernel::{
-    KeyTable, NO_ID, NO_ROW, RankedKeys, RankedPairs, concat, constant_array, of_arrays,
-    take_or_null,
+    KeyTable, NO_ID, NO_ROW, PartitionedKeys, RankedKeys, RankedPairs, concat, constant_array,
+    of_arrays, take_or_null,
 };
 use crate::operators::{Batch, Faults, Users, restrict};
 use crate::plan::JoinKind;
-use crate::query_set::{QuerySets, SetId, Tuples};
+use crate::query_set::{QuerySets, SetId, SetTable, Tuples};
 use crate::scan::KeyFilter;
 use crate::types::{DataType, Predicate, Slot, Value};
 
@@ -40,8 +40,15 @@ pub struct HashJoinNode {
 }
 
 impl HashJoinNode {
-    fn is_integer(&self, (left, right): (usize, usize)) -> bool {
+    /// Whether both columns of a key are integers or dates.
+    pub(super) fn is_integer(&self, (left, right): (usize, usize)) -> bool {
         KeyFilter::is_for(self.left_types[left], self.right_types[right])
+    }
+
+    /// Chunks of the right input end to end.
+    pub fn rows(&self, chunks: Vec<Tuples>, sets: &SetTable) -> Tuples {
+        let rows = concat(chunks, sets).filter(|rows| rows.rows > 0);
+        rows.unwrap_or_else(|| nulls(&self.right_types, 0))
     }
 
     /// Bytes counted for rows that wait for the other side.
@@ -60,6 +67,16 @@ impl JoinBuild {
     /// The rows taken in; they are the caller's, and no longer of the batch's memory.
     pub fn into_chunks(self, node: &HashJoinNode, batch: &Batch<'_>) -> Vec<Tuples> {
         self.chunks.iter().for_each(|chunk| batch.budget.release(node.memory(chunk)));
+        self.chunks
+    }
+
+    /// How many they are.
+    pub fn rows(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.rows).sum()
+    }
+
+    /// The chunks taken in.
+    pub(super) fn chunks(self) -> Vec<Tuples> {
         self.chunks
     }
 
@@ -84,7 +101,7 @@ impl JoinBuild {
 /// The right input by key. Workers share it.
 #[derive(Debug)]
 pub struct JoinTable {
-    rows: Tuples,
+    rows: Arc<Tuples>,
     keys: Keys,
     /// By key id.
     by_key: RowsByKey,
@@ -96,7 +113,7 @@ pub struct JoinTable {
 
 /// From keys to ids.
 #[derive(Debug)]
-enum Keys {
+pub(super) enum Keys {
     /// There are none: all rows have id 0.
     None,
     /// One column of integers that lie close together.
@@ -105,6 +122,8 @@ enum Keys {
     Pairs(RankedPairs),
     /// Anything else.
     Values(KeyTable),
+    /// The same of many rows.
+    Partitions(PartitionedKeys),
 }
 
 impl Keys {
@@ -140,6 +159,7 @@ impl Keys {
             Keys::Integers(keys) => keys.len() + 1,
             Keys::Pairs(keys) => keys.len() + 1,
             Keys::Values(keys) => keys.len(),
+            Keys::Partitions(keys) => keys.len(),
         }
     }
 
@@ -151,6 +171,7 @@ impl Keys {
             Keys::Integers(keys) => keys.find(&columns[0]),
             Keys::Pairs(keys) => keys.find(columns[..].try_into().expect("two keys")),
             Keys::Values(keys) => keys.find(&columns),
+            Keys::Partitions(keys) => keys.find(&columns),
         }
     }
 
@@ -160,7 +181,18 @@ impl Keys {
             Keys::Integers(keys) => keys.memory(),
             Keys::Pairs(keys) => keys.memory(),
             Keys::Values(keys) => keys.memory(),
+            Keys::Partitions(keys) => keys.memory(),
         }
+    }
+
+    /// Counts them against the batch's memory; beyond it whoever wants one of the rows fails with 53200.
+    pub(super) fn reserve(&self, batch: &Batch<'_>, rows: &Tuples, faults: &mut Faults) -> bool {
+        let granted = batch.budget.reserve(self.memory());
+        if let Err(error) = &granted {
+            let wanted = rows.sets.wanted(rows.rows, batch.sets);
+            batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
+        }
+        granted.is_ok()
     }
 }
 
@@ -192,20 +224,31 @@ impl JoinTable {
         faults: &mut Faults,
     ) -> JoinTable {
         let chunks: Vec<Tuples> = builds.into_iter().flat_map(|build| build.chunks).collect();
-        let rows = concat(chunks, batch.sets).filter(|rows| rows.rows > 0);
-        let mut rows = rows.unwrap_or_else(|| nulls(&node.right_types, 0));
+        let mut rows = node.rows(chunks, batch.sets);
         let (keys, mut ids) = Keys::of(node, &rows);
-        if let Err(error) = batch.budget.reserve(keys.memory()) {
-            let wanted = rows.sets.wanted(rows.rows, batch.sets);
-            batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
+        if !keys.reserve(batch, &rows, faults) {
             rows = rows.emptied();
             ids.clear();
         }
-        let count = keys.len();
-        let by_slot = matches!(rows.sets, QuerySets::Single(_)) && batch.sets.slots() > 1;
+        let by_slot = JoinTable::is_by_slot(batch, &rows);
         let order = by_slot.then(|| rows.sets.expand(rows.rows, batch.sets).rows);
-        let by_key = RowsByKey::of(&ids, count, order.as_deref());
+        let by_key = RowsByKey::of(&ids, keys.len(), order.as_deref());
+        JoinTable::new(batch, Arc::new(rows), keys, by_key)
+    }
+
+    /// A table of rows whose keys have ids, and whose rows of each key come by slot where each has one.
+    pub(super) fn new(
+        batch: &Batch<'_>,
+        rows: Arc<Tuples>,
+        keys: Keys,
+        by_key: RowsByKey,
+    ) -> JoinTable {
+        let by_slot = JoinTable::is_by_slot(batch, &rows);
         JoinTable { rows, keys, by_key, by_slot, unions: OnceLock::new() }
+    }
+
+    fn is_by_slot(batch: &Batch<'_>, rows: &Tuples) -> bool {
+        matches!(rows.sets, QuerySets::Single(_)) && batch.sets.slots() > 1
     }
 
     /// The pieces of a left chunk that should be probed one by one, so that each finds at most `most` pairs or consists
@@ -300,7 +343,7 @@ impl JoinTable {
         let left = left.unwrap_or_else(|| nulls(&node.left_types, 0));
         let nobody = QuerySets::Uniform(SetId::EMPTY);
         let left = take_or_null(&left, &vec![NO_ROW; self.rows.rows], nobody);
-        Some(left.zip(self.rows.clone(), sets).wanted(batch.sets))
+        Some(left.zip(Tuples::clone(&self.rows), sets).wanted(batch.sets))
     }
 
     /// Of each key's rows the union of sets: all that semi and anti joins ask.
@@ -394,7 +437,7 @@ const RESERVED_PAIRS: usize = 1 << 16;
 
 impl HashJoinNode {
     /// The digits after the point to which both sides' decimals are brought.
-    fn scales(&self) -> impl Iterator<Item = u8> + '_ {
+    pub(super) fn scales(&self) -> impl Iterator<Item = u8> + '_ {
         let scale = |data_type| match data_type {
             DataType::Numeric { scale, .. } => scale,
             _ => 0,

@@ -7,7 +7,9 @@
 mod hash;
 mod index;
 mod output;
+mod partition;
 mod rows_by_key;
 
 pub use hash::{HashJoinNode, JoinBuild, JoinProbe, JoinTable};
 pub use index::{IndexJoinNode, IndexJoinScratch, IndexJoinState};
+pub use partition::{CutRows, CutRun, Division, JoinRun, Partition, join_runs};

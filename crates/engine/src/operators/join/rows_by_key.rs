@@ -43,6 +43,69 @@ impl RowsByKey {
         RowsByKey::Many { buckets, longest: longest.unwrap_or(0) }
     }
 
+    /// The same where row `i` is row `rows[i]` of more.
+    pub fn of_rows(self, rows: &[u32]) -> RowsByKey {
+        let own = |row: &mut u32| *row = rows[*row as usize];
+        match self {
+            RowsByKey::InOrder => RowsByKey::One(rows.iter().copied().chain([NO_ROW]).collect()),
+            RowsByKey::One(mut of_keys) => {
+                of_keys.iter_mut().filter(|row| **row != NO_ROW).for_each(own);
+                RowsByKey::One(of_keys)
+            }
+            RowsByKey::Many { mut buckets, longest } => {
+                buckets.rows.iter_mut().for_each(own);
+                RowsByKey::Many { buckets, longest }
+            }
+        }
+    }
+
+    /// Keys of several, one behind the other, each from [`Self::of_rows`].
+    pub fn joined(parts: Vec<RowsByKey>) -> RowsByKey {
+        let longest = parts.iter().map(RowsByKey::longest).max().unwrap_or(0);
+        if longest < 2 {
+            return RowsByKey::joined_ones(parts);
+        }
+        let mut buckets = SlotBuckets { offsets: vec![0], rows: Vec::new() };
+        for part in parts {
+            let first = buckets.rows.len() as u32;
+            let SlotBuckets { offsets, rows } = part.into_buckets();
+            buckets.offsets.extend(offsets[1..].iter().map(|offset| first + offset));
+            buckets.rows.extend(rows);
+        }
+        RowsByKey::Many { buckets, longest }
+    }
+
+    /// The same of keys that have one row at most.
+    fn joined_ones(parts: Vec<RowsByKey>) -> RowsByKey {
+        let mut rows = Vec::new();
+        for part in parts {
+            let RowsByKey::One(own) = part else { unreachable!("a key has several rows") };
+            rows.extend_from_slice(&own[..own.len() - 1]);
+        }
+        let end = rows.iter().rposition(|&row| row != NO_ROW).map_or(0, |last| last + 1);
+        if end > 0 && rows[..end].iter().zip(0..).all(|(&row, key)| row == key) {
+            return RowsByKey::InOrder;
+        }
+        rows.push(NO_ROW);
+        RowsByKey::One(rows)
+    }
+
+    /// The rows of each key.
+    fn into_buckets(self) -> SlotBuckets {
+        match self {
+            RowsByKey::InOrder => unreachable!("rows of a part are numbered among all"),
+            RowsByKey::One(rows) => {
+                let (mut offsets, mut all) = (vec![0], Vec::with_capacity(rows.len()));
+                for &row in &rows[..rows.len() - 1] {
+                    all.extend((row != NO_ROW).then_some(row));
+                    offsets.push(all.len() as u32);
+                }
+                SlotBuckets { offsets, rows: all }
+            }
+            RowsByKey::Many { buckets, .. } => buckets,
+        }
+    }
+
     /// Rows of the key that has most.
     pub fn longest(&self) -> usize {
         match self {

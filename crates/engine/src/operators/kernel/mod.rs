@@ -8,6 +8,7 @@ mod dense;
 mod evaluate;
 mod key_table;
 mod order;
+mod partitioned_keys;
 mod ranked_keys;
 mod ranked_pairs;
 mod rows;
@@ -24,7 +25,8 @@ pub(super) use evaluate::{
 };
 pub(super) use key_table::KeyTable;
 pub(super) use order::Order;
-pub(super) use ranked_keys::RankedKeys;
+pub(super) use partitioned_keys::{PartitionedKeys, partition_numbers};
+pub(super) use ranked_keys::{KeyRange, RankedKeys};
 pub(super) use ranked_pairs::RankedPairs;
 pub(super) use rows::{
     NO_ROW, bucket, bucket_all, concat, no_rows, of_arrays, prune, scale_of, take_or_null,

@@ -23,6 +23,43 @@ pub struct RankedKeys {
     length: usize,
 }
 
+/// Where the keys of a column lie.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyRange {
+    /// The least key; of no key some number that is larger than `most`.
+    pub least: i64,
+    /// The largest key.
+    pub most: i64,
+}
+
+impl KeyRange {
+    /// That of a column of integers or dates.
+    pub fn of(column: &ArrayRef) -> KeyRange {
+        let mut range = KeyRange::NONE;
+        for_each_integer(column, |_, key| {
+            range = KeyRange { least: range.least.min(key), most: range.most.max(key) };
+        });
+        range
+    }
+
+    /// That of no key.
+    pub const NONE: KeyRange = KeyRange { least: i64::MAX, most: i64::MIN };
+
+    /// That of both.
+    pub fn with(self, other: KeyRange) -> KeyRange {
+        KeyRange { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+
+    /// How many numbers lie in it; `None` where they are too many for the keys of so many rows to be ranked.
+    pub fn span_of(self, rows: usize) -> Option<u64> {
+        let span = match self.least <= self.most {
+            true => self.most.abs_diff(self.least).checked_add(1)?,
+            false => 0,
+        };
+        (span <= FREE_SPAN.max(rows as u64 * SPARSENESS).min(MOST_SPAN)).then_some(span)
+    }
+}
+
 /// 64 possible keys.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
@@ -34,18 +71,13 @@ struct Word {
 impl RankedKeys {
     /// The keys of a column of integers or dates; `None` where they lie too far apart.
     pub fn of(column: &ArrayRef) -> Option<RankedKeys> {
-        let mut range: Option<(i64, i64)> = None;
-        for_each_integer(column, |_, key| {
-            let (least, most) = range.unwrap_or((key, key));
-            range = Some((least.min(key), most.max(key)));
-        });
-        let (least, span) = match range {
-            Some((least, most)) => (least, most.abs_diff(least).checked_add(1)?),
-            None => (0, 0),
-        };
-        if span > FREE_SPAN.max(column.len() as u64 * SPARSENESS).min(MOST_SPAN) {
-            return None;
-        }
+        let range = KeyRange::of(column);
+        let span = range.span_of(column.len())?;
+        Some(RankedKeys::within(range.least, span, column))
+    }
+
+    /// The keys of a column that lie among `span` numbers from `least` on, as all do.
+    pub fn within(least: i64, span: u64, column: &ArrayRef) -> RankedKeys {
         // The last one is empty.
         let mut words = vec![Word::default(); span.div_ceil(64) as usize + 1];
         for_each_integer(column, |_, key| {
@@ -57,7 +89,24 @@ impl RankedKeys {
             word.before = length;
             length += word.bits.count_ones();
         }
-        Some(RankedKeys { least, words, length: length as usize })
+        RankedKeys { least, words, length: length as usize }
+    }
+
+    /// The keys of ranges that follow each other, all but the last of a multiple of 64 numbers: ids go on from one to the
+    /// next.
+    pub fn joined(ranges: Vec<RankedKeys>) -> RankedKeys {
+        let words = ranges.iter().map(|own| own.words.len()).sum();
+        let least = ranges.first().map_or(0, RankedKeys::least);
+        let mut all = RankedKeys { least, words: Vec::with_capacity(words), length: 0 };
+        for own in ranges {
+            all.words.pop();
+            let before = all.length as u32;
+            let shifted =
+                own.words.iter().map(|w| Word { bits: w.bits, before: w.before + before });
+            all.words.extend(shifted);
+            all.length += own.length;
+        }
+        all
     }
 
     /// The least key; 0 where there is none.

@@ -16,6 +16,9 @@ struct Second {
     id: u32,
 }
 
+/// What stands behind the last pair.
+const NOBODY: Second = Second { distance: 0, id: NO_ID };
+
 impl Second {
     /// The id where this is the value.
     #[inline(always)]
@@ -48,6 +51,16 @@ impl RankedPairs {
         let [a, b] = [RankedKeys::of(&columns[0])?, RankedKeys::of(&columns[1])?];
         let (first, ranks, least) =
             if a.len() >= b.len() { (0, a, b.least()) } else { (1, b, a.least()) };
+        RankedPairs::beside(first, ranks, least, columns)
+    }
+
+    /// The same where column `first` is known to be ranked, its keys by `ranks`, and the other's least value to be `least`.
+    pub fn beside(
+        first: usize,
+        ranks: RankedKeys,
+        least: i64,
+        columns: &[ArrayRef; 2],
+    ) -> Option<RankedPairs> {
         let (other, nowhere) = (&columns[1 - first], ranks.len());
         let rank_of = ranks.find(&columns[first]).into_iter().map(|rank| rank.min(nowhere as u32));
         let rank_of: Vec<u32> = rank_of.collect();
@@ -73,8 +86,27 @@ impl RankedPairs {
             number(&mut seconds, distances.len());
         }
         offsets.push(seconds.len() as u32);
-        seconds.push(Second { distance: 0, id: NO_ID });
+        seconds.push(NOBODY);
         Some(RankedPairs { first, ranks, offsets, seconds, least })
+    }
+
+    /// The pairs of ranges of the first column that follow each other (see [`RankedKeys::joined`]): ids go on from one to the next.
+    pub fn joined(ranges: Vec<RankedPairs>) -> RankedPairs {
+        let (first, least) = ranges.first().map_or((0, 0), |own| (own.first, own.least));
+        let (mut ranks, mut offsets, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
+        for own in ranges {
+            // What stands behind the last pair is found again behind that of the last range.
+            let before = seconds.len() as u32;
+            let ends = own.ranks.len();
+            let pairs = own.len();
+            let shifted = |s: &Second| Second { distance: s.distance, id: s.id + before };
+            seconds.extend(own.seconds[..pairs].iter().map(shifted));
+            offsets.extend(own.offsets[..ends].iter().map(|offset| offset + before));
+            ranks.push(own.ranks);
+        }
+        offsets.extend([seconds.len() as u32; 2]);
+        seconds.push(NOBODY);
+        RankedPairs { first, ranks: RankedKeys::joined(ranks), offsets, seconds, least }
     }
 
     /// Distinct pairs.

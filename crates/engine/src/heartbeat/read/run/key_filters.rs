@@ -6,7 +6,6 @@
 //! at the index join whose inner table has the column, until that is opened.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::{Run, Shared, chunks_pipe, then};
 use crate::heartbeat::read::pipeline::{Part, Pipe, PipeSource, Sink, Step};
@@ -162,15 +161,12 @@ impl Run<'_> {
         let shared = self.shared.clone();
         let (node, parameters) = (shared.lane.nodes[n].hash_join(), shared.parameters());
         let batch = shared.batch(&parameters);
-        let began = Instant::now();
         let memory = chunks.iter().map(|chunk| node.memory(chunk)).sum();
         batch.budget.reserve(memory).ok()?;
         batch.budget.release(memory);
         let mut build = JoinBuild::default();
         chunks.into_iter().for_each(|chunk| build.add(node, &batch, chunk, &mut self.faults));
-        let table = JoinTable::merge(node, &batch, vec![build], &mut self.faults);
-        self.note(n, 0, began);
-        Some(Arc::new(table))
+        Some(Arc::new(self.join_table(n, vec![build])))
     }
 
     fn rows_of_left(&mut self, n: usize) -> Result<Vec<Tuples>> {
