@@ -6,8 +6,11 @@
 //! where rows have few slots each or cuts are small.
 //!
 //! Ties are broken by input order, so that the result is a function of the input.
+//!
+//! Many rows are sorted in runs first ([`sort_runs`], [`sort_run`]), each by whoever is free; what no slot's cut can hold is left
+//! behind there, and the whole is a merge.
 
-use super::kernel::{Order, concat, no_rows};
+use super::kernel::{Order, concat, no_rows, runs};
 use super::{Batch, Cut, Faults};
 use crate::plan::SortKey;
 use crate::query_set::{QuerySets, SetId, SlotBuckets, Tuples};
@@ -23,6 +26,37 @@ pub struct SortNode {
 #[derive(Debug, Default)]
 pub struct SortBuild {
     chunks: Vec<Tuples>,
+    /// Whether its rows are in order already.
+    is_sorted: bool,
+}
+
+/// Rows from which on runs pay: one thread takes about two milliseconds for so many.
+const ROWS: usize = 1 << 16;
+/// Runs per worker: nobody should wait long for the last one.
+const RUNS: usize = 2;
+
+/// The input in runs of about equal length for [`sort_run`]; as it came where one thread is as fast.
+pub fn sort_runs(builds: Vec<SortBuild>, workers: usize) -> Result<Vec<SortBuild>, Vec<SortBuild>> {
+    let rows = builds.iter().flat_map(|build| &build.chunks).map(|chunk| chunk.rows).sum::<usize>();
+    if workers < 2 || rows < ROWS {
+        return Err(builds);
+    }
+    let chunks = builds.into_iter().flat_map(|build| build.chunks);
+    let runs = runs(chunks, rows.div_ceil(workers * RUNS));
+    Ok(runs.into_iter().map(|chunks| SortBuild { chunks, is_sorted: false }).collect())
+}
+
+/// Sorts a run, and leaves out what is behind the end of every slot's cut.
+pub fn sort_run(
+    node: &SortNode,
+    batch: &Batch<'_>,
+    cuts: &[Cut],
+    run: SortBuild,
+    faults: &mut Faults,
+) -> SortBuild {
+    let cuts: Vec<Cut> = cuts.iter().map(|cut| Cut { skip: 0, fetch: cut.end() }).collect();
+    let sorted = sort(node, batch, &cuts, vec![run], faults);
+    SortBuild { chunks: vec![sorted], is_sorted: true }
 }
 
 impl SortBuild {
@@ -47,25 +81,33 @@ pub fn sort(
     builds: Vec<SortBuild>,
     faults: &mut Faults,
 ) -> Tuples {
+    let in_runs = builds.iter().all(|build| build.is_sorted);
     let chunks: Vec<Tuples> = builds.into_iter().flat_map(|build| build.chunks).collect();
     let Some(tuples) = concat(chunks, batch.sets) else { return no_rows() };
     if tuples.rows == 0 {
         return tuples;
     }
-    if let Err(error) = batch.budget.reserve(tuples.rows * 16) {
+    let memory = tuples.rows * 16;
+    if let Err(error) = batch.budget.reserve(memory) {
         let wanted = tuples.sets.wanted(tuples.rows, batch.sets);
         batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
         return tuples.emptied();
     }
-    let order = Order::new(&node.keys, &tuples);
+    let order = Order::new(&node.keys, &tuples, in_runs);
+    let sorted = in_order(&order, batch, cuts, tuples);
+    batch.budget.release(memory);
+    sorted
+}
+
+fn in_order(order: &Order, batch: &Batch<'_>, cuts: &[Cut], tuples: Tuples) -> Tuples {
     if let QuerySets::Uniform(set) = tuples.sets
         && let Some(slot) = batch.sets.single(set)
     {
-        return tuples.take(&first_rows(&order, 0..tuples.rows as u32, cuts[slot.index()]));
+        return tuples.take(&first_rows(order, 0..tuples.rows as u32, cuts[slot.index()]));
     }
     match own_is_cheaper(&tuples, batch, cuts) {
-        true => sort_own(&order, batch, cuts, tuples),
-        false => sort_shared(&order, batch, cuts, tuples),
+        true => sort_own(order, batch, cuts, tuples),
+        false => sort_shared(order, batch, cuts, tuples),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod join_table;
 mod key_filters;
+mod sort;
 mod star;
 
 use std::sync::Arc;
@@ -623,29 +624,6 @@ impl<'a> Run<'a> {
             self.faults.add(*slot, error.clone());
         }
         Ok(batch)
-    }
-
-    fn sort(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {
-        let shared = self.shared.clone();
-        let PreparedNode::Sort(node, _) = &shared.lane.nodes[n] else { unreachable!() };
-        let parameters = shared.parameters();
-        let batch = shared.batch(&parameters);
-        let cuts = self.cuts(n, cuts);
-        let input = self.input(n, 0)?;
-        if let [pipe] = &input[..]
-            && pipe.is_partitioned()
-        {
-            return Ok(then(input, Step::Sort(n, cuts.into())));
-        }
-        let builds = self.drain(input, Sink::Sort(n)).into_iter().filter_map(|part| match part {
-            Part::Sort(build) => Some(build),
-            _ => None,
-        });
-        let builds = builds.collect();
-        let began = Instant::now();
-        let tuples = operators::sort(node, &batch, &cuts, builds, &mut self.faults);
-        self.note(n, tuples.rows, began);
-        Ok(vec![chunks_pipe(vec![tuples])])
     }
 
     fn limit(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {

@@ -16,6 +16,7 @@ use super::hash::{HashJoinNode, JoinBuild, JoinTable, Keys};
 use super::rows_by_key::RowsByKey;
 use crate::operators::kernel::{
     KeyRange, KeyTable, PartitionedKeys, RankedKeys, RankedPairs, bucket_all, partition_numbers,
+    runs,
 };
 use crate::operators::{Batch, Faults};
 use crate::query_set::{QuerySets, SlotBuckets, Tuples};
@@ -39,22 +40,11 @@ pub fn join_runs(
 ) -> Result<Vec<Vec<Tuples>>, Vec<JoinBuild>> {
     let rows: usize = builds.iter().map(JoinBuild::rows).sum();
     let pays = workers > 1 && rows >= ROWS && !node.keys.is_empty();
-    if pays { Ok(runs(builds, rows / (workers * PER_WORKER))) } else { Err(builds) }
-}
-
-/// Runs of more than `length` rows each, but for the last.
-fn runs(builds: Vec<JoinBuild>, length: usize) -> Vec<Vec<Tuples>> {
-    let mut runs = vec![Vec::new()];
-    let mut rows = 0;
-    for chunk in builds.into_iter().flat_map(JoinBuild::chunks) {
-        if rows > length {
-            runs.push(Vec::new());
-            rows = 0;
-        }
-        rows += chunk.rows;
-        runs.last_mut().expect("there is one").push(chunk);
+    if !pays {
+        return Err(builds);
     }
-    runs
+    let chunks = builds.into_iter().flat_map(JoinBuild::chunks);
+    Ok(runs(chunks, rows.div_ceil(workers * PER_WORKER)))
 }
 
 /// The keys of one run.

@@ -29,7 +29,7 @@ pub(super) use partitioned_keys::{PartitionedKeys, partition_numbers};
 pub(super) use ranked_keys::{KeyRange, RankedKeys};
 pub(super) use ranked_pairs::RankedPairs;
 pub(super) use rows::{
-    NO_ROW, bucket, bucket_all, concat, no_rows, of_arrays, prune, scale_of, take_or_null,
+    NO_ROW, bucket, bucket_all, concat, no_rows, of_arrays, prune, runs, scale_of, take_or_null,
 };
 pub(super) use whole_columns::WholeColumns;
 pub(super) use whole_numbers::{

@@ -58,6 +58,21 @@ pub fn concat(parts: Vec<Tuples>, sets: &SetTable) -> Option<Tuples> {
     Tuples::concat(parts.into_iter().map(materialise).collect(), sets)
 }
 
+/// Chunks in runs of at least so many rows each, but for the last.
+pub fn runs(chunks: impl Iterator<Item = Tuples>, length: usize) -> Vec<Vec<Tuples>> {
+    let mut runs = vec![Vec::new()];
+    let mut rows = 0;
+    for chunk in chunks {
+        if rows >= length {
+            runs.push(Vec::new());
+            rows = 0;
+        }
+        rows += chunk.rows;
+        runs.last_mut().expect("there is one").push(chunk);
+    }
+    runs
+}
+
 /// The same rows with all output columns read.
 fn materialise(tuples: Tuples) -> Tuples {
     let columns = tuples.columns.len();

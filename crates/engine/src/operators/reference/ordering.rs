@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use super::random::Random;
 use super::{Row, check};
-use crate::operators::{Cut, Faults, LimitState, SortBuild, SortNode, sort};
+use crate::operators::{Cut, Faults, LimitState, SortBuild, SortNode, sort, sort_run};
 use crate::plan::SortKey;
+use crate::query_set::Tuples;
 use crate::types::DataType;
 
 fn compare(a: &Row, b: &Row, keys: &[SortKey]) -> Ordering {
@@ -61,12 +62,21 @@ fn shared_sort_equals_alone() {
         };
         let node = SortNode { keys: (0..random.below(4)).map(|_| key(&mut random)).collect() };
         let cuts = cuts(&mut random, slots);
-        let chunks = random.chunks(&relation, &activations.sets);
+        let mut chunks = random.chunks(&relation, &activations.sets);
+        let later = chunks.split_off(chunks.len() / 2);
+        let in_runs = random.chance(50);
         activations.with(|batch| {
             let mut faults = Faults::default();
-            let mut build = SortBuild::default();
-            chunks.into_iter().for_each(|chunk| build.add(&node, batch, chunk, &mut faults));
-            let output = sort(&node, batch, &cuts, vec![build], &mut faults);
+            let mut build = |chunks: Vec<Tuples>| {
+                let mut build = SortBuild::default();
+                chunks.into_iter().for_each(|chunk| build.add(&node, batch, chunk, &mut faults));
+                match in_runs {
+                    true => sort_run(&node, batch, &cuts, build, &mut faults),
+                    false => build,
+                }
+            };
+            let builds = vec![build(chunks), build(later)];
+            let output = sort(&node, batch, &cuts, builds, &mut faults);
             check(seed, batch, &[output], &faults, true, |slot| {
                 let mut rows = relation.of(slot);
                 rows.sort_by(|a, b| compare(a, b, &node.keys));

@@ -1,0 +1,57 @@
+//! ORDER BY: many rows are sorted in runs on all workers, and these put together on this thread.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{Run, chunks_pipe, then};
+use crate::heartbeat::read::each::each;
+use crate::heartbeat::read::pipeline::{Part, Pipe, Sink, Step};
+use crate::heartbeat::read::prepared::{Cuts, PreparedNode};
+use crate::operators::{self, Cut, Faults, SortBuild, sort_run, sort_runs};
+use crate::types::Result;
+
+impl Run<'_> {
+    pub(super) fn sort(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {
+        let shared = self.shared.clone();
+        let PreparedNode::Sort(node, _) = &shared.lane.nodes[n] else { unreachable!() };
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let cuts: Arc<[Cut]> = self.cuts(n, cuts).into();
+        let input = self.input(n, 0)?;
+        if let [pipe] = &input[..]
+            && pipe.is_partitioned()
+        {
+            return Ok(then(input, Step::Sort(n, cuts)));
+        }
+        let builds = self.drain(input, Sink::Sort(n)).into_iter().filter_map(|part| match part {
+            Part::Sort(build) => Some(build),
+            _ => None,
+        });
+        let builds = match sort_runs(builds.collect(), self.pool.workers()) {
+            Ok(runs) => self.sort_each(n, runs, &cuts),
+            Err(builds) => builds,
+        };
+        let began = Instant::now();
+        let tuples = operators::sort(node, &batch, &cuts, builds, &mut self.faults);
+        self.note(n, tuples.rows, began);
+        Ok(vec![chunks_pipe(vec![tuples])])
+    }
+
+    /// Each run in order, by whoever is free.
+    fn sort_each(&mut self, n: usize, runs: Vec<SortBuild>, cuts: &Arc<[Cut]>) -> Vec<SortBuild> {
+        let (shared, cuts) = (self.shared.clone(), cuts.clone());
+        let done = each(self.pool, runs, move |run| {
+            let PreparedNode::Sort(node, _) = &shared.lane.nodes[n] else { unreachable!() };
+            let (began, mut faults) = (Instant::now(), Faults::default());
+            let parameters = shared.parameters();
+            let sorted = sort_run(node, &shared.batch(&parameters), &cuts, run, &mut faults);
+            (sorted, faults, began.elapsed())
+        });
+        let done = done.into_iter().map(|(sorted, faults, took)| {
+            self.faults.merge(faults);
+            self.spent[n].took += took;
+            sorted
+        });
+        done.collect()
+    }
+}
