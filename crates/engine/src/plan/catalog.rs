@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::known_parameters::KnownParameters;
+use super::selectivity;
 use crate::storage::{Store, TableStatistics};
-use crate::types::{ColumnId, Error, IndexSchema, Result, SqlState, TableId, TableSchema};
+use crate::types::{
+    ColumnId, Error, IndexSchema, Predicate, Result, SqlState, TableId, TableSchema,
+};
 
 /// Estimates never go below this many rows: tables are often planned for while still empty.
 const LEAST_ROWS: f64 = 100.0;
@@ -38,6 +41,11 @@ impl PlannedTable {
             (false, true) => known.min(self.rows()),
             (false, false) => DEFAULT_DISTINCT.min(self.rows()),
         }
+    }
+
+    /// The share of its rows that predicates leave.
+    pub fn share(&self, predicates: &[Predicate]) -> f64 {
+        selectivity::alone(self, predicates)
     }
 
     /// Whether some unique index on non-NULL columns lies within `columns`: they then name one row.

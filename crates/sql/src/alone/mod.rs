@@ -4,17 +4,22 @@
 //! changes); out come answers batch by batch. Called by `session` and by tests. It shares no operator with the
 //! engine, only storage.
 
+mod condition;
+mod dynamic_filters;
 mod exact;
+mod optimizer;
 mod overlay;
 mod pipelining;
 mod run;
 mod scan;
 mod scan_plan;
+mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use exact::to_exact;
+pub use optimizer::physical_rules;
 pub use overlay::Overlay;
 pub use pipelining::{Lists, Pipelining, Progress, Report, Took};
 pub use run::{Answers, Reading, collect, run};

@@ -9,10 +9,11 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::OutputColumn;
 use engine::storage::{Snapshot, Store};
@@ -49,9 +50,8 @@ pub type Answers = Pin<Box<dyn Stream<Item = Result<Answer>> + Send>>;
 /// Runs a query alone.
 pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) -> Result<Answers> {
     let faulty = |error: DataFusionError| fault(&error);
-    let plan = bind(template, values, reading).map_err(faulty)?;
     let state = template.planning.state();
-    let physical = state.query_planner().create_physical_plan(&plan, state).await;
+    let physical = physical_plan(template, values, reading, state).await;
     let physical = physical.and_then(|physical| match &reading.pipelining {
         Some(pipelining) => pipelining::wrap(physical, pipelining),
         None => Ok(physical),
@@ -69,6 +69,17 @@ pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) 
         batch.and_then(|batch| answer(&batch, &output)).map_err(|error| fault(&error))
     });
     Ok(Box::pin(answers))
+}
+
+/// What runs, before anything of it is shared.
+pub(super) async fn physical_plan(
+    template: &QueryTemplate,
+    values: &[Value],
+    reading: &Reading,
+    state: &SessionState,
+) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+    let plan = bind(template, values, reading)?;
+    state.query_planner().create_physical_plan(&plan, state).await
 }
 
 /// Runs a query alone; all its rows at once.
@@ -130,7 +141,11 @@ fn bind_plan(
     Ok(bound.data)
 }
 
-fn scalar_value(data_type: DataType, value: &Value) -> datafusion::common::Result<ScalarValue> {
+/// The engine's value as DataFusion's.
+pub(super) fn scalar_value(
+    data_type: DataType,
+    value: &Value,
+) -> datafusion::common::Result<ScalarValue> {
     let array = array_from_values(data_type, std::iter::once(value.borrow()));
     ScalarValue::try_from_array(&array, 0)
 }

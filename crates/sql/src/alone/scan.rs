@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::Result;
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use engine::storage::{Index, Snapshot, TableView};
-use engine::types::{ColumnId, Location, Value, array_from_values};
+use engine::types::{ColumnId, Location, RowId, Value, array_from_values};
 
+use super::condition::{Condition, Worth};
 use super::overlay::TableOverlay;
 
 /// A column that a scan puts out.
@@ -40,6 +41,37 @@ pub struct Scan {
     pub schema: SchemaRef,
     /// An index that has all rows of the view's version, and a key that all wanted rows have.
     pub probe: Option<(Arc<Index>, Vec<Value>)>,
+    /// What the statement asks of its rows.
+    pub condition: Option<Condition>,
+    /// What operators above have found out about the rows that they need, while the statement runs. They ask again: these
+    /// only spare work.
+    pub filters: Vec<Condition>,
+    /// About the rows that it puts out; estimates.
+    pub statistics: Arc<Statistics>,
+}
+
+/// Rows of one piece.
+enum Rows<'a> {
+    Stored(Vec<Location>),
+    Own(Vec<&'a (RowId, Vec<Value>)>),
+}
+
+impl Rows<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Rows::Stored(locations) => locations.len(),
+            Rows::Own(rows) => rows.len(),
+        }
+    }
+
+    fn retain(&mut self, kept: &[bool]) {
+        let mut kept = kept.iter();
+        let mut next = || *kept.next().expect("one for each row");
+        match self {
+            Rows::Stored(locations) => locations.retain(|_| next()),
+            Rows::Own(rows) => rows.retain(|_| next()),
+        }
+    }
 }
 
 impl Scan {
@@ -52,9 +84,8 @@ impl Scan {
     /// Some of its pieces, a batch each.
     pub fn read(&self, pieces: Range<usize>) -> SendableRecordBatchStream {
         let scan = self.clone();
-        let own = self.overlay.is_some().then(|| self.pieces() - 1);
-        let batches = pieces
-            .map(move |piece| if own == Some(piece) { scan.own_rows() } else { scan.piece(piece) });
+        let mut worth = vec![Worth::default(); self.filters.len()];
+        let batches = pieces.map(move |piece| scan.piece(piece, &mut worth));
         let batches = futures::stream::iter(batches);
         Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), batches))
     }
@@ -64,11 +95,67 @@ impl Scan {
         Ok(Scan {
             fields: columns.iter().map(|column| self.fields[*column]).collect(),
             schema: Arc::new(self.schema.project(columns)?),
+            statistics: Arc::new(Statistics::clone(&self.statistics).project(Some(&columns))),
             ..self.clone()
         })
     }
 
-    fn piece(&self, piece: usize) -> Result<RecordBatch> {
+    /// Whether some of its rows are left out before they are put out.
+    pub fn is_selective(&self) -> bool {
+        self.condition.is_some() || !self.filters.is_empty()
+    }
+
+    /// Whether some filter leaves few enough rows of a sample, or may do so later.
+    pub fn has_narrowing_filter(&self) -> Result<bool> {
+        let mut narrows = false;
+        for filter in &self.filters {
+            narrows |= !filter.is_complete() || self.sampled(filter)?.is_asked(1);
+        }
+        Ok(narrows)
+    }
+
+    /// What a filter has left of the rows at three places.
+    fn sampled(&self, filter: &Condition) -> Result<Worth> {
+        let (mut asked, mut left) = (0, 0);
+        for quarter in 1..4 {
+            let mut rows = self.rows(self.pieces() * quarter / 4);
+            asked += rows.len();
+            self.narrow(filter, &mut rows)?;
+            left += rows.len();
+        }
+        let mut worth = Worth::default();
+        worth.learn(asked, left);
+        Ok(worth)
+    }
+
+    /// What is read to tell whether rows meet a condition is read of all of them, the rest of those that are left.
+    fn piece(&self, piece: usize, worth: &mut [Worth]) -> Result<RecordBatch> {
+        let mut rows = self.rows(piece);
+        if let Some(condition) = &self.condition {
+            self.narrow(condition, &mut rows)?;
+        }
+        for (filter, worth) in self.filters.iter().zip(worth) {
+            let before = rows.len();
+            if worth.is_asked(piece) {
+                self.narrow(filter, &mut rows)?;
+                worth.learn(before, rows.len());
+            }
+        }
+        self.batch(&self.schema, &self.fields, &rows)
+    }
+
+    fn narrow(&self, condition: &Condition, rows: &mut Rows<'_>) -> Result<()> {
+        let asked = self.batch(&condition.schema, &condition.fields, rows)?;
+        rows.retain(&condition.ask(&asked)?);
+        Ok(())
+    }
+
+    fn rows(&self, piece: usize) -> Rows<'_> {
+        if let Some(overlay) = &self.overlay
+            && piece == self.pieces() - 1
+        {
+            return Rows::Own(overlay.rows.iter().collect());
+        }
         let mut locations = match &self.probe {
             Some((index, key)) => self.probed(index, key),
             None => self.visible(piece),
@@ -76,8 +163,7 @@ impl Scan {
         if let Some(overlay) = &self.overlay {
             locations.retain(|at| !overlay.replaced.contains(&self.view.row_id(*at)));
         }
-        let columns = self.fields.iter().map(|field| self.column(*field, &locations));
-        self.batch(columns.collect(), locations.len())
+        Rows::Stored(locations)
     }
 
     fn probed(&self, index: &Index, key: &[Value]) -> Vec<Location> {
@@ -94,47 +180,35 @@ impl Scan {
         offsets.into_iter().map(|offset| Location { chunk: *id, offset }).collect()
     }
 
-    fn column(&self, field: Field, locations: &[Location]) -> ArrayRef {
-        match field {
-            Field::Column(column) => self.view.gather(column, locations),
-            Field::RowId => {
+    fn column(&self, field: Field, rows: &Rows<'_>) -> ArrayRef {
+        match (field, rows) {
+            (Field::Column(column), Rows::Stored(locations)) => self.view.gather(column, locations),
+            (Field::Column(column), Rows::Own(rows)) => self.own_column(column, rows),
+            (Field::RowId, Rows::Stored(locations)) => {
                 let ids = locations.iter().map(|at| self.view.row_id(*at).0 as i64);
                 Arc::new(Int64Array::from_iter_values(ids))
             }
+            (Field::RowId, Rows::Own(rows)) => {
+                Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0.0 as i64)))
+            }
             // The snapshot's version stands for all its rows: a commit compares with it.
-            Field::RowVersion => {
+            (Field::RowVersion, rows) => {
                 let version = self.view.version().0 as i64;
-                Arc::new(Int64Array::from_iter_values(locations.iter().map(|_| version)))
+                Arc::new(Int64Array::from_value(version, rows.len()))
             }
         }
     }
 
-    fn own_rows(&self) -> Result<RecordBatch> {
-        let rows = self.overlay.as_ref().map_or(&[][..], |overlay| &overlay.rows);
-        let columns = self.fields.iter().map(|field| -> ArrayRef {
-            match field {
-                Field::Column(column) => {
-                    let schema = self.view.schema();
-                    let data_type = schema.columns[column.index()].data_type;
-                    let value = |row: &'_ (_, Vec<Value>)| row.1.get(column.index()).cloned();
-                    let values: Vec<Value> =
-                        rows.iter().map(|row| value(row).unwrap_or(Value::Null)).collect();
-                    array_from_values(data_type, values.iter().map(Value::borrow))
-                }
-                Field::RowId => {
-                    Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0.0 as i64)))
-                }
-                Field::RowVersion => {
-                    let version = self.view.version().0 as i64;
-                    Arc::new(Int64Array::from_iter_values(rows.iter().map(|_| version)))
-                }
-            }
-        });
-        self.batch(columns.collect(), rows.len())
+    fn own_column(&self, column: ColumnId, rows: &[&(RowId, Vec<Value>)]) -> ArrayRef {
+        let data_type = self.view.schema().columns[column.index()].data_type;
+        let value = |row: &&(RowId, Vec<Value>)| row.1.get(column.index()).cloned();
+        let values: Vec<Value> = rows.iter().map(|row| value(row).unwrap_or(Value::Null)).collect();
+        array_from_values(data_type, values.iter().map(Value::borrow))
     }
 
-    fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)
+    fn batch(&self, schema: &SchemaRef, fields: &[Field], rows: &Rows<'_>) -> Result<RecordBatch> {
+        let columns = fields.iter().map(|field| self.column(*field, rows)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
     }
 }

@@ -5,22 +5,21 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue, Statistics};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType,
 };
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::projection::ProjectionExec;
+use engine::plan::PlannedTable;
 use engine::storage::{Index, Snapshot, TableView};
 use engine::types::Value;
 
+use super::condition::Condition;
 use super::overlay::TableOverlay;
 use super::scan::{Field, Scan};
 use super::scan_plan::ScanExec;
+use super::statistics::{rows, scan_statistics};
 use crate::catalog::{TableRelation, types::from_arrow};
 
 /// A table at a version.
@@ -74,37 +73,20 @@ impl TableProvider for SnapshotTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let all: Vec<usize> = (0..self.fields.len()).collect();
         let wanted = projection.unwrap_or(&all);
-        let mut read = wanted.clone();
-        for column in filters.iter().flat_map(Expr::column_refs) {
-            let position = self.schema.index_of(&column.name)?;
-            if !read.contains(&position) {
-                read.push(position);
-            }
-        }
-        let schema = Arc::new(self.schema.project(&read)?);
+        let fields = self.fields_at(wanted);
+        let statistics = self.statistics(filters, &fields)?;
         let scan = Scan {
             view: self.view.clone(),
             snapshot: self.snapshot.clone(),
             overlay: self.overlay.clone(),
-            fields: read.iter().map(|position| self.fields[*position]).collect(),
-            schema: schema.clone(),
+            schema: Arc::new(self.schema.project(wanted)?),
+            fields,
             probe: self.probe(filters),
+            condition: self.condition(state, filters)?,
+            filters: Vec::new(),
+            statistics: Arc::new(statistics),
         };
-        let mut plan: Arc<dyn ExecutionPlan> = Arc::new(ScanExec::new(scan, None));
-        if let Some(filter) = conjunction(filters.iter().cloned().map(unqualified)) {
-            let filter =
-                state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;
-            plan = Arc::new(FilterExec::try_new(filter, plan)?);
-        }
-        if read.len() == wanted.len() {
-            return Ok(plan);
-        }
-        let columns = (0..wanted.len()).map(|i| {
-            let name = schema.field(i).name().clone();
-            (Arc::new(Column::new(&name, i)) as Arc<dyn PhysicalExpr>, name)
-        });
-        let columns: Vec<_> = columns.collect();
-        Ok(Arc::new(ProjectionExec::try_new(columns, plan)?))
+        Ok(Arc::new(ScanExec::new(scan, None)))
     }
 }
 
@@ -122,6 +104,36 @@ fn unqualified(expr: Expr) -> Expr {
 }
 
 impl SnapshotTable {
+    fn fields_at(&self, positions: &[usize]) -> Vec<Field> {
+        positions.iter().map(|position| self.fields[*position]).collect()
+    }
+
+    fn condition(&self, state: &dyn Session, filters: &[Expr]) -> Result<Option<Condition>> {
+        let mut read = Vec::new();
+        for column in filters.iter().flat_map(Expr::column_refs) {
+            let position = self.schema.index_of(&column.name)?;
+            if !read.contains(&position) {
+                read.push(position);
+            }
+        }
+        let Some(predicate) = conjunction(filters.iter().cloned().map(unqualified)) else {
+            return Ok(None);
+        };
+        let schema = Arc::new(self.schema.project(&read)?);
+        let predicate =
+            state.create_physical_expr(predicate, &DFSchema::try_from(schema.clone())?)?;
+        Ok(Some(Condition { fields: self.fields_at(&read), schema, predicate }))
+    }
+
+    fn statistics(&self, filters: &[Expr], fields: &[Field]) -> Result<Statistics> {
+        let planned = PlannedTable {
+            schema: self.view.schema().clone(),
+            statistics: Arc::new(self.view.table().statistics()),
+            parameters: Arc::default(),
+        };
+        scan_statistics(&planned, rows(&planned, filters), fields)
+    }
+
     /// An index whose whole key the filters fix. One that is still kept after the view was taken has all its rows, also if it
     /// is dropped while they are read.
     fn probe(&self, filters: &[Expr]) -> Option<(Arc<Index>, Vec<Value>)> {

@@ -18,7 +18,8 @@ mod query;
 mod scope;
 
 pub use assignment::assign;
-pub use expression::Evaluated;
+pub use expression::{Evaluated, Resolve};
+pub use predicate::predicates;
 pub use query::{Compiled, compile};
 pub use scope::{Relation, Scope};
 

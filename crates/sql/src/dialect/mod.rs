@@ -60,6 +60,7 @@ pub fn session_state(
         .with_config(SessionConfig::from(options()))
         .with_runtime_env(runtime(memory))
         .with_default_features()
+        .with_physical_optimizer_rules(crate::alone::physical_rules())
         .build();
     let context = SessionContext::new_with_state(state);
     let set_up = setup_pg_catalog(&context, CATALOG, EmptyContextProvider);

@@ -45,7 +45,7 @@ impl Random {
 fn text(random: &mut Random) -> String {
     let least = random.below(3) * 100;
     let ranked = "rank() OVER (ORDER BY";
-    match random.below(7) {
+    match random.below(9) {
         0 => format!(
             "SELECT name, sum(amount), {ranked} sum(amount), name) FROM fact JOIN dim ON dim = dim.id WHERE fact.id >= {least} GROUP BY name"
         ),
@@ -63,6 +63,14 @@ fn text(random: &mut Random) -> String {
         ),
         5 => format!(
             "SELECT id, row_number() OVER (ORDER BY id DESC) FROM fact WHERE dim = 7 AND id >= {least} LIMIT 40"
+        ),
+        6 => format!(
+            "SELECT fact.id, name, {ranked} amount, fact.id) FROM fact JOIN dim ON dim = dim.id WHERE dim.id < {} AND fact.id >= {least}",
+            random.below(3) * 20 + 2
+        ),
+        7 => format!(
+            "SELECT id, {ranked} amount, id) FROM (SELECT id, amount FROM fact WHERE id >= {least} ORDER BY amount DESC, id LIMIT {}) x",
+            random.below(3) * 40 + 5
         ),
         _ => format!(
             "SELECT a.dim, b.note, count(*), {ranked} a.dim, b.note) FROM fact a JOIN fact b ON a.id = b.id WHERE a.dim < 5 AND b.id >= {least} GROUP BY a.dim, b.note"

@@ -49,6 +49,14 @@ impl Lists {
         self.attached.load(Ordering::Relaxed)
     }
 
+    /// Enters a running list of this signature whose window is open, if there is one.
+    pub fn enter(&self, signature: &Arc<Signature>, any_order: bool) -> Option<Consumer> {
+        // Ended lists are dropped behind the lock.
+        let mut met = Vec::new();
+        let mut running = self.running.lock();
+        self.enter_one(&mut running, signature, any_order, &mut met)
+    }
+
     /// Enters a running list of this signature whose window is open, or begins one.
     pub fn join(
         &self,
@@ -56,22 +64,34 @@ impl Lists {
         any_order: bool,
         host: impl FnOnce() -> Host,
     ) -> Consumer {
-        // Ended lists are dropped behind the lock.
         let mut met = Vec::new();
         let mut running = self.running.lock();
-        running.retain(|other| other.list.strong_count() > 0);
-        for other in running.iter().filter(|other| other.signature == *signature) {
-            let Some(list) = other.list.upgrade() else { continue };
-            if let Some(entry) = list.enter(any_order) {
-                self.attached.fetch_add(1, Ordering::Relaxed);
-                return Consumer::new(list, entry, true);
-            }
-            met.push(list);
+        if let Some(consumer) = self.enter_one(&mut running, signature, any_order, &mut met) {
+            return consumer;
         }
         let host = Arc::new(host());
         let (list, entry) = SharedPages::new(host, any_order, self.load.clone());
         running.push(Running { signature: signature.clone(), list: Arc::downgrade(&list) });
         drop(running);
         Consumer::new(list, entry, false)
+    }
+
+    fn enter_one(
+        &self,
+        running: &mut Vec<Running>,
+        signature: &Arc<Signature>,
+        any_order: bool,
+        met: &mut Vec<Arc<SharedPages>>,
+    ) -> Option<Consumer> {
+        running.retain(|other| other.list.strong_count() > 0);
+        for other in running.iter().filter(|other| other.signature == *signature) {
+            let Some(list) = other.list.upgrade() else { continue };
+            if let Some(entry) = list.enter(any_order) {
+                self.attached.fetch_add(1, Ordering::Relaxed);
+                return Some(Consumer::new(list, entry, true));
+            }
+            met.push(list);
+        }
+        None
     }
 }

@@ -7,17 +7,18 @@ use std::task::{Context, Poll};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
-use futures::Stream;
+use futures::{Stream, StreamExt};
 
+use super::super::scan_plan::ScanExec;
 use super::Pipelining;
 use super::consumer::Consumer;
-use super::host::Host;
+use super::host::{Host, scan_of_chain};
 use super::signature::Signature;
 
 /// Stands above a sub-plan. Whether that runs, or an equal one that is running already is read, is decided as late as
@@ -55,14 +56,43 @@ impl PipelinedExec {
         self.joined.get()
     }
 
-    fn join(&self, context: Arc<TaskContext>) -> Consumer {
-        let host = || Host::new(self.input.clone(), context);
-        let consumer = self.pipelining.lists.join(&self.signature, self.any_order, host);
+    /// Whose rows to read. A sub-plan with filters from above takes all rows where somebody produces them anyway; else
+    /// it runs by itself, unless its filters leave nearly all rows: then it gives them up for the others.
+    fn join(&self, context: Arc<TaskContext>) -> Result<Way> {
+        let input = match self.signature.is_open() {
+            true => closed(&self.input)?,
+            false => Some(self.input.clone()),
+        };
+        let consumer = match input {
+            Some(input) => {
+                let host = || Host::new(input, context);
+                self.pipelining.lists.join(&self.signature, self.any_order, host)
+            }
+            None => match self.pipelining.lists.enter(&self.signature, self.any_order) {
+                Some(consumer) => consumer,
+                None => return Ok(Way::Alone(self.input.execute(0, context)?)),
+            },
+        };
         let host = consumer.list().host.clone();
         // A plan is executed once; where that is not so, nobody replays what is above it.
         let _ = self.joined.set((host, consumer.entry()));
-        consumer
+        Ok(Way::Shared(consumer))
     }
+}
+
+/// A scan and what computes row by row above it, without the filters from above, if none of them is worth asking.
+fn closed(chain: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(scan) = scan_of_chain(chain) else { return Ok(None) };
+    if scan.scan().has_narrowing_filter()? {
+        return Ok(None);
+    }
+    let closed = chain.clone().transform_up(|node| {
+        Ok(match node.downcast_ref::<ScanExec>() {
+            Some(scan) => Transformed::yes(Arc::new(scan.with_filters(Vec::new())) as _),
+            None => Transformed::no(node),
+        })
+    })?;
+    Ok(Some(closed.data))
 }
 
 impl DisplayAs for PipelinedExec {
@@ -118,16 +148,23 @@ impl ExecutionPlan for PipelinedExec {
     }
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        Ok(Box::pin(PipelinedStream { node: self.clone(), context, consumer: None }))
+        Ok(Box::pin(PipelinedStream { node: self.clone(), context, way: Way::Open }))
     }
+}
+
+/// Where a sub-plan's rows come from.
+enum Way {
+    /// Nobody has asked yet.
+    Open,
+    Shared(Consumer),
+    Alone(SendableRecordBatchStream),
 }
 
 /// The rows of a sub-plan, from whoever produces them.
 struct PipelinedStream {
     node: PipelinedExec,
     context: Arc<TaskContext>,
-    /// From the first poll on.
-    consumer: Option<Consumer>,
+    way: Way,
 }
 
 impl Stream for PipelinedStream {
@@ -135,8 +172,17 @@ impl Stream for PipelinedStream {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        let consumer = this.consumer.get_or_insert_with(|| this.node.join(this.context.clone()));
-        consumer.poll_next(context)
+        if matches!(this.way, Way::Open) {
+            match this.node.join(this.context.clone()) {
+                Ok(way) => this.way = way,
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
+        }
+        match &mut this.way {
+            Way::Open => unreachable!("decided above"),
+            Way::Shared(consumer) => consumer.poll_next(context),
+            Way::Alone(rows) => rows.poll_next_unpin(context),
+        }
     }
 }
 
@@ -148,7 +194,7 @@ impl RecordBatchStream for PipelinedStream {
 
 impl Drop for PipelinedStream {
     fn drop(&mut self) {
-        if let (Some(report), Some(consumer)) = (&self.node.pipelining.report, &self.consumer) {
+        if let (Some(report), Way::Shared(consumer)) = (&self.node.pipelining.report, &self.way) {
             report.add(self.node.signature.name(), consumer.took());
         }
     }

@@ -36,6 +36,9 @@ pub struct Signature {
     schema: SchemaRef,
     inputs: Vec<Arc<Signature>>,
     hash: u64,
+    /// Filters that scans below ask and no operator below makes. They are not compared: they only leave out rows that an
+    /// operator above has no use for.
+    open: Vec<u64>,
     /// Row versions that the largest scan below passes over.
     largest_scan: usize,
     /// The operator and the tables below.
@@ -82,6 +85,8 @@ struct ScannedTable {
     table: TableId,
     rows: SeenRows,
     fields: Vec<Field>,
+    /// What its condition reads.
+    asked: Vec<Field>,
     probe: Option<(IndexId, Vec<Value>)>,
 }
 
@@ -146,8 +151,13 @@ impl Signature {
         let largest_scan = below.unwrap_or_else(|| scanned_rows(plan));
         let schema = plan.schema();
         let hash = hash(&operator, &expressions, &inputs);
-        let name = name(plan, &inputs);
-        Some(Signature { operator, expressions, schema, inputs, hash, largest_scan, name })
+        let (open, name) = (open(plan, &inputs), name(plan, &inputs));
+        Some(Signature { operator, expressions, schema, inputs, hash, open, largest_scan, name })
+    }
+
+    /// Whether filters come from above: then the rows are not all that somebody else may want.
+    pub fn is_open(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// The operator and the tables below.
@@ -159,6 +169,15 @@ impl Signature {
     pub fn largest_scan(&self) -> usize {
         self.largest_scan
     }
+}
+
+fn open(plan: &dyn ExecutionPlan, inputs: &[Arc<Signature>]) -> Vec<u64> {
+    let asked = plan.downcast_ref::<ScanExec>().map_or(&[][..], |scan| &scan.scan().filters);
+    let asked = asked.iter().filter_map(|filter| filter.predicate.expression_id());
+    let below = inputs.iter().flat_map(|input| input.open.iter().copied());
+    let made = plan.dynamic_expressions_produced();
+    let made: Vec<u64> = made.iter().filter_map(|filter| filter.expression_id()).collect();
+    asked.chain(below).filter(|filter| !made.contains(filter)).collect()
 }
 
 /// `HashJoin of item, author`
@@ -196,7 +215,7 @@ fn scanned_rows(plan: &dyn ExecutionPlan) -> usize {
 
 fn parts(plan: &dyn ExecutionPlan) -> Option<Parts> {
     if let Some(scan) = plan.downcast_ref::<ScanExec>() {
-        return scanned_table(scan.scan()).map(|scanned| (Operator::Scan(scanned), Vec::new()));
+        return scanned_table(scan.scan());
     }
     if plan.is::<CooperativeExec>() {
         return Some((Operator::Cooperative, Vec::new()));
@@ -224,20 +243,25 @@ fn parts(plan: &dyn ExecutionPlan) -> Option<Parts> {
 }
 
 /// A transaction's own changes are nobody else's.
-fn scanned_table(scan: &Scan) -> Option<ScannedTable> {
+fn scanned_table(scan: &Scan) -> Option<Parts> {
     if scan.overlay.is_some() {
         return None;
     }
     let version = scan.view.version();
     // The version of a row is that of the snapshot.
-    let names_version = scan.fields.contains(&Field::RowVersion);
+    let mut read = scan.fields.iter().chain(scan.condition.iter().flat_map(|c| &c.fields));
+    let names_version = read.any(|field| *field == Field::RowVersion);
     let rows = match scan.view.table().last_change(version) {
         Some(change) if !names_version => SeenRows::Since(change),
         _ => SeenRows::At(version),
     };
     let table = scan.view.schema().id;
     let probe = scan.probe.as_ref().map(|(index, key)| (index.schema().id, key.clone()));
-    Some(ScannedTable { table, rows, fields: scan.fields.clone(), probe })
+    let condition = scan.condition.as_ref();
+    let asked = condition.map_or(Vec::new(), |condition| condition.fields.clone());
+    let expressions = condition.map(|condition| condition.predicate.clone());
+    let scanned = ScannedTable { table, rows, fields: scan.fields.clone(), asked, probe };
+    Some((Operator::Scan(scanned), expressions.into_iter().collect()))
 }
 
 fn aggregate(plan: &AggregateExec) -> Option<Parts> {

@@ -305,3 +305,60 @@ async fn without_memory_for_pages_readers_go_in_step() {
     let (rows, told) = stopped.told().await;
     assert!(rows == alone && only(&told).is_detached, "{told:?}");
 }
+
+/// Items of the same stock as some few: a join whose right side is the same scan whatever `least` and `most` are.
+fn same_stock(least: i32, most: i32) -> String {
+    format!(
+        "SELECT b.id, b.cost, a.id FROM item a JOIN item b ON a.stock = b.stock \
+         WHERE a.id BETWEEN {least} AND {most} AND b.weight > 9"
+    )
+}
+
+fn late(told: &[(String, Took)]) -> Vec<&str> {
+    told.iter().filter(|(_, took)| took.is_late).map(|(name, _)| name.as_str()).collect()
+}
+
+#[tokio::test]
+async fn what_a_join_has_left_of_a_scan_is_nobody_elses() {
+    let shop = Shop::new(1 << 30);
+    let texts = [same_stock(0, 1), same_stock(2, 3)];
+    let wanted = [sorted(shop.alone(&texts[0]).await), sorted(shop.alone(&texts[1]).await)];
+    let mut first = shop.query(&texts[0]).await;
+    first.steps(1).await;
+    let mut second = shop.query(&texts[1]).await;
+    second.steps(1).await;
+    let mut equal = shop.query(&texts[0]).await;
+    equal.steps(1).await;
+    let (first, second, equal) = tokio::join!(first.told(), second.told(), equal.told());
+    assert!(first.0 == wanted[0] && second.0 == wanted[1] && equal.0 == wanted[0]);
+    assert!(late(&second.1).is_empty(), "{:?}", second.1);
+    assert_eq!(late(&equal.1), ["HashJoin of item, item"]);
+}
+
+#[tokio::test]
+async fn a_filter_that_leaves_most_rows_gives_way_to_sharing() {
+    let shop = Shop::new(1 << 30);
+    let texts = [same_stock(0, 6), same_stock(7, 13)];
+    let wanted = [sorted(shop.alone(&texts[0]).await), sorted(shop.alone(&texts[1]).await)];
+    let mut first = shop.query(&texts[0]).await;
+    first.steps(1).await;
+    let mut second = shop.query(&texts[1]).await;
+    second.steps(1).await;
+    let (first, second) = tokio::join!(first.told(), second.told());
+    assert!(first.0 == wanted[0] && second.0 == wanted[1]);
+    assert_eq!(late(&second.1), ["Scan of item"]);
+}
+
+#[tokio::test]
+async fn a_join_takes_all_rows_of_a_scan_that_runs_anyway() {
+    let shop = Shop::new(1 << 30);
+    let text = same_stock(0, 1);
+    let alone = sorted(shop.alone(&text).await);
+    let mut scan = shop.query("SELECT id, cost, stock FROM item WHERE weight > 9").await;
+    scan.steps(3).await;
+    let mut join = shop.query(&text).await;
+    join.steps(1).await;
+    let (scan, join) = tokio::join!(scan.all(), join.told());
+    assert!(join.0 == alone && scan.is_ok());
+    assert_eq!(late(&join.1), ["Scan of item"]);
+}
