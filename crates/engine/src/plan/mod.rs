@@ -16,6 +16,7 @@ pub mod cost;
 mod dependencies;
 mod explain;
 mod global;
+mod hash_join_order;
 mod join_graph;
 mod join_order;
 mod known_parameters;
@@ -39,6 +40,7 @@ pub use compiled::{
 };
 pub use explain::{Explained, Explanation, Step, weight_name};
 pub use global::{GlobalPlan, Merged, Registered};
+pub use hash_join_order::HashJoins;
 pub use known_parameters::KnownParameters;
 pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};
 pub use template::{

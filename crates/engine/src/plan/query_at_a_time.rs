@@ -1,15 +1,18 @@
 //! What a query costs on the query-at-a-time path, in nanoseconds on one core.
 //!
-//! That path knows no statistics: it joins in the order of the statement, each time with a hash table over the left side,
-//! and reads a table whole unless its predicates fix an index's key. So the tree of the [`TemplatePlan`](super::TemplatePlan)
-//! is priced as it came, not the operators that this room makes of it. Called when a template is planned; whether a query
-//! goes that way is decided in `heartbeat`, after both predictions were corrected by what was measured.
+//! That path joins by hash tables only, each over the smaller side, inner joins in an order of its own
+//! ([`HashJoins`]), and reads a table whole unless its predicates fix an index's key. So the tree of the
+//! [`TemplatePlan`](super::TemplatePlan) is priced in that order, not the operators that this room makes of it. What the
+//! keys of one side spare in the scans of the other is not foreseen. Called when a template is planned; whether a query goes
+//! that way is decided in `heartbeat`, after both predictions were corrected by what was measured.
 //!
 //! The constants are rounded from measurements of statements that are little else than one operator, over TPC-H's tables at
 //! scale factor 1.
 
 use super::catalog::{Catalog, PlannedTable};
 use super::columns::{predicate_columns, scalar_columns};
+use super::hash_join_order::{CARRY, HashJoins, NEAR, hash_join, left_deep};
+use super::join_graph::JoinGraph;
 use super::push_filters::width;
 use super::{Aggregate, JoinKind, PlanNode, selectivity};
 use crate::types::{Predicate, Result, Scalar, TableId};
@@ -34,16 +37,6 @@ const EVALUATE: f64 = 5.0;
 const FETCH: f64 = 50.0;
 /// Finding a key in an index.
 const PROBE: f64 = 1_000.0;
-/// Putting a row into a join's hash table.
-const BUILD: f64 = 45.0;
-/// Looking a row up there.
-const LOOK_UP: f64 = 20.0;
-/// Following one chain of a hash table to a partner.
-const PARTNER: f64 = 20.0;
-/// The same in a hash table that no cache holds.
-const FAR_PARTNER: f64 = 250.0;
-/// Rows of a hash table up to which a cache holds it.
-const NEAR: f64 = 250_000.0;
 /// Putting a row into its group.
 const GROUP: f64 = 13.0;
 /// The same where no cache holds the groups.
@@ -56,8 +49,8 @@ const AGGREGATE: f64 = 1.0;
 const SORT_COMPARISON: f64 = 20.0;
 /// Looking whether a row is among the first ones.
 const TOP: f64 = 5.0;
-/// Copying a value of a row from one operator to the next.
-const CARRY: f64 = 3.0;
+/// Values of a column of which nothing is known.
+const UNKNOWN_VALUES: f64 = 200.0;
 
 /// Nanoseconds of a tree, and of handing over its rows.
 pub fn nanoseconds(root: &PlanNode, catalog: &Catalog) -> Result<f64> {
@@ -87,6 +80,7 @@ impl Pricing<'_> {
             PlanNode::Project { input, expressions, .. } => {
                 self.project(input, expressions, wanted)
             }
+            PlanNode::Join { kind: JoinKind::Inner, .. } => self.inner_joins(node, wanted),
             PlanNode::Join { kind, left, right, keys, residual } => {
                 self.join(*kind, [left, right], keys, residual, wanted)
             }
@@ -121,15 +115,12 @@ impl Pricing<'_> {
     fn scan(&mut self, table: TableId, predicates: &[Predicate], wanted: &[bool]) -> Result<f64> {
         let planned = self.catalog.table(table)?;
         let rows = planned.rows() * selectivity::alone(planned, predicates);
-        let read = reading(wanted, predicates);
-        let cells: f64 = planned
-            .schema
-            .columns
-            .iter()
-            .zip(&read)
-            .filter(|(_, read)| **read)
-            .map(|(column, _)| if column.data_type.is_string() { TEXT_CELL } else { CELL })
-            .sum();
+        let cells = |read: &[bool]| -> f64 {
+            let columns = planned.schema.columns.iter().zip(read).filter(|(_, read)| **read);
+            let cell = |text: bool| if text { TEXT_CELL } else { CELL };
+            columns.map(|(column, _)| cell(column.data_type.is_string())).sum()
+        };
+        let asked = reading(&vec![false; wanted.len()], predicates);
         let looked_at = match probed(planned, predicates) {
             Some(rows) => {
                 self.cost += PROBE + rows * FETCH;
@@ -137,8 +128,10 @@ impl Pricing<'_> {
             }
             None => planned.rows(),
         };
-        self.cost += looked_at * (LOCATE + cells + tests(predicates));
-        Ok(rows.min(looked_at))
+        let rows = rows.min(looked_at);
+        self.cost +=
+            looked_at * (LOCATE + cells(&asked) + tests(predicates)) + rows * cells(wanted);
+        Ok(rows)
     }
 
     fn project(
@@ -171,15 +164,14 @@ impl Pricing<'_> {
         let carried = below.iter().filter(|read| **read).count() as f64;
         keys.iter().for_each(|(l, r)| (below[*l], below[split + r]) = (true, true));
         let (a, b) = (self.node(left, &below[..split])?, self.node(right, &below[split..])?);
-        let share = self.share(left, right, keys);
-        let pairs = a * b * share;
-        let partner = if a > NEAR { FAR_PARTNER } else { PARTNER };
+        let values = keys.iter().map(|(l, r)| self.values([(left, *l, a), (right, *r, b)]));
+        let values: Vec<(u64, f64)> = values.map(|values| (3, values)).collect();
+        let pairs = HashJoins::new(vec![a, b], &values, Vec::new()).rows(3);
         self.cost += match keys.is_empty() {
-            true => pairs * (CARRY * carried + tests(residual)),
-            false => {
-                a * BUILD + b * LOOK_UP + pairs * (partner + CARRY * carried + tests(residual))
-            }
+            true => pairs * CARRY * carried,
+            false => hash_join(a, b, pairs, carried),
         };
+        self.cost += pairs * tests(residual);
         let kept = pairs * (1.0f64 / 3.0).powi(residual.len() as i32);
         Ok(match kind {
             JoinKind::Inner => kept,
@@ -191,16 +183,54 @@ impl Pricing<'_> {
         })
     }
 
-    /// The share of all pairs that have equal keys.
-    fn share(&self, left: &PlanNode, right: &PlanNode, keys: &[(usize, usize)]) -> f64 {
-        let (mut distinct, mut limit) = (1.0f64, 1.0f64);
-        for (l, r) in keys {
-            let sides = [self.origin(left, *l), self.origin(right, *r)];
-            let known = || sides.iter().flatten();
-            distinct *= known().map(|(table, column)| table.distinct(*column)).fold(1.0, f64::max);
-            limit = known().map(|(table, _)| table.rows()).fold(limit, f64::max);
+    /// Inner joins that follow each other, in the order in which they will be.
+    fn inner_joins(&mut self, node: &PlanNode, wanted: &[bool]) -> Result<f64> {
+        let graph = JoinGraph::of(node.clone(), self.catalog)?;
+        let carried = reading(wanted, &graph.conditions);
+        let mut read = carried.clone();
+        graph.edges.iter().for_each(|edge| (read[edge.a], read[edge.b]) = (true, true));
+        let mut rows = Vec::with_capacity(graph.relations.len());
+        for relation in &graph.relations {
+            let columns = relation.offset..relation.offset + relation.width;
+            rows.push(self.node(&relation.node, &read[columns])?);
         }
-        1.0 / distinct.min(limit)
+        let joins = self.hash_joins(&graph, rows);
+        let mut statement = Vec::new();
+        let all = sides(node, &mut 0, &mut statement);
+        self.cost += PLAN_OPERATOR * (statement.len() - 1) as f64;
+        let order = joins.better_than(&statement).map(|order| left_deep(&order));
+        for (left, right) in order.unwrap_or(statement) {
+            let joined = |column: &usize| (left | right) >> graph.relation_of(*column) & 1 == 1;
+            let columns = (0..carried.len()).filter(|column| carried[*column]).filter(joined);
+            self.cost += joins.cost(left, right, columns.count() as f64);
+            let asked: f64 = joins.asked(left, right).map(|at| test(&graph.conditions[at])).sum();
+            self.cost += joins.rows(left | right) * asked;
+        }
+        Ok(joins.rows(all))
+    }
+
+    fn hash_joins(&self, graph: &JoinGraph, rows: Vec<f64>) -> HashJoins {
+        let side = |column: usize| {
+            let relation = graph.relation_of(column);
+            let tree = &graph.relations[relation];
+            (relation, (&tree.node, column - tree.offset, rows[relation]))
+        };
+        let keys = graph.edges.iter().map(|edge| {
+            let ((a, left), (b, right)) = (side(edge.a), side(edge.b));
+            (1 << a | 1 << b, self.values([left, right]))
+        });
+        let keys: Vec<(u64, f64)> = keys.collect();
+        let conditions = graph.conditions.iter().map(|condition| graph.relations_read(condition));
+        HashJoins::new(rows, &keys, conditions.collect())
+    }
+
+    /// How many values two trees' columns have that must be equal, on the side that has more; of the rows of each.
+    fn values(&self, sides: [(&PlanNode, usize, f64); 2]) -> f64 {
+        let values = sides.into_iter().map(|(node, column, rows)| {
+            let origin = self.origin(node, column);
+            origin.map_or(rows.min(UNKNOWN_VALUES), |(table, column)| table.distinct(column))
+        });
+        values.fold(1.0, f64::max)
     }
 
     fn aggregate(
@@ -269,6 +299,18 @@ impl Pricing<'_> {
             PlanNode::Values { .. } | PlanNode::Union { .. } => None,
         }
     }
+}
+
+/// The statement's inner joins, inputs first, each by its sides; the relations of all, numbered as in [`JoinGraph`].
+fn sides(node: &PlanNode, next: &mut usize, joins: &mut Vec<(u64, u64)>) -> u64 {
+    let PlanNode::Join { kind: JoinKind::Inner, left, right, .. } = node else {
+        *next += 1;
+        return 1 << (*next - 1);
+    };
+    let left = sides(left, next, joins);
+    let right = sides(right, next, joins);
+    joins.push((left, right));
+    left | right
 }
 
 /// What must be read so that these columns are there and the predicates can be tested.

@@ -7,9 +7,12 @@
 mod condition;
 mod dynamic_filters;
 mod exact;
+mod join_order;
 mod optimizer;
 mod overlay;
 mod pipelining;
+#[cfg(test)]
+mod plan_tests;
 mod run;
 mod scan;
 mod scan_plan;

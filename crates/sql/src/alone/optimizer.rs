@@ -4,18 +4,24 @@ use std::sync::Arc;
 
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
+use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
 use super::dynamic_filters::DynamicFilters;
+use super::join_order::JoinOrder;
 
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// All rules, in their order.
 pub fn physical_rules() -> Vec<Rule> {
+    let order_first = JoinSelection::new();
     let replaced = FilterPushdown::new_post_optimization();
-    let own = |rule: Rule| match rule.name() == replaced.name() {
-        true => Arc::new(DynamicFilters),
-        false => rule,
+    let own = |rule: Rule| -> Vec<Rule> {
+        match rule.name() {
+            name if name == order_first.name() => vec![Arc::new(JoinOrder), rule],
+            name if name == replaced.name() => vec![Arc::new(DynamicFilters)],
+            _ => vec![rule],
+        }
     };
-    PhysicalOptimizer::new().rules.into_iter().map(own).collect()
+    PhysicalOptimizer::new().rules.into_iter().flat_map(own).collect()
 }

@@ -7,6 +7,7 @@ mod correlated;
 mod definitions;
 mod estimates;
 mod explain_json;
+mod join_orders;
 mod memory;
 mod oracle;
 mod own_reads;
