@@ -13,6 +13,8 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
+use datafusion::optimizer::push_down_limit::PushDownLimit;
+use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::OutputColumn;
@@ -118,7 +120,18 @@ fn bind(
         .zip(values)
         .map(|(data_type, value)| scalar_value(*data_type, value))
         .collect::<datafusion::common::Result<_>>()?;
-    bind_plan(template.plan.clone(), &literals, reading)
+    let bound = bind_plan(template.plan.clone(), &literals, reading)?;
+    give_sorts_their_limits(bound, template.planning.state())
+}
+
+/// The template was optimized while its LIMITs were parameters. A sort that does not know of the LIMIT above it is
+/// dropped by the physical planner where nothing above that LIMIT asks for an order, and with it the choice of rows.
+fn give_sorts_their_limits(
+    plan: LogicalPlan,
+    state: &SessionState,
+) -> datafusion::common::Result<LogicalPlan> {
+    let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![Arc::new(PushDownLimit::new())];
+    Optimizer::with_rules(rules).optimize(plan, state, |_, _| ())
 }
 
 fn bind_plan(
