@@ -3,7 +3,7 @@
 //! Rules in order: parameter-only expressions are lifted, filters pushed down, semi joins turned, then the tree
 //! is built bottom-up. Inner joins get their order and methods from `join_order`; joins of other kinds keep their
 //! place. Columns that a rule moves are tracked in [`Piece::columns`], so projections that only pick columns
-//! vanish: rows are read late.
+//! vanish: rows are read late. At last equal sub-plans become one.
 
 use super::access::{self, Access};
 use super::catalog::Catalog;
@@ -13,6 +13,7 @@ use super::dependencies::Dependencies;
 use super::known_parameters::KnownParameters;
 use super::lift::Lift;
 use super::push_filters::push_filters;
+use super::reuse::reuse_equal;
 use super::selectivity::{self, ASSUMED_BATCH};
 use super::semi_joins::turn_semi_joins;
 use super::{Aggregate, AggregateFunction, PlanNode, SortKey, TemplatePlan, cost, query_at_a_time};
@@ -89,11 +90,11 @@ fn tree(node: &PlanNode, catalog: &Catalog, known: &KnownParameters) -> Result<(
     let light = Compiler { catalog: &any, aim: Aim::Probes }.compile(node.clone())?;
     let light = light.narrow().operator;
     if light.only_probes() && light.total_cost() <= LIGHT_COST {
-        return Ok((light, Weight::Light));
+        return Ok((reuse_equal(light, catalog), Weight::Light));
     }
     let own = catalog.with_parameters(known.clone());
     let heavy = Compiler { catalog: &own, aim: Aim::Batch }.compile(node)?.narrow().operator;
-    Ok((heavy, Weight::Heavy))
+    Ok((reuse_equal(heavy, catalog), Weight::Heavy))
 }
 
 fn check_depth(node: &PlanNode, depth: usize) -> Result<()> {

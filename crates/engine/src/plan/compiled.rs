@@ -189,6 +189,13 @@ pub enum Operation {
     Distinct,
     /// The rows of all inputs.
     Union,
+    /// The rows of an equal sub-plan of the same tree, whose node it reads.
+    Reused {
+        /// That sub-plan's root: its position among those operators of the tree that have nodes, inputs first.
+        first: usize,
+        /// What it stands for.
+        operator: Arc<Operator>,
+    },
 }
 
 impl Operator {
@@ -203,6 +210,14 @@ impl Operator {
         let mut total = 0.0;
         self.visit(&mut |operator| total += operator.estimate.cost);
         total
+    }
+
+    /// The operators of the tree that have a node when it is merged, in the order in which they get it.
+    pub fn with_nodes(&self) -> Vec<&Operator> {
+        let mut found = Vec::new();
+        self.visit(&mut |operator| found.push(operator));
+        found.retain(|operator| !matches!(operator.operation, Operation::Reused { .. }));
+        found
     }
 
     /// Whether every row of the tree is reached through an index or given in the statement.

@@ -73,7 +73,7 @@ pub fn operator(operation: &Operation, input: f64, output: f64, looked_at: f64) 
     let work = match operation {
         Operation::Scan { access: super::Access::Scan, .. } => input * SCAN_ROW,
         Operation::Scan { .. } => PROBE + input * FETCH,
-        Operation::Values { .. } | Operation::Union => 0.0,
+        Operation::Values { .. } | Operation::Union | Operation::Reused { .. } => 0.0,
         Operation::Filter { .. } => input * EVALUATE,
         Operation::Project { expressions, .. } => {
             let moved = |s: &&crate::types::Scalar| !matches!(s, crate::types::Scalar::Column(_));

@@ -103,30 +103,34 @@ impl Explained<'_> {
         if let Some(member) = self.lane_plan.member(self.template) {
             uses = self.lane_plan.members[member].uses.iter().map(|used| used.node).collect();
         }
-        let mut uses = uses.into_iter().rev();
-        let root = self.shared(&self.compiled.root, &mut uses, notes);
+        let root = self.shared(&self.compiled.root, &uses, &mut 0, notes);
         Explanation { lane, subqueries: subqueries.collect(), root, run: Vec::new() }
     }
 
-    /// An operator's node is the last of those not yet told: nodes were noted inputs first.
+    /// `nodes` were noted inputs first; so many of them have been told.
     fn shared(
         &self,
         operator: &Operator,
-        nodes: &mut dyn Iterator<Item = usize>,
+        nodes: &[usize],
+        told: &mut usize,
         notes: &dyn Fn(&LaneNode) -> Vec<String>,
     ) -> Step {
-        let node = nodes.next().map(|n| &self.lane_plan.nodes[n]);
-        let inputs = operator.inputs.iter().rev();
-        let mut inputs: Vec<Step> = inputs.map(|input| self.shared(input, nodes, notes)).collect();
-        inputs.reverse();
+        let inputs = operator.inputs.iter();
+        let inputs = inputs.map(|input| self.shared(input, nodes, told, notes)).collect();
         let mut step = Step { inputs, ..self.step(operator) };
-        if let Some(node) = node {
+        if let Operation::Reused { first, .. } = operator.operation {
+            let node = nodes.get(first).map(|n| self.lane_plan.nodes[*n].id);
+            step.node = node.map(|id| format!("{id}, as above"));
+            return step;
+        }
+        if let Some(node) = nodes.get(*told).map(|n| &self.lane_plan.nodes[*n]) {
             step.node = Some(format!("{}{}", node.id, self.company(node)));
             if self.compiled.weight == Weight::Heavy {
                 step.details.push(sharing(operator));
             }
             step.details.extend(notes(node));
         }
+        *told += 1;
         step
     }
 
@@ -191,9 +195,10 @@ impl Explained<'_> {
                 format!("Cross join ({})", kind_name(*kind))
             }
             Operation::HashJoin { kind, keys, .. } => {
-                let right = |c: usize| self.column(&operator.inputs[1], c);
-                let left = |c: usize| self.column(&operator.inputs[0], c);
-                let keys = keys.iter().map(|(l, r)| format!("{} = {}", left(*l), right(*r)));
+                let width = operator.inputs[0].types.len();
+                let pair =
+                    |(l, r): &(usize, usize)| format!("{} = {}", column(*l), column(width + *r));
+                let keys = keys.iter().map(pair);
                 let keys: Vec<String> = keys.collect();
                 format!("Hash join ({}) on {}", kind_name(*kind), keys.join(" and "))
             }
@@ -218,6 +223,7 @@ impl Explained<'_> {
             Operation::Limit { .. } => "Limit".to_owned(),
             Operation::Distinct => "Distinct".to_owned(),
             Operation::Union => "Union".to_owned(),
+            Operation::Reused { operator, .. } => format!("Reused: {}", self.headline(operator)),
         }
     }
 
@@ -253,6 +259,9 @@ impl Explained<'_> {
                 if !cut.is_empty() {
                     lines.push(cut.join(" "));
                 }
+            }
+            Operation::Reused { .. } => {
+                lines.push("the same rows, which are computed once".to_owned());
             }
             _ => {}
         }
@@ -325,6 +334,7 @@ fn kind(operation: &Operation) -> &'static str {
         Operation::Limit { .. } => "Limit",
         Operation::Distinct => "Unique",
         Operation::Union => "Append",
+        Operation::Reused { .. } => "Reused Sub-Plan",
     }
 }
 
@@ -364,6 +374,7 @@ fn output_name(operator: &Operator, column: usize, catalog: &Catalog) -> Option<
             _ => None,
         },
         Operation::Values { .. } => None,
+        Operation::Reused { operator, .. } => output_name(operator, column, catalog),
         _ => name_of(operator, column, catalog),
     }
 }

@@ -224,20 +224,23 @@ fn signatures(root: &Operator, catalog: &Catalog) -> HashSet<String> {
     fn visit(
         operator: &Operator,
         signatures: &mut Signatures<'_>,
-        found: &mut HashSet<String>,
+        found: &mut Vec<(String, bool)>,
     ) -> String {
+        if let Operation::Reused { first, .. } = operator.operation {
+            return found[first].0.clone();
+        }
         let inputs: Vec<String> =
             operator.inputs.iter().map(|input| visit(input, signatures, found)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let signature = signatures.sign(operator, &inputs);
-        if !matches!(operator.operation, Operation::Project { .. } | Operation::Values { .. }) {
-            found.insert(signature.clone());
-        }
+        let is_little =
+            matches!(operator.operation, Operation::Project { .. } | Operation::Values { .. });
+        found.push((signature.clone(), !is_little));
         signature
     }
-    let mut found = HashSet::new();
+    let mut found = Vec::new();
     visit(root, &mut Signatures::new(catalog), &mut found);
-    found
+    found.into_iter().filter(|own| own.1).map(|own| own.0).collect()
 }
 
 /// What the lane's nodes with these signatures cost one activation.

@@ -45,7 +45,7 @@ pub struct LaneNode {
     pub operation: SharedOperation,
     /// Positions of its inputs in [`LanePlan::nodes`].
     pub inputs: Vec<usize>,
-    /// Nodes that read it.
+    /// Nodes that read it; one that reads it on both sides is there twice.
     pub consumers: Vec<usize>,
     /// Types of its output columns.
     pub types: Vec<DataType>,
@@ -217,6 +217,9 @@ struct Merge<'a, 'c> {
 impl Merge<'_, '_> {
     /// Finds or makes the operator's node and adds this template's variant; returns the node's position.
     fn operator(&mut self, operator: &Operator) -> usize {
+        if let Operation::Reused { first, .. } = operator.operation {
+            return self.uses[first].node;
+        }
         let inputs: Vec<usize> = operator.inputs.iter().map(|i| self.operator(i)).collect();
         let below: Vec<Arc<str>> =
             inputs.iter().map(|i| self.plan.nodes[*i].signature.clone()).collect();
@@ -328,6 +331,7 @@ impl SharedOperation {
             Operation::Limit { .. } => SharedOperation::Limit { cuts: Vec::new() },
             Operation::Distinct => SharedOperation::Distinct,
             Operation::Union => SharedOperation::Union,
+            Operation::Reused { .. } => unreachable!("it has the node of another operator"),
         }
     }
 

@@ -24,6 +24,7 @@ mod lane_plan;
 mod lift;
 mod push_filters;
 mod query_at_a_time;
+mod reuse;
 mod selectivity;
 mod semi_joins;
 mod signature;

@@ -7,7 +7,7 @@ use super::access::{Access, IndexAccess};
 use super::catalog::Catalog;
 use super::compiled::{Operation, Operator};
 use super::{Aggregate, AggregateFunction, JoinKind, SortKey};
-use crate::types::{Scalar, TableId};
+use crate::types::{Predicate, Scalar, TableId};
 
 /// Gives signatures to one template's operators. A template that uses the same node twice (a self join) needs two:
 /// the second occurrence gets a number.
@@ -76,6 +76,27 @@ pub fn describe(operation: &Operation, catalog: &Catalog) -> String {
         Operation::Limit { .. } => "limit".to_owned(),
         Operation::Distinct => "distinct".to_owned(),
         Operation::Union => "union".to_owned(),
+        Operation::Reused { operator, .. } => describe(&operator.operation, catalog),
+    }
+}
+
+/// An operator with its predicates and cuts: equal text over equal inputs, equal rows for the same activation.
+pub fn identity(operator: &Operator, catalog: &Catalog) -> String {
+    let own = format!("{} as {:?}", describe(&operator.operation, catalog), operator.types);
+    let all = |predicates: &[Predicate]| list(predicates.iter().map(predicate));
+    match &operator.operation {
+        Operation::Scan { predicates, .. } | Operation::Filter { predicates } => {
+            format!("{own} where {}", all(predicates))
+        }
+        Operation::IndexJoin { predicates, residual, .. } => {
+            format!("{own} where {} and {}", all(predicates), all(residual))
+        }
+        Operation::HashJoin { residual, .. } => format!("{own} and {}", all(residual)),
+        Operation::Sort { skip, fetch, .. } | Operation::Limit { skip, fetch } => {
+            let (skip, fetch) = (skip.as_ref().map(scalar), fetch.as_ref().map(scalar));
+            format!("{own} skip {skip:?} fetch {fetch:?}")
+        }
+        _ => own,
     }
 }
 
@@ -105,6 +126,27 @@ fn scalar(scalar: &Scalar) -> String {
         Scalar::Expression(expression) => {
             format!("{}{:?}", expression.text(), expression.columns())
         }
+    }
+}
+
+/// A predicate as text: equal text, equal meaning.
+fn predicate(predicate: &Predicate) -> String {
+    match predicate {
+        Predicate::Compare { column, comparison, value } => {
+            format!("#{column} {comparison:?} {}", scalar(value))
+        }
+        Predicate::In { column, values, negated } => {
+            format!("#{column} in {} {negated}", list(values.iter().map(scalar)))
+        }
+        Predicate::Like { column, pattern, negated, case_insensitive } => {
+            format!("#{column} like {} {negated} {case_insensitive}", scalar(pattern))
+        }
+        Predicate::IsNull { column, negated } => format!("#{column} is null {negated}"),
+        Predicate::Or(arms) => {
+            let arm = |arm: &Vec<Predicate>| list(arm.iter().map(self::predicate));
+            format!("or {}", list(arms.iter().map(arm)))
+        }
+        Predicate::Expression(expression) => scalar(&Scalar::Expression(expression.clone())),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use engine::heartbeat::{Engine, Sharing};
-use engine::plan::TemplatePlan;
+use engine::plan::{AggregateFunction, PlanNode, TemplatePlan};
 use engine::system;
-use engine::types::Value;
+use engine::types::{Comparison, DataType, Value};
 
 use crate::{bookstore, golden};
 
@@ -40,6 +40,45 @@ fn each_statement_has_its_path() {
         text.push_str(&format!("-- {name}: {}\n{path}\n", template.plan.text));
     }
     golden::check("plans", &text);
+}
+
+/// `WITH sold AS (SELECT ol_i_id, SUM(ol_qty) q FROM order_line WHERE ol_o_id > $n GROUP BY ol_i_id)`
+fn sold(parameter: usize) -> PlanNode {
+    let lines = vec![bookstore::compare(1, Comparison::Greater, parameter)];
+    PlanNode::Aggregate {
+        input: Box::new(bookstore::scan(bookstore::ORDER_LINE, lines)),
+        keys: vec![2],
+        aggregates: vec![bookstore::aggregate(AggregateFunction::Sum, Some(3), DataType::BigInt)],
+    }
+}
+
+/// `SELECT * FROM a JOIN b ON a.q = b.q`
+fn of_equal_sales(a: PlanNode, b: PlanNode, text: &str) -> TemplatePlan {
+    let output =
+        ["a", "q", "b", "q"].into_iter().zip([DataType::Integer, DataType::BigInt].repeat(2));
+    let output: Vec<_> = output.collect();
+    bookstore::template(bookstore::join(a, b, &[(1, 1)]), &output, &[DataType::Integer; 2], text)
+}
+
+#[test]
+fn equal_sub_plans_are_one_node() {
+    let engine = shop();
+    let much = |input| PlanNode::Filter {
+        input: Box::new(input),
+        predicates: vec![bookstore::compare(1, Comparison::Greater, 1)],
+    };
+    let mut text = String::new();
+    for plan in [
+        of_equal_sales(sold(0), sold(0), "on both sides"),
+        of_equal_sales(much(sold(0)), sold(0), "below a filter and beside it"),
+        of_equal_sales(sold(0), sold(1), "with another parameter"),
+        of_equal_sales(much(sold(0)), much(sold(0)), "with all that is above"),
+    ] {
+        let template = engine.register(plan).expect("it is shareable");
+        let path = engine.explain(&template, &[], None);
+        text.push_str(&format!("-- {}\n{path}\n", template.plan.text));
+    }
+    golden::check("reuse", &text);
 }
 
 fn show(engine: &Engine, name: &str, columns: &[&str]) -> String {

@@ -22,6 +22,8 @@ use crate::reference::{self, Row};
 
 const TABLES: u32 = 3;
 const WIDTH: usize = 4;
+const COLUMNS: [DataType; WIDTH] =
+    [DataType::Integer, DataType::Integer, DataType::Integer, DataType::Text];
 
 /// Tables `(id integer PRIMARY KEY, a integer, b integer, s text)` with small domains and NULLs.
 fn fill(store: &Arc<Store>, random: &mut StdRng) {
@@ -110,6 +112,8 @@ struct Maker<'a> {
     random: &'a mut StdRng,
     parameters: Vec<DataType>,
     subqueries: Vec<ScalarSubquery>,
+    /// Inputs of joins with a breaker, which may be named again.
+    known: Vec<PlanNode>,
     /// Whether a parameter's being 0 makes the statement fail.
     fails: Option<usize>,
 }
@@ -175,15 +179,39 @@ impl Maker<'_> {
         PlanNode::Scan { table, predicates: self.predicates(0) }
     }
 
-    /// A table's rows, sometimes through a grouping by all columns.
+    /// A table's rows, sometimes through a breaker, sometimes those of an earlier input.
     fn input(&mut self) -> PlanNode {
         let scan = Box::new(self.scan());
-        match self.random.random_range(0..6) {
+        let made = match self.random.random_range(0..9) {
             0 => PlanNode::Distinct { input: scan },
             1 => {
                 PlanNode::Aggregate { input: scan, keys: (0..WIDTH).collect(), aggregates: vec![] }
             }
-            _ => *scan,
+            2 => {
+                let fetch = Some(self.parameter(DataType::Integer));
+                let keys = self.total_order(WIDTH);
+                PlanNode::Sort { input: scan, keys, skip: None, fetch }
+            }
+            3 => {
+                let key = (self.random.random_range(0..3), self.random.random_range(0..3));
+                let other = self.scan();
+                let pairs = bookstore::join(*scan, other, &[key]);
+                let columns = [4, 1, 6, 3].map(|c| (c, COLUMNS[c % WIDTH]));
+                PlanNode::Distinct { input: Box::new(bookstore::project(pairs, &columns)) }
+            }
+            4 | 5 if !self.known.is_empty() => return self.again(),
+            _ => return *scan,
+        };
+        self.known.push(made.clone());
+        made
+    }
+
+    /// An earlier input, or one that differs from it by a condition.
+    fn again(&mut self) -> PlanNode {
+        let known = self.known.choose(self.random).expect("there are some").clone();
+        match self.random.random_bool(0.3) {
+            true => PlanNode::Filter { input: Box::new(known), predicates: self.predicates(0) },
+            false => known,
         }
     }
 
@@ -231,8 +259,7 @@ impl Maker<'_> {
     /// A whole statement's tree and the types of its columns.
     fn statement(&mut self) -> (PlanNode, Vec<DataType>) {
         let (node, tables) = self.joins();
-        let table = [DataType::Integer, DataType::Integer, DataType::Integer, DataType::Text];
-        let types: Vec<DataType> = (0..tables).flat_map(|_| table).collect();
+        let types: Vec<DataType> = (0..tables).flat_map(|_| COLUMNS).collect();
         match self.random.random_range(0..6) {
             0 => self.grouped(node, types),
             1 => {
@@ -242,7 +269,10 @@ impl Maker<'_> {
             }
             2 => {
                 let columns = [0, 2, 3].map(|c| (c, types[c]));
-                let other = PlanNode::Scan { table: TableId(0), predicates: self.predicates(0) };
+                let other = match self.random.random_bool(0.5) {
+                    true => PlanNode::Scan { table: TableId(0), predicates: self.predicates(0) },
+                    false => node.clone(),
+                };
                 let inputs = [node, other].map(|input| bookstore::project(input, &columns));
                 (PlanNode::Union { inputs: inputs.into() }, columns.map(|c| c.1).to_vec())
             }
@@ -297,7 +327,8 @@ impl Maker<'_> {
 
 /// A random template and the parameter that makes it fail where 0.
 fn template(random: &mut StdRng, number: usize) -> (TemplatePlan, Option<usize>) {
-    let mut maker = Maker { random, parameters: Vec::new(), subqueries: Vec::new(), fails: None };
+    let (parameters, subqueries, known) = (Vec::new(), Vec::new(), Vec::new());
+    let mut maker = Maker { random, parameters, subqueries, known, fails: None };
     let (root, types) = maker.statement();
     let root = match maker.random.random_bool(0.15) {
         false => root,

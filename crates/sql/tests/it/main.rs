@@ -5,6 +5,7 @@ mod connection;
 mod copy;
 mod correlated;
 mod definitions;
+mod equal_sub_plans;
 mod estimates;
 mod explain_json;
 mod join_orders;

@@ -215,8 +215,6 @@ fn operator_chain(
 ) -> Option<ProbeChain> {
     let member = &plan.members[member];
     let position = member.uses.iter().position(|u| std::ptr::eq(&plan.nodes[u.node], node))?;
-    let mut operators = Vec::new();
-    // Uses were noted in the order in which the tree is visited: inputs first.
-    member.compiled.root.visit(&mut |operator| operators.push(operator));
+    let operators = member.compiled.root.with_nodes();
     ProbeChain::of(operators[position], store, &member.compiled.parameter_types)
 }

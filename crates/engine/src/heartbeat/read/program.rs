@@ -240,7 +240,8 @@ fn operation_parameters(operation: &Operation, found: &mut Vec<usize>) {
         Operation::Sort { skip, fetch, .. } | Operation::Limit { skip, fetch } => {
             skip.iter().chain(fetch).for_each(|s| scalar_parameters(s, found));
         }
-        Operation::Distinct | Operation::Union => {}
+        // What is read once more has named its parameters where it stands first.
+        Operation::Distinct | Operation::Union | Operation::Reused { .. } => {}
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Run, Shared, chunks_pipe, then};
+use super::{Run, chunks_pipe, then};
 use crate::heartbeat::read::pipeline::{Part, Pipe, PipeSource, Sink, Step};
 use crate::heartbeat::read::prepared::PreparedNode;
 use crate::heartbeat::read::probe_chain::Views;
@@ -55,7 +55,7 @@ impl Run<'_> {
         for (&(left_column, right_column), _) in
             node.keys.iter().zip(comparable(node)).filter(|k| k.1)
         {
-            let landings = self.landings(left, left_column);
+            let landings = self.landings(left, left_column, shared.wanted[n]);
             self.hand_down(n, &landings, std::slice::from_ref(rows), right_column);
         }
     }
@@ -75,8 +75,9 @@ impl Run<'_> {
             return Ok(None);
         }
         let keys = node.keys.iter().zip(comparable(node)).filter(|key| key.1);
-        let keys: Vec<(usize, Vec<Landing>)> =
-            keys.map(|(key, _)| (key.0, self.landings(inputs[1], key.1))).collect();
+        let keys: Vec<(usize, Vec<Landing>)> = keys
+            .map(|(key, _)| (key.0, self.landings(inputs[1], key.1, shared.wanted[n])))
+            .collect();
         if keys.iter().all(|(_, landings)| landings.is_empty()) {
             return Ok(None);
         }
@@ -108,8 +109,9 @@ impl Run<'_> {
         if (drops && expected * INNER_ROWS >= inner_rows) || expected >= inner_rows * FEW_INNER {
             let Some(chunks) = self.inner_rows(n, *table, inner, waiting)? else { return Ok(None) };
             if drops {
+                let wanted = shared.wanted[n];
                 for &(left, right) in &hash.keys {
-                    self.hand_down(n, &self.landings(outer, left), &chunks, right);
+                    self.hand_down(n, &self.landings(outer, left, wanted), &chunks, right);
                 }
             }
             let Some(table) = self.table_of(n, chunks) else { return Ok(None) };
@@ -267,13 +269,13 @@ impl Run<'_> {
         self.shared.users[n].iter().map(of).sum()
     }
 
-    fn landings(&self, n: usize, column: usize) -> Vec<Landing> {
+    /// Where keys in a column of node `n` may drop rows that the slots of a join want.
+    fn landings(&self, n: usize, column: usize, slots: SetId) -> Vec<Landing> {
         let mut found = Vec::new();
         let mut below = vec![(n, column)];
         while let Some((n, column)) = below.pop() {
             let node = &self.shared.lane.plan.nodes[n];
-            // A template that has a node twice means different rows by it each time.
-            if self.kept[n].is_some() || uses_twice(&self.shared, n) {
+            if self.kept[n].is_some() || self.is_read_twice(n, slots) {
                 continue;
             }
             match &node.operation {
@@ -289,6 +291,15 @@ impl Run<'_> {
         }
         found
     }
+
+    /// Whether some of these slots read a node's rows for two consumers, or on both sides of one: what has no key for one
+    /// of them is wanted by the other.
+    fn is_read_twice(&self, n: usize, slots: SetId) -> bool {
+        let shared = &self.shared;
+        let consumers = shared.lane.plan.nodes[n].consumers.iter();
+        let reads = |c: &&usize| shared.sets.intersect(shared.wanted[**c], slots) != SetId::EMPTY;
+        consumers.filter(reads).count() > 1
+    }
 }
 
 fn narrow(batch: &mut TableBatch, waiting: Vec<Waiting>) {
@@ -302,11 +313,6 @@ fn comparable(node: &HashJoinNode) -> impl Iterator<Item = bool> {
         .iter()
         .map(types)
         .map(|(left, right): (DataType, DataType)| KeyFilter::is_for(left, right))
-}
-
-fn uses_twice(shared: &Shared, n: usize) -> bool {
-    let members = &shared.lane.plan.nodes[n].members;
-    members.iter().enumerate().any(|(i, member)| members[..i].contains(member))
 }
 
 fn left_width(plan: &LanePlan, node: &LaneNode) -> usize {
