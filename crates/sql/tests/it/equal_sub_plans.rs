@@ -42,6 +42,10 @@ const STATEMENTS: &[&str] = &[
     "WITH r AS (SELECT name, count(*) AS n FROM sale JOIN supplier ON supplier = supplier.id
      WHERE day >= $1 GROUP BY name)
      SELECT a.name, b.n FROM r a FULL JOIN r b ON a.name = b.name AND a.n > $2 ORDER BY 1, 2",
+    // Keys of the few suppliers are not for what `b` reads.
+    "WITH r AS (SELECT supplier, day, count(*) AS n FROM sale WHERE day >= $1 GROUP BY supplier, day)
+     SELECT a.supplier, a.n, sum(b.n) FROM supplier JOIN r a ON id = a.supplier
+     LEFT JOIN r b ON b.day = a.day AND a.n > $2 - 50 WHERE name LIKE '%3' GROUP BY a.supplier, a.n ORDER BY 1, 2, 3",
     "WITH d AS (SELECT DISTINCT supplier, day FROM sale WHERE day < $1)
      SELECT count(*) FROM d a WHERE NOT EXISTS (SELECT 1 FROM d b
      WHERE b.supplier = a.supplier AND b.day = a.day + $2)",
