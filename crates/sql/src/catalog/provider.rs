@@ -8,7 +8,9 @@ use datafusion::common::{DFSchema, DataFusionError, Result, TableReference};
 use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
+use datafusion::logical_expr::planner::{
+    ContextProvider, ExprPlanner, RelationPlanner, TypePlanner,
+};
 use datafusion::logical_expr::{
     AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource,
     WindowUDF,
@@ -160,6 +162,10 @@ impl ContextProvider for Names<'_> {
         let args = self.constants(name, args)?;
         let arguments = TableFunctionArgs::new(&args, self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(arguments)?))
+    }
+
+    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
+        crate::dialect::derived_tables()
     }
 
     fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {

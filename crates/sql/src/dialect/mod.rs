@@ -14,6 +14,7 @@ mod by_row;
 mod casts;
 mod catalog_functions;
 mod decimals;
+mod dependencies;
 mod domains;
 mod escapes;
 mod functions;
@@ -44,6 +45,7 @@ use crate::catalog::Catalog;
 pub use applied::{Applied, applied_plans, optimize};
 pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
+pub use dependencies::derived_tables;
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
 
@@ -60,6 +62,7 @@ pub fn session_state(
         .with_config(SessionConfig::from(options()))
         .with_runtime_env(runtime(memory))
         .with_default_features()
+        .with_optimizer_rules(dependencies::optimizer_rules())
         .with_physical_optimizer_rules(crate::alone::physical_rules())
         .build();
     let context = SessionContext::new_with_state(state);
