@@ -7,8 +7,8 @@
 //!
 //! Ties are broken by input order, so that the result is a function of the input.
 //!
-//! Many rows are sorted in runs first ([`sort_runs`], [`sort_run`]), each by whoever is free; what no slot's cut can hold is left
-//! behind there, and the whole is a merge.
+//! Where slots want few of many rows, each run of these is rid first of what no slot's cut can hold, by whoever is free
+//! ([`sort_runs`], [`sort_run`]). Rows of which most are wanted are sorted by one thread.
 
 use super::kernel::{Order, concat, no_rows, runs};
 use super::{Batch, Cut, Faults};
@@ -26,37 +26,6 @@ pub struct SortNode {
 #[derive(Debug, Default)]
 pub struct SortBuild {
     chunks: Vec<Tuples>,
-    /// Whether its rows are in order already.
-    is_sorted: bool,
-}
-
-/// Rows from which on runs pay: one thread takes about two milliseconds for so many.
-const ROWS: usize = 1 << 16;
-/// Runs per worker: nobody should wait long for the last one.
-const RUNS: usize = 2;
-
-/// The input in runs of about equal length for [`sort_run`]; as it came where one thread is as fast.
-pub fn sort_runs(builds: Vec<SortBuild>, workers: usize) -> Result<Vec<SortBuild>, Vec<SortBuild>> {
-    let rows = builds.iter().flat_map(|build| &build.chunks).map(|chunk| chunk.rows).sum::<usize>();
-    if workers < 2 || rows < ROWS {
-        return Err(builds);
-    }
-    let chunks = builds.into_iter().flat_map(|build| build.chunks);
-    let runs = runs(chunks, rows.div_ceil(workers * RUNS));
-    Ok(runs.into_iter().map(|chunks| SortBuild { chunks, is_sorted: false }).collect())
-}
-
-/// Sorts a run, and leaves out what is behind the end of every slot's cut.
-pub fn sort_run(
-    node: &SortNode,
-    batch: &Batch<'_>,
-    cuts: &[Cut],
-    run: SortBuild,
-    faults: &mut Faults,
-) -> SortBuild {
-    let cuts: Vec<Cut> = cuts.iter().map(|cut| Cut { skip: 0, fetch: cut.end() }).collect();
-    let sorted = sort(node, batch, &cuts, vec![run], faults);
-    SortBuild { chunks: vec![sorted], is_sorted: true }
 }
 
 impl SortBuild {
@@ -73,6 +42,43 @@ impl SortBuild {
     }
 }
 
+/// Rows from which on runs pay: one thread takes about two milliseconds for so many.
+const ROWS: usize = 1 << 16;
+/// Runs per worker: nobody should wait long for the last one.
+const RUNS: usize = 2;
+/// Where more than one of so many rows is wanted of a run, sorting it is work done twice: at one in one a whole sort takes 1.7
+/// times as long on two cores.
+const SELECTIVITY: u64 = 8;
+
+/// The input in runs of about equal length for [`sort_run`]; as it came where one thread is as fast.
+pub fn sort_runs(
+    builds: Vec<SortBuild>,
+    cuts: &[Cut],
+    workers: usize,
+) -> Result<Vec<SortBuild>, Vec<SortBuild>> {
+    let rows = builds.iter().flat_map(|build| &build.chunks).map(|chunk| chunk.rows).sum::<usize>();
+    let length = rows.div_ceil((workers * RUNS).max(1));
+    let kept = cuts.iter().fold(0u64, |kept, cut| kept.saturating_add(cut.end()));
+    let pays = kept.saturating_mul(SELECTIVITY) <= length as u64;
+    if workers < 2 || rows < ROWS || !pays {
+        return Err(builds);
+    }
+    let chunks = builds.into_iter().flat_map(|build| build.chunks);
+    Ok(runs(chunks, length).into_iter().map(|chunks| SortBuild { chunks }).collect())
+}
+
+/// A run without what is behind the end of every slot's cut.
+pub fn sort_run(
+    node: &SortNode,
+    batch: &Batch<'_>,
+    cuts: &[Cut],
+    run: SortBuild,
+    faults: &mut Faults,
+) -> SortBuild {
+    let cuts: Vec<Cut> = cuts.iter().map(|cut| Cut { skip: 0, fetch: cut.end() }).collect();
+    SortBuild { chunks: vec![sort(node, batch, &cuts, vec![run], faults)] }
+}
+
 /// Sorts the whole input and gives every slot its cut: each slot's rows come in its order. `cuts` by slot.
 pub fn sort(
     node: &SortNode,
@@ -81,7 +87,6 @@ pub fn sort(
     builds: Vec<SortBuild>,
     faults: &mut Faults,
 ) -> Tuples {
-    let in_runs = builds.iter().all(|build| build.is_sorted);
     let chunks: Vec<Tuples> = builds.into_iter().flat_map(|build| build.chunks).collect();
     let Some(tuples) = concat(chunks, batch.sets) else { return no_rows() };
     if tuples.rows == 0 {
@@ -93,7 +98,7 @@ pub fn sort(
         batch.sets.for_each(wanted, |slot| faults.add(slot, error.clone()));
         return tuples.emptied();
     }
-    let order = Order::new(&node.keys, &tuples, in_runs);
+    let order = Order::new(&node.keys, &tuples);
     let sorted = in_order(&order, batch, cuts, tuples);
     batch.budget.release(memory);
     sorted

@@ -78,6 +78,11 @@ fn with_first_rows_filter(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPla
     };
     let keys: Vec<_> = filter.children().into_iter().cloned().collect();
     let Some(columns) = columns(&keys) else { return Ok(None) };
+    // The sort asks its filter itself before it takes a row in: below, that only spares reading other columns.
+    let all = sort.input().schema().fields().len();
+    if (0..all).all(|column| columns.contains(&column)) {
+        return Ok(None);
+    }
     let Some(input) = hand_down(sort.input(), &columns, &filter)? else { return Ok(None) };
     Ok(Some(replace_children_if_necessary(Arc::new(sort.clone()), vec![input])?))
 }

@@ -23,8 +23,6 @@ pub struct Order {
     columns: Vec<Column>,
     /// Keys that equal prefixes leave open.
     rest: usize,
-    /// Whether the rows are runs that are in order already.
-    in_runs: bool,
 }
 
 #[derive(Debug)]
@@ -44,24 +42,21 @@ enum Values {
 }
 
 impl Order {
-    /// The order of `keys` over all rows. Where these come `in_runs` of which each is in order, sorting is merging.
-    pub fn new(keys: &[SortKey], tuples: &Tuples, in_runs: bool) -> Order {
+    /// The order of `keys` over all rows.
+    pub fn new(keys: &[SortKey], tuples: &Tuples) -> Order {
         let columns: Vec<Column> =
             keys.iter().map(|key| Column::new(key, &tuples.column(key.column))).collect();
         let (prefixes, rest) = prefixes(&columns, tuples.rows);
-        Order { prefixes, columns, rest, in_runs }
+        Order { prefixes, columns, rest }
     }
 
     /// Sorts rows; equal ones stay in ascending order of their numbers.
     pub fn sort(&self, rows: &mut [u32]) {
         let mut keyed: Vec<(u64, u32)> =
             rows.iter().map(|&row| (self.prefixes[row as usize], row)).collect();
-        // The stable sort finds runs and merges them.
-        match (self.rest == self.columns.len(), self.in_runs) {
-            (true, false) => keyed.sort_unstable(),
-            (true, true) => keyed.sort(),
-            (false, false) => keyed.sort_unstable_by(|&a, &b| self.compare(a, b)),
-            (false, true) => keyed.sort_by(|&a, &b| self.compare(a, b)),
+        match self.rest == self.columns.len() {
+            true => keyed.sort_unstable(),
+            false => keyed.sort_unstable_by(|&a, &b| self.compare(a, b)),
         }
         rows.iter_mut().zip(keyed).for_each(|(row, (_, sorted))| *row = sorted);
     }
@@ -345,7 +340,7 @@ mod tests {
             let columns: Vec<Column> =
                 (0..random.random_range(1..5)).map(|_| column(&mut random, rows)).collect();
             let (prefixes, rest) = prefixes(&columns, rows);
-            let order = Order { prefixes, columns, rest, in_runs: false };
+            let order = Order { prefixes, columns, rest };
             let mut sorted: Vec<u32> = (0..rows as u32).collect();
             order.sort(&mut sorted);
             let plain = |&a: &u32, &b: &u32| {

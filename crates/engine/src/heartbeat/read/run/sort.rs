@@ -1,4 +1,4 @@
-//! ORDER BY: many rows are sorted in runs on all workers, and these put together on this thread.
+//! ORDER BY: many rows of which few are wanted are looked through in runs on all workers, what is left is sorted on this thread.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +27,7 @@ impl Run<'_> {
             Part::Sort(build) => Some(build),
             _ => None,
         });
-        let builds = match sort_runs(builds.collect(), self.pool.workers()) {
+        let builds = match sort_runs(builds.collect(), &cuts, self.pool.workers()) {
             Ok(runs) => self.sort_each(n, runs, &cuts),
             Err(builds) => builds,
         };
@@ -37,7 +37,7 @@ impl Run<'_> {
         Ok(vec![chunks_pipe(vec![tuples])])
     }
 
-    /// Each run in order, by whoever is free.
+    /// What slots want of each run, by whoever is free.
     fn sort_each(&mut self, n: usize, runs: Vec<SortBuild>, cuts: &Arc<[Cut]>) -> Vec<SortBuild> {
         let (shared, cuts) = (self.shared.clone(), cuts.clone());
         let done = each(self.pool, runs, move |run| {
