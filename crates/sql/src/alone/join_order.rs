@@ -263,7 +263,8 @@ impl<'a> Building<'a> {
         }
         let on = on.into_iter().map(|(a, b)| {
             let first = self.group.offsets[relation];
-            Ok((moved(&a, &|c| self.place(c))?, moved(&b, &|c| c - first)?))
+            let (left, right) = (inputs.0.schema(), inputs.1.schema());
+            Ok((over(&a, &left, &|c| self.place(c))?, over(&b, &right, &|c| c - first)?))
         });
         let on: JoinOn = on.collect::<Result<_>>()?;
         let kept: Vec<usize> =
@@ -340,8 +341,8 @@ impl<'a> Building<'a> {
         let (places, fields): (Vec<_>, Vec<_>) =
             found.map(|(place, field)| (place, field.clone())).unzip();
         let position = |column| read.iter().position(|other| *other == column).unwrap_or(0);
-        let expression = moved(&both, &position)?;
-        Ok(Some(JoinFilter::new(expression, places, Arc::new(Schema::new(fields)))))
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Some(JoinFilter::new(over(&both, &schema, &position)?, places, schema)))
     }
 
     fn is_needed(&self, column: usize) -> bool {
@@ -370,14 +371,27 @@ fn column_below(key: &Expression) -> Option<usize> {
 
 /// The expression over columns at other places.
 fn moved(expression: &Expression, place: &dyn Fn(usize) -> usize) -> Result<Expression> {
-    let moved = expression.clone().transform_up(|node| {
+    replaced(expression, &|column| Column::new(column.name(), place(column.index())))
+}
+
+/// The expression over the columns of a schema, which may have other names: what is joined may have stood below a projection.
+fn over(
+    expression: &Expression,
+    schema: &Schema,
+    place: &dyn Fn(usize) -> usize,
+) -> Result<Expression> {
+    replaced(expression, &|column| {
+        let at = place(column.index());
+        Column::new(schema.field(at).name(), at)
+    })
+}
+
+fn replaced(expression: &Expression, other: &dyn Fn(&Column) -> Column) -> Result<Expression> {
+    let replaced = expression.clone().transform_up(|node| {
         Ok(match node.downcast_ref::<Column>() {
-            Some(column) => {
-                let column = Column::new(column.name(), place(column.index()));
-                Transformed::yes(Arc::new(column) as Expression)
-            }
+            Some(column) => Transformed::yes(Arc::new(other(column)) as Expression),
             None => Transformed::no(node),
         })
     })?;
-    Ok(moved.data)
+    Ok(replaced.data)
 }

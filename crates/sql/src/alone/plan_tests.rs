@@ -250,8 +250,13 @@ fn filters_reach_the_scan_that_their_columns_come_from() {
     assert_eq!(outline(&planned(&planner, &text(""), true)).matches('*').count(), 2);
     for (text, wanted) in [
         (
-            "SELECT l_orderkey, l_quantity FROM lineitem ORDER BY l_quantity, l_orderkey LIMIT 3",
+            "SELECT l_orderkey, l_suppkey, l_quantity FROM lineitem ORDER BY l_quantity, l_orderkey LIMIT 3",
             "lineitem*",
+        ),
+        // There is no other column to be spared.
+        (
+            "SELECT l_orderkey, l_quantity FROM lineitem ORDER BY l_quantity, l_orderkey LIMIT 3",
+            "lineitem",
         ),
         (
             "SELECT count(*) FROM part JOIN (SELECT * FROM lineitem LIMIT 900) x ON p_partkey = l_partkey WHERE p_size = 3",

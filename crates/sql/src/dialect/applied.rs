@@ -18,8 +18,9 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{InSubquery, ScalarFunction, SetComparison, SetQuantifier};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
+    ColumnarValue, Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Operator,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Subquery, TypeSignature, Volatility,
     cast,
 };
@@ -34,6 +35,7 @@ pub const COLLECT: &str = "__collect";
 
 /// Optimizes a plan; subqueries that stay in it are applied row by row.
 pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    let plan = &apply_unknown(plan.clone(), state)?.data;
     if has(plan, &|expr| matches!(expr, Expr::SetComparison(_))) {
         // DataFusion's own way mixes up the columns of a table that is on both sides.
         let applied = apply(plain_membership(plan.clone())?, state)?;
@@ -49,6 +51,53 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
     }
     let applied = apply(plan.clone(), state)?;
     if applied.transformed { state.optimize(&applied.data) } else { optimized }
+}
+
+/// Applies memberships whose third value matters: below OR, DataFusion marks rows that have a partner, and takes all others for
+/// no members, although `NULL NOT IN (..)` is not true. What stands alone in a WHERE, or is IN there, may be joined.
+fn apply_unknown(plan: LogicalPlan, state: &SessionState) -> Result<Transformed<LogicalPlan>> {
+    plan.transform_up_with_subqueries(|node| {
+        let LogicalPlan::Filter(filter) = node else { return Ok(Transformed::no(node)) };
+        let schema = filter.input.schema().clone();
+        let mut changed = false;
+        let conjuncts = split_conjunction(&filter.predicate).into_iter().map(|conjunct| {
+            let applied = apply_unknown_in(conjunct.clone(), &schema, state)?;
+            changed |= applied.transformed;
+            Ok(applied.data)
+        });
+        let predicate = conjunction(conjuncts.collect::<Result<Vec<Expr>>>()?);
+        Ok(match predicate.filter(|_| changed) {
+            Some(predicate) => {
+                Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))
+            }
+            None => Transformed::no(LogicalPlan::Filter(filter)),
+        })
+    })
+}
+
+fn apply_unknown_in(
+    conjunct: Expr,
+    schema: &DFSchema,
+    state: &SessionState,
+) -> Result<Transformed<Expr>> {
+    if matches!(conjunct, Expr::InSubquery(_)) {
+        return Ok(Transformed::no(conjunct));
+    }
+    let is_negated = conjunct.exists(|expr| Ok(matches!(expr, Expr::Not(_))))?;
+    conjunct.transform_down(|expr| match &expr {
+        Expr::InSubquery(member)
+            if (member.negated || is_negated) && may_be_unknown(member, schema)? =>
+        {
+            apply_one(expr, schema, state)
+        }
+        _ => Ok(Transformed::no(expr)),
+    })
+}
+
+/// Whether NULL is compared, as far as types tell.
+fn may_be_unknown(member: &InSubquery, schema: &DFSchema) -> Result<bool> {
+    let inner = member.subquery.subquery.schema();
+    Ok(member.expr.nullable(schema)? || inner.fields().iter().any(|field| field.is_nullable()))
 }
 
 /// `= ANY` is IN, `<> ALL` is NOT IN: these DataFusion joins well.

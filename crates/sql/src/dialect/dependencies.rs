@@ -4,7 +4,7 @@
 //! sale.amount` over a join it says that `id`, a primary key, determines `amount`. Sort keys, and keys of a grouping of such a
 //! grouping, are then dropped, or added unasked. In come plans, out the same plans with groupings that are determined by all of
 //! their keys together and by nothing less. Called for each derived table while a query is planned ([`derived_tables`]), since
-//! `GROUP BY key` lets other columns through there, and before each rule of the optimizer that asks ([`optimizer_rules`]).
+//! `GROUP BY key` lets other columns through there, and before each rule of the optimizer that asks ([`super::optimizer`]).
 
 use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
@@ -15,25 +15,16 @@ use datafusion::logical_expr::planner::{
     PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
 };
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
-use datafusion::optimizer::{Optimizer, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use datafusion::sql::sqlparser::ast::TableFactor;
 
 /// The rules that drop or turn what others determine.
-const ASKING: [&str; 4] = [
+pub const ASKING: [&str; 4] = [
     "eliminate_duplicated_expr",
     "eliminate_join",
     "optimize_projections",
     "replace_distinct_aggregate",
 ];
-
-/// DataFusion's rules; those that ask what determines what are told the truth first.
-pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let told = |rule: Arc<dyn OptimizerRule + Send + Sync>| {
-        let first = ASKING.contains(&rule.name()).then(|| Arc::new(Dependencies) as _);
-        first.into_iter().chain([rule])
-    };
-    Optimizer::new().rules.into_iter().flat_map(told).collect()
-}
 
 /// What plans derived tables, CTEs and views.
 pub fn derived_tables() -> &'static [Arc<dyn RelationPlanner>] {
@@ -42,8 +33,9 @@ pub fn derived_tables() -> &'static [Arc<dyn RelationPlanner>] {
     &*PLANNERS
 }
 
+/// The rule that tells the others.
 #[derive(Debug)]
-struct Dependencies;
+pub struct Dependencies;
 
 impl OptimizerRule for Dependencies {
     fn name(&self) -> &'static str {

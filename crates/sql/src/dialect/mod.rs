@@ -23,6 +23,7 @@ mod intervals;
 mod introspection;
 mod means;
 mod numbers;
+mod optimizer;
 mod outer_names;
 mod pinned;
 mod quoting;
@@ -62,7 +63,7 @@ pub fn session_state(
         .with_config(SessionConfig::from(options()))
         .with_runtime_env(runtime(memory))
         .with_default_features()
-        .with_optimizer_rules(dependencies::optimizer_rules())
+        .with_optimizer_rules(optimizer::rules())
         .with_physical_optimizer_rules(crate::alone::physical_rules())
         .build();
     let context = SessionContext::new_with_state(state);

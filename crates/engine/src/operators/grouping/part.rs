@@ -167,8 +167,11 @@ fn clustered_key(
 ) -> Option<(usize, ColumnId)> {
     let clustered = |&key: &usize| {
         let ColumnOrigin::Source { source, column } = tuples.columns[key] else { return None };
-        let is_its_table = Arc::ptr_eq(&tuples.sources[source].view, table.view());
-        table.clustering(column).filter(|_| is_its_table)?;
+        // A joined table's column means nothing to this one.
+        if !Arc::ptr_eq(&tuples.sources[source].view, table.view()) {
+            return None;
+        }
+        table.clustering(column)?;
         Some((node.keys.iter().position(|own| *own == key)?, column))
     };
     node.identity().iter().find_map(clustered)
