@@ -8,12 +8,12 @@ use datafusion::arrow::compute::cast_with_options;
 use datafusion::arrow::compute::kernels::cast::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
+    Signature, Volatility, lit,
 };
 use engine::types::{SqlState, Value, array_cell, array_from_values};
 
@@ -40,6 +40,9 @@ pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
 /// Replaces the casts of one expression.
 pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| {
+        if let Some(rounded) = with_plain_digits(&expr) {
+            return Ok(Transformed::yes(rounded));
+        }
         let Expr::Cast(cast) = &expr else { return Ok(Transformed::no(expr)) };
         let Ok(from) = cast.expr.get_type(schema) else { return Ok(Transformed::no(expr)) };
         let target = cast.field.data_type();
@@ -54,6 +57,25 @@ pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<E
         let call = ScalarFunction::new_udf(function, vec![(*cast.expr).clone()]);
         Ok(Transformed::yes(Expr::ScalarFunction(call)))
     })
+}
+
+/// `round(x, 2)` with its digits as the function wants them. DataFusion would cast them, and not see through the cast what type
+/// the result has until the cast is computed; by then a comparison has been planned for another type.
+fn with_plain_digits(expr: &Expr) -> Option<Expr> {
+    let Expr::ScalarFunction(call) = expr else { return None };
+    let [value, digits] = call.args.as_slice() else { return None };
+    let digits = match digits {
+        Expr::Literal(ScalarValue::Int64(Some(digits)), _) => *digits,
+        Expr::Negative(digits) => match digits.as_ref() {
+            Expr::Literal(ScalarValue::Int64(Some(digits)), _) => -digits,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let digits =
+        lit(i32::try_from(digits).ok().filter(|_| matches!(call.name(), "round" | "trunc"))?);
+    let args = vec![value.clone(), digits];
+    Some(Expr::ScalarFunction(ScalarFunction::new_udf(call.func.clone(), args)))
 }
 
 /// Casts values as PostgreSQL does; what does not fit is an error.
