@@ -1,5 +1,6 @@
 //! DataFusion's optimizer, with what it gets wrong put right.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::Result;
@@ -24,26 +25,28 @@ pub fn rules() -> Vec<Rule> {
     let told = |rule: Rule| -> Vec<Rule> {
         match rule.name() {
             name if ASKING.contains(&name) => vec![Arc::new(Dependencies), rule],
-            SIMPLIFY => vec![Arc::new(LiteralLists(rule))],
-            SUMS_OF_SUMS => vec![Arc::new(SameTypes(rule))],
+            SIMPLIFY => vec![Arc::new(Guarded { rule, rewrite: with_lists_of_literals })],
+            SUMS_OF_SUMS => vec![Arc::new(Guarded { rule, rewrite: with_same_types })],
             _ => vec![rule],
         }
     };
     Optimizer::new().rules.into_iter().flat_map(told).collect()
 }
 
-/// A rule that is left out where it gives other types: the sum of integers is a bigint, that of bigints a numeric, and the
-/// optimizer would refuse the whole statement.
+/// One of DataFusion's rules, run by a function that knows when to leave it out.
 #[derive(Debug)]
-struct SameTypes(Rule);
+struct Guarded {
+    rule: Rule,
+    rewrite: fn(&Rule, LogicalPlan, &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>>,
+}
 
-impl OptimizerRule for SameTypes {
+impl OptimizerRule for Guarded {
     fn name(&self) -> &str {
-        self.0.name()
+        self.rule.name()
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
+        self.rule.apply_order()
     }
 
     fn supports_rewrite(&self) -> bool {
@@ -55,60 +58,56 @@ impl OptimizerRule for SameTypes {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        let rewritten = self.0.rewrite(plan.clone(), config)?;
-        let (old, new) = (plan.schema().fields().iter(), rewritten.data.schema().fields().iter());
-        let is_same = old.map(|field| field.data_type()).eq(new.map(|field| field.data_type()));
-        Ok(if is_same { rewritten } else { Transformed::no(plan) })
+        (self.rewrite)(&self.rule, plan, config)
     }
 }
 
-/// The simplifier, left out for nodes in which one value is looked for in two lists that do not consist of literals. It takes
+/// Takes back what has other types: the sum of integers is a bigint, that of bigints a numeric, and the optimizer would refuse
+/// the whole statement.
+fn with_same_types(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    if !matches!(plan, LogicalPlan::Aggregate(_)) {
+        return rule.rewrite(plan, config);
+    }
+    let rewritten = rule.rewrite(plan.clone(), config)?;
+    let (old, new) = (plan.schema().fields().iter(), rewritten.data.schema().fields().iter());
+    let is_same = old.map(|field| field.data_type()).eq(new.map(|field| field.data_type()));
+    Ok(if is_same { rewritten } else { Transformed::no(plan) })
+}
+
+/// Leaves nodes alone in which one value is looked for in two lists that do not consist of literals. The simplifier takes
 /// `x IN ($1, $2) AND x IN ($3)` for what no row can be, and `x IN ($1, $2) AND x NOT IN ($3)` for `x IN ($1, $2)`, since `$1` and
 /// `$3` are different expressions: it does not ask whether they may be equal.
-#[derive(Debug)]
-struct LiteralLists(Rule);
-
-impl OptimizerRule for LiteralLists {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn supports_rewrite(&self) -> bool {
-        true
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        match looks_twice(&plan)? {
-            true => Ok(Transformed::no(plan)),
-            false => self.0.rewrite(plan, config),
-        }
+fn with_lists_of_literals(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    match looks_twice(&plan)? {
+        true => Ok(Transformed::no(plan)),
+        false => rule.rewrite(plan, config),
     }
 }
 
 /// Whether two lists of a node, one of them with something else than literals, are asked for the same value.
 fn looks_twice(plan: &LogicalPlan) -> Result<bool> {
-    let mut lists: Vec<(Expr, bool)> = Vec::new();
+    // Whether all lists for a value consist of literals.
+    let mut lists: HashMap<Expr, bool> = HashMap::new();
+    let mut is_doubtful = false;
     plan.apply_expressions(|expr| {
         expr.apply(|expr| {
             if let Expr::InList(InList { expr, list, .. }) = expr {
-                let is_literal = list.iter().all(|item| matches!(item, Expr::Literal(..)));
-                lists.push((expr.as_ref().clone(), is_literal));
+                let own = list.iter().all(|item| matches!(item, Expr::Literal(..)));
+                is_doubtful |= lists.get(expr.as_ref()).is_some_and(|others| !(own && *others));
+                *lists.entry(expr.as_ref().clone()).or_insert(own) &= own;
             }
             Ok(TreeNodeRecursion::Continue)
         })
     })?;
-    let is_doubtful = |(at, own): (usize, &(Expr, bool))| {
-        lists[..at].iter().any(|other| other.0 == own.0 && !(other.1 && own.1))
-    };
-    Ok(lists.iter().enumerate().any(is_doubtful))
+    Ok(is_doubtful)
 }
 
 #[cfg(test)]

@@ -557,15 +557,12 @@ impl<'a> Run<'a> {
         builds: Vec<GroupBuild>,
         partitions: usize,
     ) -> Vec<Groups> {
-        let lane = self.shared.lane.clone();
-        let cut = each(self.pool, builds, move |build: GroupBuild| {
-            let PreparedNode::Group(node) = &lane.nodes[n] else { unreachable!() };
-            let began = Instant::now();
-            (build.partition(node, partitions), began.elapsed())
+        let cut = self.each_for(n, builds, move |shared, build: GroupBuild, _| {
+            let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
+            build.partition(node, partitions)
         });
         let mut by_partition: Vec<Vec<GroupBuild>> = (0..partitions).map(|_| Vec::new()).collect();
-        for (own, took) in cut {
-            self.spent[n].took += took;
+        for own in cut {
             by_partition.iter_mut().zip(own).for_each(|(all, own)| all.push(own));
         }
         self.merge_each(n, by_partition)
@@ -573,20 +570,32 @@ impl<'a> Run<'a> {
 
     /// Puts parts of a grouping together, each on a worker; no two have rows of the same group.
     fn merge_each(&mut self, n: usize, parts: Vec<Vec<GroupBuild>>) -> Vec<Groups> {
-        let shared = self.shared.clone();
-        let merged = each(self.pool, parts, move |builds| {
+        self.each_for(n, parts, move |shared, builds, faults| {
             let PreparedNode::Group(node) = &shared.lane.nodes[n] else { unreachable!() };
-            let (began, mut faults) = (Instant::now(), Faults::default());
             let parameters = shared.parameters();
-            let groups = Groups::merge(node, &shared.batch(&parameters), builds, &mut faults);
-            (groups, faults, began.elapsed())
+            Groups::merge(node, &shared.batch(&parameters), builds, faults)
+        })
+    }
+
+    /// What `work` makes of each item for node `n`, by whoever is free.
+    fn each_for<T: Send + 'static, R: Send + 'static>(
+        &mut self,
+        n: usize,
+        items: Vec<T>,
+        work: impl Fn(&Shared, T, &mut Faults) -> R + Send + Sync + 'static,
+    ) -> Vec<R> {
+        let shared = self.shared.clone();
+        let done = each(self.pool, items, move |item| {
+            let (began, mut faults) = (Instant::now(), Faults::default());
+            let result = work(&shared, item, &mut faults);
+            (result, faults, began.elapsed())
         });
-        let merged = merged.into_iter().map(|(groups, faults, took)| {
+        let done = done.into_iter().map(|(result, faults, took)| {
             self.faults.merge(faults);
             self.spent[n].took += took;
-            groups
+            result
         });
-        merged.collect()
+        done.collect()
     }
 
     /// What `users` want of a table, each by its variant of one of the nodes.

@@ -3,11 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Run, Shared};
-use crate::heartbeat::read::each::each;
-use crate::operators::{
-    CutRows, Division, HashJoinNode, JoinBuild, JoinRun, JoinTable, Partition, join_runs,
-};
+use super::Run;
+use crate::operators::{CutRows, Division, JoinBuild, JoinRun, JoinTable, Partition, join_runs};
 use crate::query_set::Tuples;
 
 impl Run<'_> {
@@ -46,8 +43,8 @@ impl Run<'_> {
 
     /// The keys of each run, and all rows.
     fn read_runs(&mut self, n: usize, runs: Vec<Vec<Tuples>>) -> (Arc<Tuples>, Vec<JoinRun>) {
-        let shared = self.shared.clone();
-        let read = self.each_of_join(n, runs, move |node, chunks| {
+        let read = self.each_for(n, runs, move |shared, chunks, _| {
+            let node = shared.lane.nodes[n].hash_join();
             let rows = node.rows(chunks, &shared.sets);
             let run = JoinRun::of(node, &rows);
             (rows, run)
@@ -69,35 +66,16 @@ impl Run<'_> {
     ) -> CutRows {
         let (all, own) = (runs.clone(), division.clone());
         let runs = (0..runs.len()).collect();
-        let runs = self.each_of_join(n, runs, move |_, run: usize| all[run].cut(&own));
+        let runs = self.each_for(n, runs, move |_, run: usize, _| all[run].cut(&own));
         CutRows { division, rows: rows.clone(), runs }
     }
 
     fn partitions(&mut self, n: usize, cut: CutRows) -> Option<Vec<Partition>> {
         let slots = self.shared.slots.len();
         let numbers = (0..cut.division.partitions()).collect();
-        let partitions = self.each_of_join(n, numbers, move |node, number: usize| {
-            Partition::of(node, &cut, number, slots)
+        let partitions = self.each_for(n, numbers, move |shared, number: usize, _| {
+            Partition::of(shared.lane.nodes[n].hash_join(), &cut, number, slots)
         });
         partitions.into_iter().collect()
-    }
-
-    /// What `work` makes of each item for a join, on all workers.
-    fn each_of_join<T: Send + 'static, R: Send + 'static>(
-        &mut self,
-        n: usize,
-        items: Vec<T>,
-        work: impl Fn(&HashJoinNode, T) -> R + Send + Sync + 'static,
-    ) -> Vec<R> {
-        let shared: Arc<Shared> = self.shared.clone();
-        let done = each(self.pool, items, move |item| {
-            let began = Instant::now();
-            (work(shared.lane.nodes[n].hash_join(), item), began.elapsed())
-        });
-        let done = done.into_iter().map(|(result, took)| {
-            self.spent[n].took += took;
-            result
-        });
-        done.collect()
     }
 }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Run, chunks_pipe, then};
-use crate::heartbeat::read::each::each;
 use crate::heartbeat::read::pipeline::{Part, Pipe, Sink, Step};
 use crate::heartbeat::read::prepared::{Cuts, PreparedNode};
-use crate::operators::{self, Cut, Faults, SortBuild, sort_run, sort_runs};
+use crate::operators::{self, Cut, SortBuild, sort_run, sort_runs};
 use crate::types::Result;
 
 impl Run<'_> {
@@ -39,19 +38,11 @@ impl Run<'_> {
 
     /// What slots want of each run, by whoever is free.
     fn sort_each(&mut self, n: usize, runs: Vec<SortBuild>, cuts: &Arc<[Cut]>) -> Vec<SortBuild> {
-        let (shared, cuts) = (self.shared.clone(), cuts.clone());
-        let done = each(self.pool, runs, move |run| {
+        let cuts = cuts.clone();
+        self.each_for(n, runs, move |shared, run, faults| {
             let PreparedNode::Sort(node, _) = &shared.lane.nodes[n] else { unreachable!() };
-            let (began, mut faults) = (Instant::now(), Faults::default());
             let parameters = shared.parameters();
-            let sorted = sort_run(node, &shared.batch(&parameters), &cuts, run, &mut faults);
-            (sorted, faults, began.elapsed())
-        });
-        let done = done.into_iter().map(|(sorted, faults, took)| {
-            self.faults.merge(faults);
-            self.spent[n].took += took;
-            sorted
-        });
-        done.collect()
+            sort_run(node, &shared.batch(&parameters), &cuts, run, faults)
+        })
     }
 }
