@@ -1,5 +1,7 @@
 //! LIMIT and OFFSET of one activation.
 
+use std::ops::Range;
+
 use crate::types::{Error, Result, Scalar, SqlState, Value};
 
 /// Which rows of an ordered result an activation wants.
@@ -20,6 +22,15 @@ impl Cut {
     /// Position of the first row that is not wanted any more.
     pub fn end(self) -> u64 {
         self.skip.saturating_add(self.fetch)
+    }
+
+    /// What is wanted of those rows of the result.
+    pub fn within(self, rows: Range<u64>) -> Cut {
+        let (first, end) = (self.skip.max(rows.start), self.end().min(rows.end));
+        match first < end {
+            true => Cut { skip: first - rows.start, fetch: end - first },
+            false => Cut::NONE,
+        }
     }
 
     /// Binds OFFSET and LIMIT: parameters or literals; NULL means none.
@@ -62,6 +73,15 @@ mod tests {
         assert_eq!(Cut::bind(None, None, &[]), Ok(Cut::ALL));
         let null = Scalar::Parameter(0);
         assert_eq!(Cut::bind(Some(&null), Some(&null), &[Value::Null]), Ok(Cut::ALL));
+    }
+
+    #[test]
+    fn ranges_of_a_result_are_cut_one_by_one() {
+        let cut = Cut { skip: 5, fetch: 10 };
+        let parts = [0..4, 4..8, 8..12, 12..20, 20..30].map(|rows| cut.within(rows));
+        let some = |skip, fetch| Cut { skip, fetch };
+        assert_eq!(parts, [Cut::NONE, some(1, 3), some(0, 4), some(0, 3), Cut::NONE]);
+        assert_eq!(Cut::ALL.within(3..7), some(0, 4));
     }
 
     #[test]

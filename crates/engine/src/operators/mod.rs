@@ -39,7 +39,9 @@ pub use limit::LimitState;
 pub use project::{ProjectNode, project};
 pub use restrict::restrict;
 pub use route::route;
-pub use sort::{SortBuild, SortNode, sort, sort_run, sort_runs};
+pub use sort::{
+    DividedSort, SortBuild, SortNode, SortRun, divided_runs, sort, sort_run, sort_runs,
+};
 pub use star::{
     CacheClass, Child, Dimension, DimensionRows, FREE_SPAN, FactRows, GroupingKey, LastSample,
     MergedScratch, MergedStars, PackOptions, Packed, Packing, Star, StarBuild, StarDimension,

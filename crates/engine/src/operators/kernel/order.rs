@@ -4,6 +4,7 @@
 //! numbers; where prefixes are equal and do not say all, the typed columns decide, and in the end the row.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -15,6 +16,9 @@ use arrow_schema::{DataType as ArrowType, TimeUnit};
 use super::codes::{Interner, bytes_of, float_number};
 use crate::plan::SortKey;
 use crate::query_set::Tuples;
+
+/// A row behind its prefix.
+pub type Keyed = (u64, u32);
 
 /// A total order of rows.
 #[derive(Debug)]
@@ -44,31 +48,80 @@ enum Values {
 impl Order {
     /// The order of `keys` over all rows.
     pub fn new(keys: &[SortKey], tuples: &Tuples) -> Order {
-        let columns: Vec<Column> =
-            keys.iter().map(|key| Column::new(key, &tuples.column(key.column))).collect();
-        let (prefixes, rest) = prefixes(&columns, tuples.rows);
+        let arrays: Vec<ArrayRef> = keys.iter().map(|key| tuples.column(key.column)).collect();
+        Order::of_columns(keys, &arrays, tuples.rows)
+    }
+
+    /// The order of `keys` over `rows` rows whose values are there, an array per key.
+    pub fn of_columns(keys: &[SortKey], arrays: &[ArrayRef], rows: usize) -> Order {
+        let columns = keys.iter().zip(arrays).map(|(key, array)| Column::new(key, array));
+        let columns: Vec<Column> = columns.collect();
+        let (prefixes, rest) = prefixes(&columns, rows);
         Order { prefixes, columns, rest }
     }
 
-    /// Sorts rows; equal ones stay in ascending order of their numbers.
-    pub fn sort(&self, rows: &mut [u32]) {
-        let mut keyed: Vec<(u64, u32)> =
-            rows.iter().map(|&row| (self.prefixes[row as usize], row)).collect();
-        match self.rest == self.columns.len() {
-            true => keyed.sort_unstable(),
-            false => keyed.sort_unstable_by(|&a, &b| self.compare(a, b)),
+    /// Rows with their prefixes.
+    pub fn keyed(&self, rows: impl Iterator<Item = u32>) -> Vec<Keyed> {
+        rows.map(|row| (self.prefixes[row as usize], row)).collect()
+    }
+
+    /// Rows in order; equal ones by their numbers.
+    pub fn sorted(&self, mut rows: Vec<Keyed>) -> Vec<u32> {
+        match self.is_exact() {
+            true => rows.sort_unstable(),
+            false => rows.sort_unstable_by(|&a, &b| self.compare(a, b)),
         }
-        rows.iter_mut().zip(keyed).for_each(|(row, (_, sorted))| *row = sorted);
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// Whether equal prefixes mean equal rows.
+    fn is_exact(&self) -> bool {
+        self.rest == self.columns.len()
+    }
+
+    /// Rows that divide all into `ranges` of about as many each, by a sample.
+    pub fn bounds(&self, ranges: usize) -> Vec<Keyed> {
+        let rows = self.prefixes.len();
+        let count = (ranges * SAMPLED).min(rows);
+        let sample = (0..count).map(|number| (number * rows / count) as u32);
+        let sorted = self.sorted(self.keyed(sample));
+        let bounds = (1..ranges).map(|range| sorted[range * count / ranges]);
+        self.keyed(bounds)
+    }
+
+    /// Rows by range, of which there is one more than bounds: a bound is the first of its own.
+    pub fn divide(&self, bounds: &[Keyed], rows: Range<u32>) -> Vec<Vec<Keyed>> {
+        let expected = rows.len() / (bounds.len() + 1);
+        let mut ranges = vec![Vec::with_capacity(expected + expected / 4); bounds.len() + 1];
+        for row in rows {
+            let keyed = (self.prefixes[row as usize], row);
+            ranges[self.range(bounds, keyed)].push(keyed);
+        }
+        ranges
+    }
+
+    /// Bounds that stand before a row, or are it.
+    #[inline]
+    fn range(&self, bounds: &[Keyed], row: Keyed) -> usize {
+        let lower = bounds.partition_point(|bound| bound.0 < row.0);
+        let equal = bounds[lower..].partition_point(|bound| bound.0 == row.0);
+        match equal {
+            0 => lower,
+            _ => {
+                let equal = &bounds[lower..lower + equal];
+                lower + equal.partition_point(|&bound| self.compare(bound, row).is_le())
+            }
+        }
     }
 
     /// The first `count` of `rows` in this order, unsorted. Rows behind the worst of the best seen so far are
     /// passed over by their prefix alone.
-    pub fn select(&self, rows: impl Iterator<Item = u32>, count: usize) -> Vec<u32> {
+    pub fn select(&self, rows: impl Iterator<Item = u32>, count: usize) -> Vec<Keyed> {
         if count == 0 {
             return Vec::new();
         }
         let room = 2 * count + 64;
-        let mut best: Vec<(u64, u32)> = Vec::with_capacity(room);
+        let mut best: Vec<Keyed> = Vec::with_capacity(room);
         let mut worst = u64::MAX;
         for row in rows {
             let prefix = self.prefixes[row as usize];
@@ -82,10 +135,10 @@ impl Order {
         if best.len() > count {
             self.keep(&mut best, count);
         }
-        best.into_iter().map(|(_, row)| row).collect()
+        best
     }
 
-    fn keep(&self, best: &mut Vec<(u64, u32)>, count: usize) -> u64 {
+    fn keep(&self, best: &mut Vec<Keyed>, count: usize) -> u64 {
         let (_, &mut (worst, _), _) =
             best.select_nth_unstable_by(count - 1, |&a, &b| self.compare(a, b));
         best.truncate(count);
@@ -93,7 +146,7 @@ impl Order {
     }
 
     #[inline]
-    fn compare(&self, a: (u64, u32), b: (u64, u32)) -> Ordering {
+    fn compare(&self, a: Keyed, b: Keyed) -> Ordering {
         a.0.cmp(&b.0).then_with(|| self.compare_columns(a.1, b.1))
     }
 
@@ -136,6 +189,8 @@ fn prefixes(columns: &[Column], rows: usize) -> (Vec<u64>, usize) {
     (prefixes, columns.len())
 }
 
+/// Rows of a sample per range: the largest of 256 ranges then holds about twice its share.
+const SAMPLED: usize = 32;
 /// From so many rows on columns are ranked.
 const RANKED_ROWS: usize = 512;
 /// Strings are ranked where there are at most so many different ones,
@@ -341,8 +396,7 @@ mod tests {
                 (0..random.random_range(1..5)).map(|_| column(&mut random, rows)).collect();
             let (prefixes, rest) = prefixes(&columns, rows);
             let order = Order { prefixes, columns, rest };
-            let mut sorted: Vec<u32> = (0..rows as u32).collect();
-            order.sort(&mut sorted);
+            let sorted = order.sorted(order.keyed(0..rows as u32));
             let plain = |&a: &u32, &b: &u32| {
                 let columns = order.columns.iter();
                 let orders = columns.map(|own| own.compare(a as usize, b as usize));

@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 
 use super::random::Random;
 use super::{Row, check};
-use crate::operators::{Cut, Faults, LimitState, SortBuild, SortNode, sort, sort_run};
+use crate::operators::{
+    Batch, Cut, DividedSort, Faults, LimitState, SortBuild, SortNode, SortRun, sort, sort_run,
+};
 use crate::plan::SortKey;
 use crate::query_set::Tuples;
 use crate::types::DataType;
@@ -64,26 +66,52 @@ fn shared_sort_equals_alone() {
         let cuts = cuts(&mut random, slots);
         let mut chunks = random.chunks(&relation, &activations.sets);
         let later = chunks.split_off(chunks.len() / 2);
-        let in_runs = random.chance(50);
+        let manner = random.below(3);
         activations.with(|batch| {
             let mut faults = Faults::default();
             let mut build = |chunks: Vec<Tuples>| {
                 let mut build = SortBuild::default();
                 chunks.into_iter().for_each(|chunk| build.add(&node, batch, chunk, &mut faults));
-                match in_runs {
-                    true => sort_run(&node, batch, &cuts, build, &mut faults),
-                    false => build,
+                match manner {
+                    0 => sort_run(&node, batch, &cuts, build, &mut faults),
+                    _ => build,
                 }
             };
             let builds = vec![build(chunks), build(later)];
-            let output = sort(&node, batch, &cuts, builds, &mut faults);
-            check(seed, batch, &[output], &faults, true, |slot| {
+            let output = match manner {
+                2 => divided(&node, batch, &cuts, builds, &mut faults),
+                _ => vec![sort(&node, batch, &cuts, builds, &mut faults)],
+            };
+            check(seed, batch, &output, &faults, true, |slot| {
                 let mut rows = relation.of(slot);
                 rows.sort_by(|a, b| compare(a, b, &node.keys));
                 Ok(cut(rows, cuts[slot.index()]))
             });
         });
     }
+}
+
+/// What workers do side by side, one after the other.
+fn divided(
+    node: &SortNode,
+    batch: &Batch<'_>,
+    cuts: &[Cut],
+    builds: Vec<SortBuild>,
+    faults: &mut Faults,
+) -> Vec<Tuples> {
+    let runs = builds.into_iter().filter_map(|build| SortRun::of(node, build.chunks, batch.sets));
+    let runs: Vec<SortRun> = runs.collect();
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let sort = DividedSort::new(node, batch, cuts, runs, 2, faults);
+    let sort = sort.expect("there is memory");
+    let stretches = sort.stretches().into_iter().map(|rows| sort.divide(rows)).collect();
+    let parts = sort.parts(stretches).into_iter().map(|part| sort.sorted(cuts, part));
+    let sorted = sort.cut(batch, cuts, parts.collect());
+    let chunks = sorted.into_iter().map(|part| sort.take(part)).collect();
+    sort.release(batch);
+    chunks
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! ORDER BY: many rows of which few are wanted are looked through in runs on all workers, what is left is sorted on this thread.
+//! ORDER BY: few rows of many are looked for in runs on all workers, many are divided and sorted there, others on this thread.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,15 +6,14 @@ use std::time::Instant;
 use super::{Run, chunks_pipe, then};
 use crate::heartbeat::read::pipeline::{Part, Pipe, Sink, Step};
 use crate::heartbeat::read::prepared::{Cuts, PreparedNode};
-use crate::operators::{self, Cut, SortBuild, sort_run, sort_runs};
+use crate::operators::{
+    self, Cut, DividedSort, SortBuild, SortNode, SortRun, divided_runs, sort_run, sort_runs,
+};
+use crate::query_set::Tuples;
 use crate::types::Result;
 
 impl Run<'_> {
     pub(super) fn sort(&mut self, n: usize, cuts: &Cuts) -> Result<Vec<Pipe>> {
-        let shared = self.shared.clone();
-        let PreparedNode::Sort(node, _) = &shared.lane.nodes[n] else { unreachable!() };
-        let parameters = shared.parameters();
-        let batch = shared.batch(&parameters);
         let cuts: Arc<[Cut]> = self.cuts(n, cuts).into();
         let input = self.input(n, 0)?;
         if let [pipe] = &input[..]
@@ -26,23 +25,84 @@ impl Run<'_> {
             Part::Sort(build) => Some(build),
             _ => None,
         });
-        let builds = match sort_runs(builds.collect(), &cuts, self.pool.workers()) {
-            Ok(runs) => self.sort_each(n, runs, &cuts),
-            Err(builds) => builds,
+        let workers = self.pool.workers();
+        let sorted = match sort_runs(builds.collect(), &cuts, workers) {
+            Ok(runs) => {
+                let runs = self.sort_each(n, runs, &cuts);
+                vec![self.sort_here(n, runs, &cuts)]
+            }
+            Err(builds) => match divided_runs(builds, workers) {
+                Ok(runs) => self.sort_divided(n, runs, &cuts),
+                Err(builds) => vec![self.sort_here(n, builds, &cuts)],
+            },
         };
-        let began = Instant::now();
-        let tuples = operators::sort(node, &batch, &cuts, builds, &mut self.faults);
+        Ok(vec![chunks_pipe(sorted)])
+    }
+
+    fn sort_here(&mut self, n: usize, builds: Vec<SortBuild>, cuts: &[Cut]) -> Tuples {
+        let (shared, began) = (self.shared.clone(), Instant::now());
+        let parameters = shared.parameters();
+        let (node, batch) = (sort_node(&shared.lane.nodes[n]), shared.batch(&parameters));
+        let tuples = operators::sort(node, &batch, cuts, builds, &mut self.faults);
         self.note(n, tuples.rows, began);
-        Ok(vec![chunks_pipe(vec![tuples])])
+        tuples
     }
 
     /// What slots want of each run, by whoever is free.
     fn sort_each(&mut self, n: usize, runs: Vec<SortBuild>, cuts: &Arc<[Cut]>) -> Vec<SortBuild> {
         let cuts = cuts.clone();
         self.each_for(n, runs, move |shared, run, faults| {
-            let PreparedNode::Sort(node, _) = &shared.lane.nodes[n] else { unreachable!() };
             let parameters = shared.parameters();
+            let node = sort_node(&shared.lane.nodes[n]);
             sort_run(node, &shared.batch(&parameters), &cuts, run, faults)
         })
+    }
+
+    /// All rows, divided and then sorted part by part, by whoever is free.
+    fn sort_divided(&mut self, n: usize, runs: Vec<Vec<Tuples>>, cuts: &Arc<[Cut]>) -> Vec<Tuples> {
+        let runs = self.each_for(n, runs, move |shared, chunks, _| {
+            SortRun::of(sort_node(&shared.lane.nodes[n]), chunks, &shared.sets)
+        });
+        let sort = match self.divided(n, runs.into_iter().flatten().collect(), cuts) {
+            Ok(sort) => Arc::new(sort),
+            Err(nothing) => return vec![nothing],
+        };
+        let own = sort.clone();
+        let divided = self.each_for(n, sort.stretches(), move |_, rows, _| own.divide(rows));
+        let (own, own_cuts) = (sort.clone(), cuts.clone());
+        let parts = sort.parts(divided);
+        let sorted = self.each_for(n, parts, move |_, part, _| own.sorted(&own_cuts, part));
+        let (shared, began) = (self.shared.clone(), Instant::now());
+        let parameters = shared.parameters();
+        let batch = shared.batch(&parameters);
+        let sorted = sort.cut(&batch, cuts, sorted);
+        self.note(n, 0, began);
+        let own = sort.clone();
+        let tuples = self.each_for(n, sorted, move |_, sorted, _| own.take(sorted));
+        sort.release(&batch);
+        self.spent[n].rows += tuples.iter().map(|chunk| chunk.rows).sum::<usize>();
+        tuples
+    }
+
+    fn divided(
+        &mut self,
+        n: usize,
+        runs: Vec<SortRun>,
+        cuts: &[Cut],
+    ) -> Result<DividedSort, Tuples> {
+        let (shared, began) = (self.shared.clone(), Instant::now());
+        let parameters = shared.parameters();
+        let (node, batch) = (sort_node(&shared.lane.nodes[n]), shared.batch(&parameters));
+        let workers = self.pool.workers();
+        let sort = DividedSort::new(node, &batch, cuts, runs, workers, &mut self.faults);
+        self.note(n, 0, began);
+        sort
+    }
+}
+
+fn sort_node(node: &PreparedNode) -> &SortNode {
+    match node {
+        PreparedNode::Sort(node, _) => node,
+        _ => unreachable!("ORDER BY is prepared as such"),
     }
 }
