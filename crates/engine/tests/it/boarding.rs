@@ -283,6 +283,56 @@ fn who_comes_in_the_middle_of_a_pass_gets_on_and_reads_its_own_snapshot() {
     assert_ne!(shop.check(&again), sums);
 }
 
+/// How many dimensions a pass has taken over.
+fn taken_over(pending: &Pending) -> usize {
+    let figures = pending.figures.get().expect("figures come before the answer");
+    let accesses = figures.operators.iter().filter_map(|own| own.access.as_deref());
+    let mut said = accesses.flat_map(|access| access.split("; "));
+    let count = said.find_map(|said| said.strip_suffix(" dimensions as batches aboard have them"));
+    count.map_or(0, |count| count.parse().expect("a number"))
+}
+
+/// Two generations that get on one after the other with the same questions, the second one after so many changes of
+/// suppliers and with fewer queries, so that its slots have other numbers.
+fn alike(shop: &Arc<Shop>, suppliers: usize) -> Vec<Vec<Pending>> {
+    let late = Arc::new(Mutex::new(Vec::new()));
+    let (own, pending) = (shop.clone(), late.clone());
+    let mut random = StdRng::seed_from_u64(suppliers as u64);
+    let first = shop.pass(Box::new(move |call| {
+        if call == 2 || call == 6 {
+            let is_second = call == 6;
+            own.change(&mut random, 1000, if is_second { suppliers } else { 0 });
+            let mut numbers = Numbers(5);
+            let queries = stars().into_iter().zip(&own.templates);
+            let asked = queries.map(|((_, parameters), own)| (own, parameters(&mut numbers)));
+            let asked: Vec<_> = asked.skip(usize::from(is_second)).collect();
+            let submit = |(template, parameters)| own.submit(template, parameters, None);
+            pending.lock().push(asked.into_iter().map(submit).collect());
+            dawdle();
+        }
+    }));
+    shop.check(&first);
+    std::mem::take(&mut *late.lock())
+}
+
+#[test]
+fn who_asks_of_dimensions_what_others_aboard_ask_takes_theirs_over() {
+    let shop = Shop::new(1);
+    // A change of the fact table leaves all four dimensions as they were, one of the suppliers three.
+    for (suppliers, expected) in [(0, 4), (20, 3)] {
+        // On a busy machine getting on may take so long that it does not pay.
+        let found = (0..5).find_map(|_| {
+            let generations = alike(&shop, suppliers);
+            let queries = generations.iter().flatten();
+            assert!(queries.map(|pending| shop.check(pending).len()).sum::<usize>() > 100);
+            let figures = generations[1][0].figures.get().expect("it was answered");
+            let got_on = figures.boarding.is_some_and(|boarding| boarding.others == 2);
+            got_on.then(|| [taken_over(&generations[0][0]), taken_over(&generations[1][0])])
+        });
+        assert_eq!(found, Some([0, expected]));
+    }
+}
+
 #[test]
 fn a_lone_query_gets_on_with_predicates_of_its_own_on_the_fact_table() {
     let shop = Shop::new(1);

@@ -188,6 +188,8 @@ impl Owner<'_> {
 
     /// Makes a generation ready for its pass; `None` where it takes none.
     fn begin(&mut self, number: usize, plan: &Arc<PreparedLane>) -> Option<StarPass> {
+        let aboard: Vec<Arc<Rider>> =
+            self.aboard.iter().filter_map(|generation| generation.rider.clone()).collect();
         let (reads, generation) = (self.reads, &mut self.aboard[number]);
         let star = only_star(plan, &generation.requests)?;
         let requests = &generation.requests;
@@ -203,7 +205,7 @@ impl Owner<'_> {
         let run = Run::new(plan.clone(), slots, views, &reads.pool, limits, audience);
         let riding = Riding { plan: plan.clone(), placed, members, star, run };
         // An error comes again when the star is asked for its groups.
-        generation.riding.insert(riding).run.begin_star(star).ok().flatten()
+        generation.riding.insert(riding).run.begin_star(star, &aboard).ok().flatten()
     }
 
     /// Whether newcomers may get on now.

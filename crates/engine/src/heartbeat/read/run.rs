@@ -3,6 +3,7 @@
 //! Nodes are opened from the answers down. A node that several consumers of the batch read is run once and kept;
 //! each consumer restricts it to its own slots. Breakers end a pipeline, everything else streams.
 
+mod aboard;
 mod join_table;
 mod key_filters;
 mod sort;

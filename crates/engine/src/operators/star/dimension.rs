@@ -15,7 +15,7 @@ use crate::operators::Batch;
 use crate::query_set::{SetId, Tuples, words};
 use crate::scan::ValueFilter;
 use crate::storage::TableView;
-use crate::types::{ColumnId, Location};
+use crate::types::{ColumnId, Location, Slot};
 
 /// Places per wanted row that the array may have, beyond [`FREE_SPAN`]: a sparser one costs more cache misses than a hash
 /// table.
@@ -220,9 +220,10 @@ impl Child<'_> {
 }
 
 /// Distinct sets, numbered.
-struct NumberedSets {
+pub(super) struct NumberedSets {
     width: usize,
-    words: Vec<u64>,
+    /// Of set after set.
+    pub words: Vec<u64>,
     passing: Vec<u64>,
     by_id: Vec<u16>,
     by_words: HashMap<Box<[u64]>, u16>,
@@ -233,7 +234,7 @@ struct NumberedSets {
 const UNNUMBERED: u16 = u16::MAX;
 
 impl NumberedSets {
-    fn new(batch: &Batch<'_>, passing: SetId) -> NumberedSets {
+    pub fn new(batch: &Batch<'_>, passing: SetId) -> NumberedSets {
         let width = padded_width(batch.sets.slots());
         let mut words = vec![0; width];
         words::union_into(&mut words, batch.sets.words(passing));
@@ -267,6 +268,21 @@ impl NumberedSets {
         self.scratch.copy_from_slice(&self.passing);
         words::union_into(&mut self.scratch, batch.sets.words(id));
         others.for_each(|other| words::intersect_into(&mut self.scratch, other));
+        self.number_scratch()
+    }
+
+    /// The number of those of `slots`, pairs of another batch's and an own one, whose other one is in a set of words, and of
+    /// those who pass.
+    pub fn translated(&mut self, other: &[u64], slots: &[(Slot, Slot)]) -> Option<u16> {
+        self.scratch.copy_from_slice(&self.passing);
+        for &(there, here) in slots {
+            let wants = other[there.index() / 64] >> (there.index() % 64) & 1;
+            self.scratch[here.index() / 64] |= wants << (here.index() % 64);
+        }
+        self.number_scratch()
+    }
+
+    fn number_scratch(&mut self) -> Option<u16> {
         if let Some(&number) = self.by_words.get(&self.scratch[..]) {
             return Some(number);
         }

@@ -44,6 +44,7 @@ mod references;
 mod sample;
 mod set_words;
 mod slot_groups;
+mod translated;
 mod window;
 
 use std::sync::Arc;
@@ -183,6 +184,11 @@ pub fn padded_width(slots: usize) -> usize {
 }
 
 impl Star {
+    /// A dimension, by its position in [`StarNode::dimensions`].
+    pub fn dimension(&self, position: usize) -> &Dimension {
+        &self.dimensions[position]
+    }
+
     /// Puts the dimensions together. `wanted` are the slots of each grouping, `filters` what the fact table's scan leaves
     /// to the star. `None` where group numbers would not fit.
     pub fn new(

@@ -83,6 +83,11 @@ impl Rider {
         self.pass.fact.chunks()
     }
 
+    /// What it rides for.
+    pub fn pass(&self) -> &StarPass {
+        &self.pass
+    }
+
     /// Its star, and the slots of its batch.
     pub(super) fn star(&self) -> (&Star, usize) {
         (&self.pass.star, self.pass.shared.sets.slots())

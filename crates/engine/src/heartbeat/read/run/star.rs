@@ -9,8 +9,11 @@ use super::super::prepared::PreparedNode;
 use super::super::probe_chain::Views;
 use super::super::ring::{Finished, Rider, Ring, StarPass};
 use super::super::star::{PreparedDimension, PreparedStar};
+use super::aboard::Asking;
 use super::{PARALLEL, Run, Shared, each};
-use crate::operators::{Child, Dimension, DimensionRows, FREE_SPAN, Star, StarGroups, StarNode};
+use crate::operators::{
+    Child, Dimension, DimensionRows, FREE_SPAN, Star, StarDimension, StarGroups, StarNode,
+};
 use crate::query_set::{SetId, Tuples};
 use crate::scan::{TableAccess, TableBatch};
 use crate::types::Result;
@@ -26,6 +29,15 @@ pub(super) enum StarRun {
     Done(Arc<StarGroups>),
 }
 
+/// A dimension on its way to be put together.
+enum Part {
+    TakenOver(Dimension),
+    /// It leads to others.
+    Parent(DimensionRows),
+    /// It is put together beside others.
+    Leaf,
+}
+
 impl Run<'_> {
     /// The groups of a star, run once for all its groupings in this batch; `None` where they are better run one by one.
     pub(super) fn star(&mut self, number: usize) -> Result<Option<Arc<StarGroups>>> {
@@ -34,7 +46,7 @@ impl Run<'_> {
             StarRun::Declined => return Ok(None),
             StarRun::Untried => {}
         }
-        let Some(pass) = self.begin_star(number)? else { return Ok(None) };
+        let Some(pass) = self.begin_star(number, &[])? else { return Ok(None) };
         let (ring, rider) = Ring::new(pass);
         match ring.morsels() < PARALLEL || self.pool.workers() == 0 {
             true => ring.help(&|| false),
@@ -44,16 +56,16 @@ impl Run<'_> {
     }
 
     /// A star's dimensions and what is asked of its fact table, ready for the pass; `None` where its groupings are better
-    /// run one by one.
-    pub fn begin_star(&mut self, number: usize) -> Result<Option<StarPass>> {
-        let pass = self.star_pass(number)?;
+    /// run one by one. `aboard` ride already on the ring that it is to get on.
+    pub fn begin_star(&mut self, number: usize, aboard: &[Arc<Rider>]) -> Result<Option<StarPass>> {
+        let pass = self.star_pass(number, aboard)?;
         if pass.is_none() {
             self.stars[number] = StarRun::Declined;
         }
         Ok(pass)
     }
 
-    fn star_pass(&mut self, number: usize) -> Result<Option<StarPass>> {
+    fn star_pass(&mut self, number: usize, aboard: &[Arc<Rider>]) -> Result<Option<StarPass>> {
         let shared = self.shared.clone();
         let star = &shared.lane.stars.stars[number];
         let wanted: Vec<SetId> =
@@ -63,7 +75,8 @@ impl Run<'_> {
         if !star.pays(&shared.lane.plan, &wanted, activations, self.views.store) {
             return Ok(None);
         }
-        let Some(dimensions) = self.dimensions(star, &wanted, all)? else { return Ok(None) };
+        let made = self.dimensions(number, &wanted, all, aboard)?;
+        let Some((dimensions, taken_over)) = made else { return Ok(None) };
         let PreparedNode::Scan { table, variants } = &shared.lane.nodes[star.scan] else {
             unreachable!("a star stands on a scan")
         };
@@ -79,6 +92,9 @@ impl Run<'_> {
         let made = Arc::new(made);
         let in_bins = made.groupings_in_bins();
         let mut access = format!("{decision}; {}, {in_bins} in bins", star.describe(&wanted));
+        if taken_over > 0 {
+            access = format!("{access}; {taken_over} dimensions as batches aboard have them");
+        }
         if let Some(packing) = made.packing() {
             access = format!("{access}; {packing}");
             self.packed.push(made.clone());
@@ -113,46 +129,59 @@ impl Run<'_> {
         }
     }
 
-    /// The star's dimensions; `None` where one cannot be an array. Those that lead to no others are put together side by
-    /// side.
+    /// The star's dimensions, and how many of them were taken over from those aboard; `None` where one cannot be an array.
+    /// Those that lead to no others are put together side by side.
     fn dimensions(
         &mut self,
-        star: &PreparedStar,
+        number: usize,
         wanted: &[SetId],
         all: SetId,
-    ) -> Result<Option<Vec<Dimension>>> {
+        aboard: &[Arc<Rider>],
+    ) -> Result<Option<(Vec<Dimension>, usize)>> {
         let shared = self.shared.clone();
+        let star = &shared.lane.stars.stars[number];
+        let (mut leaves, mut parts) = (Vec::new(), Vec::new());
+        for position in 0..star.dimensions.len() {
+            let users = self.users(star, position, wanted);
+            let passing = shared.sets.difference(all, users);
+            let asking = Asking { star: number, position, users, passing, aboard };
+            parts.push(self.part(&asking, &mut leaves)?);
+        }
+        let taken_over = parts.iter().filter(|part| matches!(part, Part::TakenOver(_))).count();
+        let mut leaves = self.leaves(leaves).into_iter();
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
-        let has_children = |position| star.node.dimensions.iter().any(|d| d.parent == position);
-        let (mut leaves, mut parents) = (Vec::new(), Vec::new());
-        for position in 0..star.dimensions.len() {
-            let rows = self.dimension_rows(star, position, wanted, all)?;
-            match has_children(Some(position)) {
-                true => parents.push(Some(rows)),
-                false => {
-                    parents.push(None);
-                    leaves.push(rows);
-                }
-            }
-        }
-        let mut leaves = self.leaves(leaves).into_iter();
         // From the last to the first, turned around at the end: children come before their parents.
         let mut built: Vec<Dimension> = Vec::new();
-        while let Some(parent) = parents.pop() {
-            let dimension = match parent {
-                Some(rows) => {
-                    let children = children(&star.node, parents.len(), &built);
-                    Dimension::new(&batch, &rows, &children)
+        while let Some(part) = parts.pop() {
+            let dimension = match part {
+                Part::TakenOver(dimension) => Some(dimension),
+                Part::Leaf => leaves.next_back().flatten(),
+                Part::Parent(rows) => {
+                    Dimension::new(&batch, &rows, &children(&star.node, parts.len(), &built))
                 }
-                None => leaves.next_back().flatten(),
             };
             let Some(dimension) = dimension else { return Ok(None) };
             batch.budget.reserve(dimension.memory())?;
             built.push(dimension);
         }
         built.reverse();
-        Ok(Some(built))
+        Ok(Some((built, taken_over)))
+    }
+
+    /// A dimension as those aboard have it, else its rows: among `leaves` where it leads to no others.
+    fn part(&mut self, asking: &Asking<'_>, leaves: &mut Vec<DimensionRows>) -> Result<Part> {
+        let shared = self.shared.clone();
+        let star = &shared.lane.stars.stars[asking.star];
+        let is_child = |d: &StarDimension| d.parent == Some(asking.position);
+        if star.node.dimensions.iter().any(is_child) {
+            return Ok(Part::Parent(self.dimension_rows(star, asking)?));
+        }
+        if let Some(dimension) = self.taken_over(asking)? {
+            return Ok(Part::TakenOver(dimension));
+        }
+        leaves.push(self.dimension_rows(star, asking)?);
+        Ok(Part::Leaf)
     }
 
     /// Dimensions that lead to no others, or `None`, in the order of their rows.
@@ -169,23 +198,25 @@ impl Run<'_> {
         }
     }
 
+    /// Who joins a dimension.
+    fn users(&self, star: &PreparedStar, position: usize, wanted: &[SetId]) -> SetId {
+        let groupings = star.node.groupings.iter().zip(wanted);
+        let joining = groupings.filter(|(g, _)| g.dimensions.contains(&position));
+        union(&self.shared, joining.map(|(_, set)| set))
+    }
+
     /// What a dimension is made of: the rows that those want who join it.
     fn dimension_rows(
         &mut self,
         star: &PreparedStar,
-        position: usize,
-        wanted: &[SetId],
-        all: SetId,
+        asking: &Asking<'_>,
     ) -> Result<DimensionRows> {
-        let sets = self.shared.sets.clone();
-        let groupings = star.node.groupings.iter().zip(wanted);
-        let joining = groupings.filter(|(g, _)| g.dimensions.contains(&position));
-        let users = union(&self.shared, joining.map(|(_, set)| set));
+        let dimension = &star.dimensions[asking.position];
         Ok(DimensionRows {
-            chunks: self.wanted_rows(&star.dimensions[position], users)?,
-            view: self.views.view(star.dimensions[position].table)?,
-            key: star.node.dimensions[position].key,
-            passing: sets.difference(all, users),
+            chunks: self.wanted_rows(dimension, asking.users)?,
+            view: self.views.view(dimension.table)?,
+            key: star.node.dimensions[asking.position].key,
+            passing: asking.passing,
         })
     }
 
