@@ -24,7 +24,7 @@ pub(super) use evaluate::{
     parameters_read, reads_columns, reads_parameters, try_evaluate_expression,
 };
 pub(super) use key_table::KeyTable;
-pub(super) use order::{Keyed, Order};
+pub(super) use order::{Bounds, Keyed, Order};
 pub(super) use partitioned_keys::{PartitionedKeys, partition_numbers};
 pub(super) use ranked_keys::{KeyRange, RankedKeys};
 pub(super) use ranked_pairs::RankedPairs;

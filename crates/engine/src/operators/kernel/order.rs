@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, BinaryArray, StringViewArray};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
 use super::codes::{Interner, bytes_of, float_number};
@@ -39,8 +39,8 @@ struct Column {
 
 #[derive(Debug)]
 enum Values {
-    Numbers(Vec<i64>),
-    Wide(Vec<i128>),
+    Numbers(ScalarBuffer<i64>),
+    Wide(ScalarBuffer<i128>),
     Strings(StringViewArray),
     Bytes(BinaryArray),
 }
@@ -79,38 +79,44 @@ impl Order {
         self.rest == self.columns.len()
     }
 
-    /// Rows that divide all into `ranges` of about as many each, by a sample.
-    pub fn bounds(&self, ranges: usize) -> Vec<Keyed> {
+    /// Rows that divide all into `ranges`, 256 at most, of about as many each, by a sample.
+    pub fn bounds(&self, ranges: usize) -> Bounds {
         let rows = self.prefixes.len();
         let count = (ranges * SAMPLED).min(rows);
         let sample = (0..count).map(|number| (number * rows / count) as u32);
         let sorted = self.sorted(self.keyed(sample));
         let bounds = (1..ranges).map(|range| sorted[range * count / ranges]);
-        self.keyed(bounds)
+        Bounds::new(self.keyed(bounds))
     }
 
     /// Rows by range, of which there is one more than bounds: a bound is the first of its own.
-    pub fn divide(&self, bounds: &[Keyed], rows: Range<u32>) -> Vec<Vec<Keyed>> {
-        let expected = rows.len() / (bounds.len() + 1);
-        let mut ranges = vec![Vec::with_capacity(expected + expected / 4); bounds.len() + 1];
-        for row in rows {
-            let keyed = (self.prefixes[row as usize], row);
-            ranges[self.range(bounds, keyed)].push(keyed);
+    pub fn divide(&self, bounds: &Bounds, rows: Range<u32>) -> Vec<Vec<Keyed>> {
+        let mut counts = vec![0; bounds.ranges()];
+        let numbers = rows.clone().map(|row| {
+            let range = self.range(bounds, (self.prefixes[row as usize], row));
+            counts[range] += 1;
+            range as u8
+        });
+        let numbers: Vec<u8> = numbers.collect();
+        let mut ranges: Vec<Vec<Keyed>> = counts.into_iter().map(Vec::with_capacity).collect();
+        for (row, &range) in rows.zip(&numbers) {
+            ranges[usize::from(range)].push((self.prefixes[row as usize], row));
         }
         ranges
     }
 
     /// Bounds that stand before a row, or are it.
     #[inline]
-    fn range(&self, bounds: &[Keyed], row: Keyed) -> usize {
-        let lower = bounds.partition_point(|bound| bound.0 < row.0);
-        let equal = bounds[lower..].partition_point(|bound| bound.0 == row.0);
-        match equal {
-            0 => lower,
-            _ => {
-                let equal = &bounds[lower..lower + equal];
-                lower + equal.partition_point(|&bound| self.compare(bound, row).is_le())
+    fn range(&self, bounds: &Bounds, row: Keyed) -> usize {
+        let cell = bounds.cell(row.0);
+        let near = &bounds.rows[cell.clone()];
+        let before = near.partition_point(|bound| bound.0 < row.0);
+        match near.get(before) {
+            Some(bound) if bound.0 == row.0 => {
+                let rest = &near[before..];
+                cell.start + before + rest.partition_point(|&b| self.compare(b, row).is_le())
             }
+            _ => cell.start + before,
         }
     }
 
@@ -154,6 +160,49 @@ impl Order {
         let columns = self.columns[self.rest..].iter();
         let mut orders = columns.map(|column| column.compare(a as usize, b as usize));
         orders.find(|order| order.is_ne()).unwrap_or_else(|| a.cmp(&b))
+    }
+}
+
+/// Rows between ranges of an order, with a table that leads from a prefix to the few that may stand beside it.
+#[derive(Debug)]
+pub struct Bounds {
+    rows: Vec<Keyed>,
+    least: u64,
+    shift: u32,
+    /// By cell of prefixes, the bounds below it; one more in the end.
+    cells: Vec<u32>,
+}
+
+/// Cells of prefixes: sixteen for each of 256 bounds, so that most hold none.
+const CELLS: u32 = 1 << 12;
+
+impl Bounds {
+    fn new(rows: Vec<Keyed>) -> Bounds {
+        let (least, most) = match (rows.first(), rows.last()) {
+            (Some(first), Some(last)) => (first.0, last.0),
+            _ => (0, 0),
+        };
+        let bits = u64::BITS - (most - least).leading_zeros();
+        let shift = bits.saturating_sub(CELLS.ilog2());
+        let below = |cell: u32| {
+            let end = least.checked_add(u64::from(cell) << shift);
+            end.map_or(rows.len(), |end| rows.partition_point(|row| row.0 < end)) as u32
+        };
+        let mut cells: Vec<u32> = (0..CELLS).map(below).collect();
+        cells.push(rows.len() as u32);
+        Bounds { least, shift, cells, rows }
+    }
+
+    /// How many ranges they divide rows into.
+    pub fn ranges(&self) -> usize {
+        self.rows.len() + 1
+    }
+
+    /// The bounds in the cell of a prefix: all before them stand before its rows, all behind them behind.
+    #[inline]
+    fn cell(&self, prefix: u64) -> Range<usize> {
+        let cell = (prefix.saturating_sub(self.least) >> self.shift).min(u64::from(CELLS) - 1);
+        self.cells[cell as usize] as usize..self.cells[cell as usize + 1] as usize
     }
 }
 
@@ -263,7 +312,7 @@ impl Column {
 impl Values {
     fn new(array: &ArrayRef) -> Values {
         match array.data_type() {
-            ArrowType::Null => Values::Numbers(vec![0; array.len()]),
+            ArrowType::Null => Values::Numbers(vec![0; array.len()].into()),
             ArrowType::Boolean => {
                 Values::Numbers(array.as_boolean().values().iter().map(i64::from).collect())
             }
@@ -275,15 +324,13 @@ impl Values {
                 let values = array.as_primitive::<Int32Type>().values();
                 Values::Numbers(values.iter().map(|&v| i64::from(v)).collect())
             }
-            ArrowType::Int64 => {
-                Values::Numbers(array.as_primitive::<Int64Type>().values().to_vec())
-            }
+            ArrowType::Int64 => Values::Numbers(array.as_primitive::<Int64Type>().values().clone()),
             ArrowType::Date32 => {
                 let values = array.as_primitive::<Date32Type>().values();
                 Values::Numbers(values.iter().map(|&v| i64::from(v)).collect())
             }
             ArrowType::Timestamp(TimeUnit::Microsecond, _) => {
-                Values::Numbers(array.as_primitive::<TimestampMicrosecondType>().values().to_vec())
+                Values::Numbers(array.as_primitive::<TimestampMicrosecondType>().values().clone())
             }
             ArrowType::Float32 => {
                 let values = array.as_primitive::<Float32Type>().values();
@@ -294,7 +341,7 @@ impl Values {
                 Values::Numbers(values.iter().map(|&v| float_number(v)).collect())
             }
             ArrowType::Decimal128(..) => {
-                Values::Wide(array.as_primitive::<Decimal128Type>().values().to_vec())
+                Values::Wide(array.as_primitive::<Decimal128Type>().values().clone())
             }
             ArrowType::Utf8View => Values::Strings(array.as_string_view().clone()),
             _ => {
@@ -336,7 +383,9 @@ impl Values {
 
 /// How far numbers lie above the least, and the most; those of NULLs, which may be anything, count as well.
 fn number_ranks(values: impl Iterator<Item = i64> + Clone) -> Option<(Vec<u64>, u64)> {
-    let (least, most) = (values.clone().min()?, values.clone().max()?);
+    let first = values.clone().next()?;
+    let widen = |(least, most): (i64, i64), value: i64| (least.min(value), most.max(value));
+    let (least, most) = values.clone().fold((first, first), widen);
     Some((values.map(|value| value.abs_diff(least)).collect(), most.abs_diff(least)))
 }
 
@@ -433,6 +482,23 @@ mod tests {
             nulls.then(|| NullBuffer::from_iter((0..rows).map(|_| random.random_bool(0.9))));
         let (descending, nulls_first) = (random.random_bool(0.5), random.random_bool(0.5));
         Column { values: Values::new(&array), nulls, descending, nulls_first }
+    }
+
+    /// Ranges one after the other, each sorted, are all rows in order, whether prefixes say all or nothing.
+    #[test]
+    fn ranges_stand_one_behind_the_other() {
+        for seed in 0..60 {
+            let mut random = StdRng::seed_from_u64(seed);
+            let rows = random.random_range(1..3 * RANKED_ROWS);
+            let columns: Vec<Column> =
+                (0..random.random_range(0..4)).map(|_| column(&mut random, rows)).collect();
+            let (prefixes, rest) = prefixes(&columns, rows);
+            let order = Order { prefixes, columns, rest };
+            let bounds = order.bounds(random.random_range(1..=256.min(rows)));
+            let ranges = order.divide(&bounds, 0..rows as u32);
+            let sorted: Vec<u32> = ranges.into_iter().flat_map(|own| order.sorted(own)).collect();
+            assert_eq!(sorted, order.sorted(order.keyed(0..rows as u32)), "seed {seed}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::ops::Range;
 use arrow_array::ArrayRef;
 
 use super::{SortBuild, SortNode, Sorted, Way, cut_shared, kept, own_rows, refuse, rows, way};
-use crate::operators::kernel::{Keyed, Order, concat, runs};
+use crate::operators::kernel::{Bounds, Keyed, Order, concat, runs};
 use crate::operators::{Batch, Cut, Faults};
 use crate::query_set::{SetTable, SlotBuckets, Tuples};
 
@@ -21,7 +21,7 @@ use crate::query_set::{SetTable, SlotBuckets, Tuples};
 const ROWS: usize = 1 << 16;
 /// Rows of a range: half a megabyte of keys and numbers. Few in tests, whose inputs are small.
 const RANGE: usize = if cfg!(test) { 1 << 4 } else { 1 << 15 };
-/// Ranges at most: a worker writes to all of them by turns.
+/// Ranges at most: a worker writes to all of them by turns, and a byte tells one.
 const MOST_RANGES: usize = 256;
 /// Parts per worker: nobody should wait long for the last one.
 const PARTS: usize = 4;
@@ -58,8 +58,8 @@ impl SortRun {
 /// How the rows are divided.
 #[derive(Debug)]
 enum Division {
-    /// Ranges of the order, between these rows.
-    Ranges(Vec<Keyed>),
+    /// Ranges of the order.
+    Ranges(Bounds),
     /// By slot.
     Slots(SlotBuckets),
 }
@@ -103,7 +103,7 @@ impl DividedSort {
         let way = way(&tuples, batch, cuts);
         let division = match way {
             Way::Own => Division::Slots(tuples.sets.expand(tuples.rows, batch.sets)),
-            _ => Division::Ranges(order.bounds((tuples.rows / RANGE).min(MOST_RANGES))),
+            _ => Division::Ranges(order.bounds((tuples.rows / RANGE).clamp(1, MOST_RANGES))),
         };
         Ok(DividedSort { tuples, order, way, division, workers })
     }
@@ -130,7 +130,7 @@ impl DividedSort {
             let slots = parts(self.slots().offsets.len() - 1, self.workers * PARTS);
             return slots.into_iter().map(SortPart::Slots).collect();
         };
-        let mut ranges: Vec<Vec<Vec<Keyed>>> = vec![Vec::new(); bounds.len() + 1];
+        let mut ranges: Vec<Vec<Vec<Keyed>>> = vec![Vec::new(); bounds.ranges()];
         for stretch in divided {
             ranges.iter_mut().zip(stretch).for_each(|(range, own)| range.push(own));
         }
