@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs psql, psycopg 3 and JDBC against a freshly started server on a free port. Sets up what it needs under
-# target/clients. SHAREDDB names another program than the debug build; arguments pick clients (psql, psycopg, jdbc).
+# Runs psql, psycopg 3 and JDBC against a freshly started server on a free port, and compares its answers to random
+# statements with PostgreSQL's. Sets up what it needs under target/clients. SHAREDDB names another program than the debug
+# build; arguments pick clients (psql, psycopg, jdbc, postgres); POSTGRES_OPTIONS goes to postgres/check.py (--seed 7).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -9,7 +10,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 work=$root/target/clients
 program=${SHAREDDB:-$target/debug/shareddb}
 clients=("$@")
-[ ${#clients[@]} -gt 0 ] || clients=(psql psycopg jdbc)
+[ ${#clients[@]} -gt 0 ] || clients=(psql psycopg jdbc postgres)
 mkdir -p "$work"
 [ -x "$program" ] || { echo "run.sh: no program at $program; cargo build --bin shareddb" >&2; exit 1; }
 
@@ -39,27 +40,42 @@ run_psql() {
     return $failed
 }
 
-run_psycopg() {
+# Python with psycopg 3.
+python() {
     local venv=$work/venv
     if ! "$venv/bin/python" -c 'import psycopg' 2> /dev/null; then
         python3 -m venv "$venv"
         "$venv/bin/pip" install --quiet --disable-pip-version-check 'psycopg[binary]>=3.2,<4'
     fi
-    "$venv/bin/python" "$here/python/check.py"
+    PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$@"
+}
+
+run_psycopg() {
+    python "$here/python/check.py"
 }
 
 run_jdbc() {
     mvn --quiet --batch-mode -f "$here/jdbc/pom.xml" -Dwork="$work/jdbc" compile exec:java
 }
 
+run_postgres() {
+    # shellcheck disable=SC2086
+    python "$here/postgres/check.py" ${POSTGRES_OPTIONS:-}
+}
+
+skipped=77
 status=0
 for client in "${clients[@]}"; do
-    if "run_$client"; then
-        echo "clients: $client passed"
-    else
-        echo "clients: $client FAILED" >&2
-        status=1
-    fi
+    code=0
+    "run_$client" || code=$?
+    case $code in
+        0) echo "clients: $client passed" ;;
+        "$skipped") echo "clients: $client skipped" ;;
+        *)
+            echo "clients: $client FAILED" >&2
+            status=1
+            ;;
+    esac
 done
 kill -0 "$server" 2> /dev/null || { echo "run.sh: the server died" >&2; status=1; }
 [ "$status" -eq 0 ] || { echo "the server's log:" >&2; tail -50 "$log" >&2; }

@@ -1,0 +1,199 @@
+"""Compares answers to random statements with PostgreSQL's. Settings of our server come from PG*.
+
+    check.py [--seed N] [--statements N] [--seconds N] [--only N]
+
+A seed gives the same tables and statements again; `--only` runs its statement of that number. Every query runs in the
+global plan, query at a time, and as the server likes; half of them a second time with other constants, which find the
+first one's plan. Exits with 77 where there is no PostgreSQL.
+"""
+
+import argparse
+import collections
+import random
+import time
+
+import psycopg
+
+import answers
+import changes
+import choices
+import cluster
+import expressions
+import queries
+from tables import TABLES
+
+PATHS = ("global", "alone", "automatic")
+LONGEST = "5s"
+SKIPPED = 77
+# What we refuse (0A000) although PostgreSQL does not; docs/sql.md says so. Begins of messages.
+REFUSED = ()
+
+
+class Made:
+    """A statement of a record of choices."""
+
+    def __init__(self, source=None, record=(), constants=None):
+        taken = choices.Choices(source, record, constants)
+        protocol = taken.below(4)
+        # Two of four by the simple protocol, the others with parameters that have types or have none.
+        typed = {2: True, 3: False}.get(protocol)
+        statement = expressions.Statement(taken, typed)
+        self.table = None
+        self.ordered = False
+        self.in_block = False
+        if taken.chance(25):
+            self.in_block = taken.chance(50)
+            self.text, self.table = changes.change(statement)
+        else:
+            self.text, self.ordered = queries.top_query(statement)
+        self.parameters = None if typed is None else statement.parameters
+        self.record = taken.record
+
+    def shown(self):
+        if not self.parameters:
+            return self.text
+        return f"{self.text}\n        with {', '.join(f'{value!r}:{oid}' for value, oid in self.parameters)}"
+
+
+def connect(path):
+    """A connection to our server, whose queries take the path."""
+    connection = psycopg.connect("", autocommit=True)
+    connection.execute(f"SET shareddb.path = '{path}'")
+    connection.execute(f"SET statement_timeout = '{LONGEST}'")
+    return connection
+
+
+class Comparison:
+    def __init__(self, seed, address):
+        self.seed = seed
+        self.theirs = psycopg.connect(address, autocommit=True)
+        self.theirs.execute(f"SET statement_timeout = '{LONGEST}'")
+        self.ours = {path: connect(path) for path in PATHS}
+        self.counts = collections.Counter()
+        self.refused = collections.Counter()
+        source = choices.of_seed(seed, "tables")
+        self.contents = {table.name: table.contents(source) for table in TABLES}
+        for connection in (self.theirs, self.ours["global"]):
+            for table in TABLES:
+                connection.execute(f"DROP TABLE IF EXISTS {table.name}")
+                for definition in table.definitions():
+                    connection.execute(definition)
+                connection.execute(self.contents[table.name])
+
+    def failure(self, made):
+        """What differs between PostgreSQL's answers and ours to the statement: kind, path and both answers."""
+        paths = random.Random(made.text).sample(PATHS, 1) if made.table else PATHS
+        for path in paths:
+            found = self.changed(made, path) if made.table else self.read(made, path)
+            if found:
+                return found
+        return None
+
+    def read(self, made, path):
+        return self.differ(made.text, made.parameters, made.ordered, path)
+
+    def changed(self, made, path):
+        """Changes both tables, compares them, and makes the changes undone."""
+        mine = self.ours[path]
+        for connection in (mine, self.theirs):
+            if made.in_block:
+                connection.execute("BEGIN")
+        found = self.differ(made.text, made.parameters, False, path)
+        failed = self.theirs.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
+        if not failed and not found:
+            found = self.differ(f"SELECT * FROM {made.table.name}", None, False, path)
+        for connection in (self.ours[path], self.theirs):
+            if made.in_block:
+                connection.execute("ROLLBACK")
+            else:
+                connection.execute(f"DELETE FROM {made.table.name}")
+                connection.execute(self.contents[made.table.name])
+        return found
+
+    def differ(self, text, parameters, ordered, path):
+        theirs = answers.ask(self.theirs, text, parameters)
+        ours = answers.ask(self.ours[path], text, parameters)
+        self.counts["answers"] += 1
+        if answers.CANCELED in (theirs.state, ours.state):
+            self.counts["too long"] += 1
+            return None
+        if theirs.state:
+            self.counts[f"errors of class {theirs.state[:2]}"] += 1
+        if ours.state == answers.UNSUPPORTED and ours.message.startswith(REFUSED):
+            self.refused[ours.message[:60]] += 1
+            return None
+        if ours.state == answers.LOST:
+            self.ours[path] = connect(path)
+        kind = answers.difference(ours, theirs, ordered)
+        return (kind, path, ours, theirs) if kind else None
+
+    def statement(self, number):
+        """Compares the statement of this number, and perhaps one of the same shape; what failed, and how."""
+        made = Made(choices.of_seed(self.seed, number))
+        found = self.failure(made)
+        if not found and not made.table and made.record[0] % 2:
+            made = Made(record=made.record, constants=choices.of_seed(self.seed, number, "again"))
+            found = self.failure(made)
+        return (made, found) if found else None
+
+    def shrunk(self, made, found, attempts):
+        """The smallest statement that fails in the same way, or the given one where it failed only once."""
+
+        def fails(record):
+            again = self.failure(Made(record=record))
+            return again is not None and again[0] == found[0]
+
+        if not fails(made.record):
+            return made, found
+        least = Made(record=choices.shrink(made.record, fails, attempts))
+        return least, self.failure(least)
+
+
+def report(seed, number, made, found):
+    kind, path, ours, theirs = found
+    print(f"--- {kind} differ on path {path}; --seed {seed} --only {number}")
+    print(f"        {made.shown()}")
+    print(f"  ours: {ours.shown()}")
+    print(f"  PostgreSQL: {theirs.shown()}", flush=True)
+
+
+def run(options, address):
+    comparison = Comparison(options.seed, address)
+    end = time.monotonic() + options.seconds
+    numbers = [options.only] if options.only is not None else range(options.statements)
+    failed = 0
+    for number in numbers:
+        if time.monotonic() > end or failed >= options.failures:
+            break
+        comparison.counts["statements"] += 1
+        outcome = comparison.statement(number)
+        if outcome:
+            failed += 1
+            least = comparison.shrunk(*outcome, options.shrink)
+            report(options.seed, number, *least)
+    print(f"seed {options.seed}: {dict(comparison.counts)}")
+    if comparison.refused:
+        print(f"refused: {dict(comparison.refused)}")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
+    parser.add_argument("--statements", type=int, default=1500)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--failures", type=int, default=5, help="so many failures are enough")
+    parser.add_argument("--shrink", type=int, default=300, help="attempts to make a failing statement smaller")
+    options = parser.parse_args()
+    print(f"--seed {options.seed}", flush=True)
+    try:
+        with cluster.running() as address:
+            failed = run(options, address)
+    except cluster.NoPostgres as reason:
+        print(reason)
+        raise SystemExit(SKIPPED) from None
+    raise SystemExit(1 if failed else 0)
+
+
+main()
