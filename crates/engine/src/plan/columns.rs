@@ -51,6 +51,10 @@ impl Expression for Moved {
         self.inner.text()
     }
 
+    fn meaning(&self) -> &str {
+        self.inner.meaning()
+    }
+
     fn comparison(&self) -> Option<&ComputedComparison> {
         self.comparison.as_ref()
     }

@@ -54,10 +54,11 @@ pub fn describe(operation: &Operation, catalog: &Catalog) -> String {
             format!("{end} {} of {} by {name}", f.1, table_name(*table, catalog))
         }
         Operation::Scan { table, .. } => format!("scan {}", table_name(*table, catalog)),
-        Operation::Values { rows, .. } => format!("values {rows:?}"),
+        Operation::Values { rows, types } => format!("values {rows:?} as {types:?}"),
         Operation::Filter { .. } => "filter".to_owned(),
-        Operation::Project { expressions, .. } => {
-            format!("project {}", list(expressions.iter().map(scalar)))
+        // A parameter has the type that its template gives it.
+        Operation::Project { expressions, types } => {
+            format!("project {} as {types:?}", list(expressions.iter().map(scalar)))
         }
         Operation::IndexJoin { kind, table, index_name, keys, .. } => {
             let keys = list(keys.iter().map(|key| list(key.iter())));
@@ -124,7 +125,7 @@ fn scalar(scalar: &Scalar) -> String {
         Scalar::Parameter(parameter) => format!("${}", parameter + 1),
         Scalar::Literal(value) => format!("{value:?}"),
         Scalar::Expression(expression) => {
-            format!("{}{:?}", expression.text(), expression.columns())
+            format!("{}{:?}", expression.meaning(), expression.columns())
         }
     }
 }
@@ -155,8 +156,10 @@ fn aggregate(aggregate: &Aggregate) -> String {
     let argument = aggregate.argument.as_ref().map_or("*".to_owned(), scalar);
     let distinct = if aggregate.distinct { "distinct " } else { "" };
     let filter = aggregate.filter.as_ref();
-    let filter = filter.map_or(String::new(), |f| format!(" where {}{:?}", f.text(), f.columns()));
-    format!("{}({distinct}{argument}){filter}", function_name(aggregate.function))
+    let filter =
+        filter.map_or(String::new(), |f| format!(" where {}{:?}", f.meaning(), f.columns()));
+    let name = function_name(aggregate.function);
+    format!("{name}({distinct}{argument}) as {:?}{filter}", aggregate.data_type)
 }
 
 /// A function's name in SQL.

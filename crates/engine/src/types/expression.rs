@@ -41,8 +41,12 @@ pub trait Expression: Debug + Send + Sync {
         let repeated: Vec<ArrayRef> = constants.iter().map(|one| repeat(one, rows)).collect();
         self.evaluate(columns, &repeated, rows)
     }
-    /// The expression as SQL, for EXPLAIN and for signatures: equal text means equal meaning.
+    /// The expression as SQL, for EXPLAIN. Equal text means equal meaning where parameters are of equal types.
     fn text(&self) -> &str;
+    /// The text with the types of its parameters, for signatures: equal meaning, whichever templates they are from.
+    fn meaning(&self) -> &str {
+        self.text()
+    }
     /// The same condition as a comparison of what it computes of a row with what it computes of an activation, where it
     /// is one: then an index over the activations' values answers for all of them at once.
     fn comparison(&self) -> Option<&ComputedComparison> {

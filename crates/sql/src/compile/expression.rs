@@ -48,6 +48,7 @@ pub struct Evaluated {
     schema: SchemaRef,
     physical: Arc<dyn PhysicalExpr>,
     text: String,
+    meaning: String,
     comparison: Option<ComputedComparison>,
     arithmetic: Option<Arithmetic>,
     prefix: Option<PrefixIn>,
@@ -102,6 +103,9 @@ impl Evaluated {
         let columns = inputs.columns.len();
         let condition = |expr: &Expr| condition(expr, columns, &df_schema);
         let known = arithmetic::Inputs { columns, schema: &df_schema, condition: &condition };
+        let text = rewritten.to_string();
+        let given: Vec<&ArrowType> = inputs.parameters.iter().map(|(_, given)| given).collect();
+        let meaning = if given.is_empty() { text.clone() } else { format!("{text} of {given:?}") };
         Ok(Evaluated {
             arithmetic: arithmetic::arithmetic(&rewritten, &known),
             columns: inputs.columns.iter().map(|(at, _)| *at).collect(),
@@ -109,7 +113,8 @@ impl Evaluated {
             data_type: from_arrow(&result),
             schema,
             physical,
-            text: rewritten.to_string(),
+            text,
+            meaning,
             comparison: computed_comparison(expr, resolve)?,
             prefix: prefix_in(expr, &inputs.columns, resolve)?,
         })
@@ -240,6 +245,8 @@ fn condition(expr: &Expr, columns: usize, schema: &DFSchema) -> Option<Arithmeti
         schema: own,
         physical,
         text: expr.to_string(),
+        // It is part of an expression, which is compared as a whole.
+        meaning: expr.to_string(),
         comparison: None,
         arithmetic: None,
         prefix: None,
@@ -442,6 +449,10 @@ impl Expression for Evaluated {
 
     fn text(&self) -> &str {
         &self.text
+    }
+
+    fn meaning(&self) -> &str {
+        &self.meaning
     }
 
     fn comparison(&self) -> Option<&ComputedComparison> {

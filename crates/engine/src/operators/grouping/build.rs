@@ -14,7 +14,7 @@ use super::combinations::Combinations;
 use super::fold::{FEW_GROUPS, Folded};
 use crate::operators::kernel::{
     Codes, KeyTable, WholeColumns, evaluate, evaluate_expression, narrow_array, one_value_per_row,
-    parameters_read, scale_of,
+    parameter_type, parameters_read, scale_of,
 };
 use crate::operators::{Batch, Faults};
 use crate::plan::{Aggregate, AggregateFunction};
@@ -502,7 +502,10 @@ fn evaluate_arguments(
                     (Some(filter), Scalar::Expression(_)) => {
                         evaluate_where(argument, filter, tuples, batch, faults)
                     }
-                    _ => evaluate(argument, argument_type(argument), tuples, batch, faults),
+                    _ => {
+                        let data_type = argument_type(argument, tuples, batch);
+                        evaluate(argument, data_type, tuples, batch, faults)
+                    }
                 })
             });
             let counts = only_counted(aggregate);
@@ -551,10 +554,11 @@ fn evaluate_where(
     let filter = filter.as_boolean();
     let passes = |row: usize| filter.is_valid(row) && filter.value(row);
     let rows: Vec<u32> = (0..tuples.rows as u32).filter(|&row| passes(row as usize)).collect();
+    let data_type = argument_type(argument, tuples, batch);
     if rows.len() == tuples.rows {
-        return evaluate(argument, argument_type(argument), tuples, batch, faults);
+        return evaluate(argument, data_type, tuples, batch, faults);
     }
-    let values = evaluate(argument, argument_type(argument), &tuples.take(&rows), batch, faults);
+    let values = evaluate(argument, data_type, &tuples.take(&rows), batch, faults);
     let mut next = 0..rows.len() as u32;
     let places = (0..tuples.rows).map(|row| if passes(row) { next.next() } else { None });
     take(&values, &places.collect::<UInt32Array>(), None).expect("as many values as rows pass")
@@ -622,12 +626,13 @@ fn read_once<'a>(
     Some(gathered)
 }
 
-/// The type of an argument that is a literal (`SUM(1)`); columns, parameters and expressions bring their own.
-fn argument_type(argument: &Scalar) -> DataType {
+/// The type of an argument that is a literal (`SUM(1)`) or a parameter; columns bring their own.
+fn argument_type(argument: &Scalar, tuples: &Tuples, batch: &Batch<'_>) -> DataType {
     match argument {
         Scalar::Literal(value) => value.borrow().data_type().unwrap_or(DataType::BigInt),
         Scalar::Expression(expression) => expression.data_type(),
-        Scalar::Column(_) | Scalar::Parameter(_) => DataType::BigInt,
+        Scalar::Parameter(parameter) => parameter_type(*parameter, tuples, batch),
+        Scalar::Column(_) => DataType::BigInt,
     }
 }
 

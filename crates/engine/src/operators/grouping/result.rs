@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, Int64Type};
-use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_array::{ArrayRef, PrimitiveArray, new_null_array};
 
 use super::accumulator::{Accumulator, Counted, State};
 use super::argument::{Argument, Values, number_array};
@@ -41,6 +41,10 @@ pub fn results(
 fn extremes(argument: &Argument, accumulator: &Accumulator, aggregate: &Aggregate) -> ArrayRef {
     let groups = 0..accumulator.groups();
     let present = |group: usize| accumulator.count(group) > 0;
+    if !groups.clone().any(present) {
+        // Where no chunk has come, nothing has told how values are kept.
+        return new_null_array(&aggregate.data_type.arrow(), groups.len());
+    }
     match (&accumulator.state, &argument.values) {
         (State::Least(values) | State::Greatest(values), Values::Ordered(_, back)) => {
             let numbers = groups.map(|group| present(group).then_some(values[group]));

@@ -217,7 +217,7 @@ impl Inputs {
                 constant_array(batch.types[slot.index()][parameter], value, 1)
             }
             None => {
-                let data_type = type_of(parameter, tuples, batch);
+                let data_type = parameter_type(parameter, tuples, batch);
                 parameter_array(parameter, data_type, tuples, batch)
             }
         });
@@ -245,13 +245,14 @@ impl Inputs {
     }
 }
 
-/// Slots that evaluate the same expression are of templates that gave its parameters the same types.
-fn type_of(parameter: usize, tuples: &Tuples, batch: &Batch<'_>) -> DataType {
+/// A parameter's type. Slots that evaluate the same expression are of templates that gave its parameters the same types; where
+/// nobody wants a row it does not matter.
+pub fn parameter_type(parameter: usize, tuples: &Tuples, batch: &Batch<'_>) -> DataType {
     let slot = match &tuples.sets {
         QuerySets::Single(slots) => slots.first().copied(),
-        _ => None,
+        sets => spokesman(sets, tuples.rows, &[parameter], batch),
     };
-    slot.map_or(DataType::Boolean, |slot| batch.types[slot.index()][parameter])
+    slot.map_or(DataType::BigInt, |slot| batch.types[slot.index()][parameter])
 }
 
 /// The rows named, in that order.

@@ -21,7 +21,7 @@ pub(super) use codes::{
 pub(super) use dense::{DenseIds, NO_ID};
 pub(super) use evaluate::{
     agree, constant_array, evaluate, evaluate_constant, evaluate_expression, one_value_per_row,
-    parameters_read, reads_columns, reads_parameters, try_evaluate_expression,
+    parameter_type, parameters_read, reads_columns, reads_parameters, try_evaluate_expression,
 };
 pub(super) use key_table::KeyTable;
 pub(super) use order::{Bounds, Keyed, Order};

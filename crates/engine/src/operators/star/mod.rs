@@ -378,7 +378,7 @@ fn same_argument(a: &Aggregate, b: &Aggregate) -> bool {
         (Some(Scalar::Column(a)), Some(Scalar::Column(b))) => a == b,
         (Some(Scalar::Literal(a)), Some(Scalar::Literal(b))) => a == b,
         (Some(Scalar::Expression(a)), Some(Scalar::Expression(b))) => {
-            a.text() == b.text() && a.columns() == b.columns()
+            a.meaning() == b.meaning() && a.columns() == b.columns()
         }
         _ => false,
     };

@@ -250,7 +250,9 @@ fn add_filter(group: &mut Vec<(Slot, ColumnFilter)>, slot: Slot, filter: ColumnF
 /// Whether two expressions say the same of every row and equal parameters.
 fn alike(a: &dyn Expression, b: &dyn Expression) -> bool {
     std::ptr::addr_eq(a, b)
-        || (a.text() == b.text() && a.columns() == b.columns() && a.parameters() == b.parameters())
+        || (a.meaning() == b.meaning()
+            && a.columns() == b.columns()
+            && a.parameters() == b.parameters())
 }
 
 /// Membership among columns and constants as comparisons, each of which has an index or reads columns only.
