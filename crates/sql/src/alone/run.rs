@@ -13,6 +13,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
+use datafusion::optimizer::eliminate_limit::EliminateLimit;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -114,29 +115,41 @@ fn bind(
     values: &[Value],
     reading: &Reading,
 ) -> datafusion::common::Result<LogicalPlan> {
-    let literals: Vec<ScalarValue> = template
-        .parameters
-        .iter()
-        .zip(values)
-        .map(|(data_type, value)| scalar_value(*data_type, value))
-        .collect::<datafusion::common::Result<_>>()?;
-    let bound = bind_plan(template.plan.clone(), &literals, reading)?;
+    let given = Given { types: &template.parameters, values };
+    let bound = bind_plan(template.plan.clone(), given, reading)?;
     give_sorts_their_limits(bound, template.planning.state())
 }
 
+/// Values for parameters. Those that the query does not mention may be of another type than it believes: they belong to
+/// another part of the statement, whose types may have been learnt later.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    types: &'a [DataType],
+    values: &'a [Value],
+}
+
+impl Given<'_> {
+    fn literal(&self, index: usize) -> datafusion::common::Result<Option<ScalarValue>> {
+        let given = self.types.get(index).zip(self.values.get(index));
+        given.map(|(data_type, value)| scalar_value(*data_type, value)).transpose()
+    }
+}
+
 /// The template was optimized while its LIMITs were parameters. A sort that does not know of the LIMIT above it is
-/// dropped by the physical planner where nothing above that LIMIT asks for an order, and with it the choice of rows.
+/// dropped by the physical planner where nothing above that LIMIT asks for an order, and with it the choice of rows. A
+/// LIMIT 0 goes with all that is below it: there is no sort that keeps no row.
 fn give_sorts_their_limits(
     plan: LogicalPlan,
     state: &SessionState,
 ) -> datafusion::common::Result<LogicalPlan> {
-    let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![Arc::new(PushDownLimit::new())];
+    let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> =
+        vec![Arc::new(EliminateLimit::new()), Arc::new(PushDownLimit::new())];
     Optimizer::with_rules(rules).optimize(plan, state, |_, _| ())
 }
 
 fn bind_plan(
     plan: LogicalPlan,
-    literals: &[ScalarValue],
+    given: Given<'_>,
     reading: &Reading,
 ) -> datafusion::common::Result<LogicalPlan> {
     let bound = plan.transform_down_with_subqueries(|node| {
@@ -144,7 +157,7 @@ fn bind_plan(
         let names = NamePreserver::new(&node);
         let node = node.map_expressions(|expr| {
             let name = names.save(&expr);
-            Ok(bind_expression(expr, literals, reading)?.update_data(|expr| name.restore(expr)))
+            Ok(bind_expression(expr, given, reading)?.update_data(|expr| name.restore(expr)))
         })?;
         node.transform_data(|node| match node {
             LogicalPlan::TableScan(scan) => bind_scan(scan, reading),
@@ -165,7 +178,7 @@ pub(super) fn scalar_value(
 
 fn bind_expression(
     expr: Expr,
-    literals: &[ScalarValue],
+    given: Given<'_>,
     reading: &Reading,
 ) -> datafusion::common::Result<Transformed<Expr>> {
     use datafusion::common::tree_node::TreeNode;
@@ -173,7 +186,7 @@ fn bind_expression(
         if let Expr::ScalarFunction(call) = &expr
             && let Some(applied) = Applied::of(&call.func)
         {
-            let plan = bind_plan(applied.plan().as_ref().clone(), literals, reading)?;
+            let plan = bind_plan(applied.plan().as_ref().clone(), given, reading)?;
             let function = Arc::new(applied.with_plan(plan));
             let call = ScalarFunction::new_udf(function, call.args.clone());
             return Ok(Transformed::yes(Expr::ScalarFunction(call)));
@@ -181,7 +194,7 @@ fn bind_expression(
         let Expr::Placeholder(placeholder) = &expr else { return Ok(Transformed::no(expr)) };
         let index = placeholder_index(&placeholder.id)
             .map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let value = literals.get(index).ok_or_else(|| {
+        let value = given.literal(index)?.ok_or_else(|| {
             let message = format!("there is no parameter {}", placeholder.id);
             let error = Error::new(SqlState::UndefinedParameter, message);
             DataFusionError::External(Box::new(error))
@@ -189,7 +202,7 @@ fn bind_expression(
         let wanted = placeholder.field.as_ref().map(|field| field.data_type());
         let value = match wanted {
             Some(wanted) => value.cast_to(wanted)?,
-            None => value.clone(),
+            None => value,
         };
         Ok(Transformed::yes(Expr::Literal(value, None)))
     })

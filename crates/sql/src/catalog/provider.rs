@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
 
     fn columns(&self, view: &ViewDefinition) -> Option<Vec<(String, DataType)>> {
         let planned = self.view_plan(view).ok()?;
-        let (_, columns) = crate::template::describe(&planned);
+        let (_, columns) = crate::template::describe(&planned, planned.schema());
         Some(columns.iter().map(|column| (column.name.to_string(), column.data_type)).collect())
     }
 

@@ -59,7 +59,13 @@ fn call(
     let [argument] = params.args.as_slice() else {
         return refuse(format!("{} of several arguments", func.name()));
     };
-    let argument = argument_of(compiler, function, argument, input)?;
+    let counts_rows = function == AggregateFunction::Count
+        && !params.distinct
+        && matches!(argument, Expr::Literal(value, _) if !value.is_null());
+    let argument = match counts_rows {
+        true => None,
+        false => Some(argument_of(compiler, function, argument, input)?),
+    };
     let filter = match &params.filter {
         Some(filter) => {
             let filter = Evaluated::compile(filter, &mut Columns::of(compiler, input))?;
@@ -76,17 +82,13 @@ fn argument_of(
     function: AggregateFunction,
     argument: &Expr,
     input: &Input,
-) -> Result<Option<Scalar>> {
-    let counts_rows = matches!(argument, Expr::Literal(value, _) if !value.is_null());
-    if function == AggregateFunction::Count && counts_rows {
-        return Ok(None);
-    }
+) -> Result<Scalar> {
     let sums = matches!(function, AggregateFunction::Sum | AggregateFunction::Average);
     let argument = if sums { below_widening(argument) } else { argument };
     if matches!(argument, Expr::Literal(ScalarValue::Null, _)) {
         return refuse("an aggregate of NULL");
     }
-    scalar(argument, &mut Columns::of(compiler, input)).map(Some)
+    scalar(argument, &mut Columns::of(compiler, input))
 }
 
 /// Sums are exact whatever the argument's width, so the casts to wider numbers that were put there for the

@@ -54,7 +54,9 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
 }
 
 /// Applies memberships whose third value matters: below OR, DataFusion marks rows that have a partner, and takes all others for
-/// no members, although `NULL NOT IN (..)` is not true. What stands alone in a WHERE, or is IN there, may be joined.
+/// no members, although `NULL NOT IN (..)` is not true. What stands alone in a WHERE, or is IN there, may be joined, but not a
+/// NOT IN whose subquery reads the row: its join would look for NULL among the rows of all subqueries. Nor one of a constant,
+/// whose join has no key that could be NULL.
 fn apply_unknown(plan: LogicalPlan, state: &SessionState) -> Result<Transformed<LogicalPlan>> {
     plan.transform_up_with_subqueries(|node| {
         let LogicalPlan::Filter(filter) = node else { return Ok(Transformed::no(node)) };
@@ -80,7 +82,9 @@ fn apply_unknown_in(
     schema: &DFSchema,
     state: &SessionState,
 ) -> Result<Transformed<Expr>> {
-    if matches!(conjunct, Expr::InSubquery(_)) {
+    if let Expr::InSubquery(member) = &conjunct
+        && (!member.negated || has_one_subquery_for_all(member))
+    {
         return Ok(Transformed::no(conjunct));
     }
     let is_negated = conjunct.exists(|expr| Ok(matches!(expr, Expr::Not(_))))?;
@@ -94,6 +98,11 @@ fn apply_unknown_in(
     })
 }
 
+/// Whether each row asks whether it is among the same values.
+fn has_one_subquery_for_all(member: &InSubquery) -> bool {
+    member.subquery.outer_ref_columns.is_empty() && !member.expr.column_refs().is_empty()
+}
+
 /// Whether NULL is compared, as far as types tell.
 fn may_be_unknown(member: &InSubquery, schema: &DFSchema) -> Result<bool> {
     let inner = member.subquery.subquery.schema();
@@ -103,21 +112,25 @@ fn may_be_unknown(member: &InSubquery, schema: &DFSchema) -> Result<bool> {
 /// `= ANY` is IN, `<> ALL` is NOT IN: these DataFusion joins well.
 fn plain_membership(plan: LogicalPlan) -> Result<LogicalPlan> {
     let rewritten = plan.transform_down_with_subqueries(|node| {
+        let preserver = NamePreserver::new(&node);
         node.map_expressions(|expr| {
-            expr.transform_down(|expr| {
-                let Expr::SetComparison(compare) = expr else { return Ok(Transformed::no(expr)) };
-                let negated = match (compare.op, &compare.quantifier) {
-                    (Operator::Eq, SetQuantifier::Any) => false,
-                    (Operator::NotEq, SetQuantifier::All) => true,
-                    _ => return Ok(Transformed::no(Expr::SetComparison(compare))),
-                };
-                let SetComparison { expr, subquery, .. } = compare;
-                let member = InSubquery { expr, subquery, negated };
-                Ok(Transformed::yes(Expr::InSubquery(member)))
-            })
+            let name = preserver.save(&expr);
+            let rewritten = expr.transform_down(plain_member)?;
+            Ok(rewritten.update_data(|expr| name.restore(expr)))
         })
     })?;
     Ok(rewritten.data)
+}
+
+fn plain_member(expr: Expr) -> Result<Transformed<Expr>> {
+    let Expr::SetComparison(compare) = expr else { return Ok(Transformed::no(expr)) };
+    let negated = match (compare.op, &compare.quantifier) {
+        (Operator::Eq, SetQuantifier::Any) => false,
+        (Operator::NotEq, SetQuantifier::All) => true,
+        _ => return Ok(Transformed::no(Expr::SetComparison(compare))),
+    };
+    let SetComparison { expr, subquery, .. } = compare;
+    Ok(Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery, negated })))
 }
 
 fn has_left_over(plan: &LogicalPlan) -> bool {

@@ -30,7 +30,11 @@ pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
         let preserver = NamePreserver::new(&node);
         node.map_expressions(|expr| {
             let name = preserver.save(&expr);
-            let rewritten = rewrite_expression(expr, &schema)?;
+            let rewritten = match expr {
+                // What is above names each of its keys by its text.
+                Expr::GroupingSet(_) => expr.transform_up(|expr| with_own_cast(expr, &schema))?,
+                _ => rewrite_expression(expr, &schema)?,
+            };
             Ok(rewritten.update_data(|expr| name.restore(expr)))
         })
     })?;
@@ -43,20 +47,24 @@ pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<E
         if let Some(rounded) = with_plain_digits(&expr) {
             return Ok(Transformed::yes(rounded));
         }
-        let Expr::Cast(cast) = &expr else { return Ok(Transformed::no(expr)) };
-        let Ok(from) = cast.expr.get_type(schema) else { return Ok(Transformed::no(expr)) };
-        let target = cast.field.data_type();
-        if !differs(&from, target) {
-            return Ok(Transformed::no(expr));
-        }
-        let function = PostgresCast {
-            target: target.clone(),
-            signature: Signature::any(1, Volatility::Immutable),
-        };
-        let function = Arc::new(ScalarUDF::new_from_impl(function));
-        let call = ScalarFunction::new_udf(function, vec![(*cast.expr).clone()]);
-        Ok(Transformed::yes(Expr::ScalarFunction(call)))
+        with_own_cast(expr, schema)
     })
+}
+
+fn with_own_cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Expr::Cast(cast) = &expr else { return Ok(Transformed::no(expr)) };
+    let Ok(from) = cast.expr.get_type(schema) else { return Ok(Transformed::no(expr)) };
+    let target = cast.field.data_type();
+    if !differs(&from, target) {
+        return Ok(Transformed::no(expr));
+    }
+    let function = PostgresCast {
+        target: target.clone(),
+        signature: Signature::any(1, Volatility::Immutable),
+    };
+    let function = Arc::new(ScalarUDF::new_from_impl(function));
+    let call = ScalarFunction::new_udf(function, vec![(*cast.expr).clone()]);
+    Ok(Transformed::yes(Expr::ScalarFunction(call)))
 }
 
 /// `round(x, 2)` with its digits as the function wants them. DataFusion would cast them, and not see through the cast what type

@@ -120,7 +120,9 @@ fn own_dependencies(grouping: &Aggregate) -> FunctionalDependencies {
     if grouping.schema.functional_dependencies().is_empty() {
         return FunctionalDependencies::empty();
     }
-    let (keys, fields) = (grouping.group_expr.len(), grouping.schema.fields());
+    let fields = grouping.schema.fields();
+    // A key that is named twice is one field.
+    let keys = fields.len() - grouping.aggr_expr.len();
     let is_nullable = fields[..keys].iter().any(|field| field.is_nullable());
     let all = (0..fields.len()).collect();
     let own = FunctionalDependence::new((0..keys).collect(), all, is_nullable);

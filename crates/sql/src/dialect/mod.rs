@@ -27,6 +27,9 @@ mod optimizer;
 mod outer_names;
 mod pinned;
 mod quoting;
+mod repeated_keys;
+mod rounding;
+mod signs;
 mod splitting;
 
 use std::sync::Arc;
@@ -49,6 +52,7 @@ pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 pub use dependencies::derived_tables;
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
+pub use repeated_keys::without_repeated_keys;
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";
@@ -81,6 +85,9 @@ pub fn session_state(
         state.register_udf(function).expect(registered);
     }
     for function in domains::functions(&state) {
+        state.register_udf(function).expect(registered);
+    }
+    for function in rounding::functions(&state) {
         state.register_udf(function).expect(registered);
     }
     for (known, alias) in [("ceil", "ceiling"), ("signum", "sign"), ("__modulo", "mod")] {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
 use super::dependencies::{ASKING, Dependencies};
@@ -19,13 +20,17 @@ const SUMS_OF_SUMS: &str = "single_distinct_aggregation_to_group_by";
 /// The rule that puts lists together.
 const SIMPLIFY: &str = "simplify_expressions";
 
-/// Its rules: those that ask what determines what are told the truth first, one of them keeps types, and one leaves
-/// lists of parameters alone.
+/// The rule that takes filters down to where rows come from.
+const PUSH_DOWN: &str = "push_down_filter";
+
+/// Its rules: those that ask what determines what are told the truth first, one of them keeps types, one leaves
+/// lists of parameters alone, and one leaves filters above groupings that have a row of nothing.
 pub fn rules() -> Vec<Rule> {
     let told = |rule: Rule| -> Vec<Rule> {
         match rule.name() {
             name if ASKING.contains(&name) => vec![Arc::new(Dependencies), rule],
             SIMPLIFY => vec![Arc::new(Guarded { rule, rewrite: with_lists_of_literals })],
+            PUSH_DOWN => vec![Arc::new(Guarded { rule, rewrite: with_groups_of_nothing })],
             SUMS_OF_SUMS => vec![Arc::new(Guarded { rule, rewrite: with_same_types })],
             _ => vec![rule],
         }
@@ -92,6 +97,31 @@ fn with_lists_of_literals(
     }
 }
 
+/// Leaves filters without columns where they are above a grouping that has a row even where its input has none (one without
+/// keys, or of sets of keys). The rule takes them below, since they name no column that is not a key, and the row stays.
+fn with_groups_of_nothing(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let (mut below, mut has_columns) = (&plan, true);
+    while let LogicalPlan::Filter(filter) = below {
+        let conjuncts = split_conjunction(&filter.predicate);
+        has_columns &= conjuncts.iter().all(|conjunct| !conjunct.column_refs().is_empty());
+        below = filter.input.as_ref();
+    }
+    match below {
+        LogicalPlan::Aggregate(grouping) if !has_columns && has_group_of_nothing(grouping) => {
+            Ok(Transformed::no(plan))
+        }
+        _ => rule.rewrite(plan, config),
+    }
+}
+
+fn has_group_of_nothing(grouping: &Aggregate) -> bool {
+    grouping.group_expr.iter().all(|key| matches!(key, Expr::GroupingSet(_)))
+}
+
 /// Whether two lists of a node, one of them with something else than literals, are asked for the same value.
 fn looks_twice(plan: &LogicalPlan) -> Result<bool> {
     // Whether all lists for a value consist of literals.
@@ -117,7 +147,7 @@ mod tests {
     #[test]
     fn every_rule_that_is_named_here_is_there() {
         let rules = Optimizer::new().rules;
-        for name in ASKING.into_iter().chain([SIMPLIFY, SUMS_OF_SUMS]) {
+        for name in ASKING.into_iter().chain([SIMPLIFY, SUMS_OF_SUMS, PUSH_DOWN]) {
             assert!(rules.iter().any(|rule| rule.name() == name), "{name}");
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem};
 use engine::plan::OutputColumn;
-use engine::types::{Result, Scalar, TableSchema};
+use engine::types::{Result, Scalar, TableSchema, Value};
 
 use super::constraint::unsupported;
 use super::describe::describe_column;
@@ -75,12 +75,15 @@ pub fn compile(
     let scalars = scalars.collect::<Result<Vec<Scalar>>>()?;
     let types: Vec<_> = table.columns.iter().map(|column| column.data_type).collect();
     let parameter_types = parameters.types();
-    let typed = items.iter().zip(&scalars);
-    let output: Arc<[OutputColumn]> = typed
-        .map(|(item, scalar)| {
-            output_column(&item.name, scalar_type(scalar, &types, &parameter_types))
-        })
-        .collect();
+    let typed = items.iter().zip(&scalars).map(|(item, scalar)| {
+        let data_type = match scalar {
+            // The value does not tell of which type it is.
+            Scalar::Literal(Value::Null) => scope.data_type(&item.expr, parameters)?,
+            _ => scalar_type(scalar, &types, &parameter_types),
+        };
+        Ok(output_column(&item.name, data_type))
+    });
+    let output: Arc<[OutputColumn]> = typed.collect::<Result<_>>()?;
     let described = output.iter().zip(&scalars).map(|(column, scalar)| {
         let origin = match scalar {
             Scalar::Column(column) => Some((table.id, *column)),

@@ -105,6 +105,10 @@ pub fn lift(text: &str, mut statement: Statement) -> Lifted {
     let _ = VisitMut::visit(&mut statement, &mut NumberNow(number));
     let shape = statement.to_string();
     super::names::name_columns(&mut statement);
+    if scanned {
+        // A statement whose literals all stay is as long as it is: most of them go into columns as they are.
+        super::integers::type_integers(&mut statement);
+    }
     let source = scanned.then(|| source_of(text, &scratch, &literals));
     Lifted { statement, client: survey.client, literals, now, text: shape, source }
 }

@@ -5,9 +5,11 @@
 //! `session` and `statement`. Absent here: running anything (`alone`, the engine).
 
 mod cache;
+mod comparisons;
 mod fault;
 mod grammar;
 mod infer;
+mod integers;
 pub mod lex;
 mod lift;
 mod names;

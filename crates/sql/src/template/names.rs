@@ -84,7 +84,8 @@ pub fn output_name(expr: &Expr) -> String {
 fn is_weak(expr: &Expr) -> bool {
     match expr {
         Expr::Cast { expr, .. } | Expr::Nested(expr) => is_weak(expr),
-        Expr::TypedString(_) | Expr::Case { .. } => true,
+        Expr::TypedString(_) | Expr::Interval(_) => true,
+        Expr::Case { else_result, .. } => else_result.as_deref().is_none_or(is_weak),
         other => figure(other).is_none(),
     }
 }
@@ -104,13 +105,14 @@ fn figure(expr: &Expr) -> Option<String> {
         Expr::Case { else_result, .. } => {
             return else_result
                 .as_deref()
-                .filter(|e| matches!(e, Expr::Identifier(_) | Expr::CompoundIdentifier(_)))
+                .filter(|otherwise| !is_weak(otherwise))
                 .and_then(figure)
                 .or_else(|| Some("case".to_owned()));
         }
-        Expr::Exists { .. } => "exists",
+        Expr::Exists { negated: false, .. } => "exists",
         Expr::Array(_) => "array",
         Expr::Extract { .. } => "extract",
+        Expr::Substring { shorthand: true, .. } => "substr",
         Expr::Substring { .. } => "substring",
         Expr::Position { .. } => "position",
         Expr::Trim { .. } => "btrim",

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
-use super::{grammar, symmetric, words};
+use super::{comparisons, grammar, symmetric, words};
 
 /// Nesting that the parser follows before it gives up with 54001.
 const DEPTH_LIMIT: usize = 100;
@@ -15,7 +15,10 @@ const DEPTH_LIMIT: usize = 100;
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let statements = parse_plainly(text)?;
     statements.iter().try_for_each(|statement| grammar::check(text, statement))?;
-    let rewrite = |statement| crate::dialect::rewrite_statement(statement, text);
+    let rewrite = |mut statement| {
+        comparisons::spell_out(&mut statement);
+        crate::dialect::rewrite_statement(statement, text)
+    };
     Ok(statements.into_iter().map(rewrite).collect())
 }
 

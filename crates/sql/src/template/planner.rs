@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
+use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Query, Visit, Visitor};
@@ -108,7 +110,7 @@ impl Planner {
             return Ok(known);
         }
         let optimized = self.planning.optimize(&plan).map_err(faulty)?;
-        let (columns, output) = describe(&plan);
+        let (columns, output) = describe(&plan, optimized.schema());
         let types = parameters.types();
         let tables = tables(&optimized);
         let definitions = tables.iter().filter_map(|id| catalog.table_by_id(*id).cloned());
@@ -166,13 +168,20 @@ impl Planner {
     }
 }
 
-/// What the client sees of a plan's columns.
-pub fn describe(plan: &LogicalPlan) -> (Arc<[ColumnDescription]>, Arc<[OutputColumn]>) {
+/// What the client sees of a plan's columns, whose `analyzed` schema tells how many digits a numeric has: before, a CASE has
+/// those of its first result.
+pub fn describe(
+    plan: &LogicalPlan,
+    analyzed: &DFSchema,
+) -> (Arc<[ColumnDescription]>, Arc<[OutputColumn]>) {
     let fields = plan.schema().fields().iter().enumerate();
     let described = fields.map(|(i, field)| {
         let name: Arc<str> = visible_name(field.name()).into();
         let origin = origin(plan, i);
-        let arrow = field.data_type();
+        let arrow = match (field.data_type(), analyzed.field(i).data_type()) {
+            (ArrowType::Decimal128(..), exact @ ArrowType::Decimal128(..)) => exact,
+            (planned, _) => planned,
+        };
         let data_type = origin.as_ref().map_or_else(|| types::from_arrow(arrow), |o| o.data_type);
         let computed = origin.is_none();
         let description = ColumnDescription {

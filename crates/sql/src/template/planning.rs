@@ -86,7 +86,7 @@ impl Planning {
             if counts_copies { crate::dialect::number_bags(plan) } else { Ok(plan) }
         };
         let plan = settle(parameters, &mentioned(&query), &mut once, infer)?;
-        crate::dialect::rewrite_casts(plan)
+        crate::dialect::without_repeated_keys(crate::dialect::rewrite_casts(plan)?)
     }
 
     /// Plans an expression over a schema; `wanted` is the type that its context gives unknown parameters.

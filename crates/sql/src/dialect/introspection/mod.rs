@@ -52,6 +52,9 @@ pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
     if mentions(text, "escape") {
         let _ = VisitMut::visit(&mut statement, &mut super::escapes::Escapes);
     }
+    if mentions(text, "interval") {
+        let _ = VisitMut::visit(&mut statement, &mut super::signs::Signs);
+    }
     if mentions(text, "age") {
         let _ = VisitMut::visit(&mut statement, &mut super::ages::Ages);
     }
