@@ -7,7 +7,7 @@ import psycopg
 from psycopg.pq import DiagnosticField, ExecStatus
 
 NUMERIC, FLOATS = 1700, (700, 701)
-# Scales from which on a numeric is a division's or an average's, of which we print fewer digits (docs/sql.md).
+# From so many digits after the point on a numeric is a division's or an average's, of which we print fewer (docs/sql.md).
 DIVIDED_SCALE = 10
 INTERNAL_ERROR, UNSUPPORTED, CANCELED = "XX000", "0A000", "57014"
 # What a connection that ended says (08006: connection failure).
@@ -113,8 +113,10 @@ def cells_equal(mine, other, oid):
         return mine == other
     if oid in FLOATS:
         return close(float(mine), float(other))
-    if oid == NUMERIC and DIVIDED_SCALE <= max(scale(mine), scale(other)):
-        return close(Decimal(mine), Decimal(other))
+    if oid == NUMERIC:
+        divided = DIVIDED_SCALE <= max(scale(mine), scale(other))
+        # All numerics of one of our columns have equally many digits after the point (docs/sql.md).
+        return close(Decimal(mine), Decimal(other)) if divided else Decimal(mine) == Decimal(other)
     return False
 
 

@@ -17,7 +17,7 @@ CONSTANTS = {
     BIGINT: ("1", "0", "-2", "3000000000"),
     NUMERIC: ("0.5", "1.50", "2.25", "0.00", "-7.1", "100.125"),
     DOUBLE: ("0.5", "0", "-1.25", "2"),
-    TEXT: ("p", "q", "", "s", "zz", "Pq", "grün", "2"),
+    TEXT: ("p", "q", "", "s", "zz", "Pq", "gr€n", "2"),
     BOOLEAN: ("true", "false"),
     DATE: ("2024-02-29", "2024-01-01", "1999-12-31", "2025-06-16"),
     TIMESTAMP: ("2024-02-29 12:30:15", "2024-03-31 01:02:03.25", "1999-12-31 00:00:00"),
@@ -38,6 +38,12 @@ FORMS = {
         "length({text})", "position({:text} IN {text})", "strpos({text}, {text})", "({date} - {date})", "{boolean}::integer",
         "ascii({text})", "round({double precision})::integer", "sign({integer})::integer", "char_length({text})",
         "mod({integer}, nullif({integer}, 0))", "octet_length({text})",
+        # Fields of times are integers here, numerics or floats there (docs/sql.md).
+        "extract(year FROM {date})::integer", "extract(month FROM {timestamp})::integer", "extract(dow FROM {date})::integer",
+        "extract(epoch FROM {date})::integer", "extract(day FROM {date})::integer", "extract(quarter FROM {timestamp})::integer",
+        "extract(hour FROM {timestamp})::integer", "extract(doy FROM {date})::integer", "extract(isodow FROM {date})::integer",
+        "extract(week FROM {date})::integer", "date_part('year', {timestamp})::integer", "date_part('month', {date})::integer",
+        "date_part('minute', {timestamp})::integer",
     ),
     BIGINT: (
         "{integer}::bigint", "({bigint} + {integer})", "({bigint} - {bigint})", "abs({bigint})", "({bigint} % 7)",
@@ -45,17 +51,12 @@ FORMS = {
     NUMERIC: (
         "({numeric} + {numeric})", "({numeric} - {integer})", "({numeric} * {:numeric})", "round({numeric}, 1)", "trunc({numeric})",
         "abs({numeric})", "ceil({numeric})", "floor({numeric})", "{integer}::numeric(12,2)", "(- {numeric})", "round({numeric})",
-        "extract(year FROM {date})", "extract(month FROM {timestamp})", "extract(dow FROM {date})",
-        "extract(epoch FROM {timestamp})", "extract(day FROM {date})", "extract(quarter FROM {timestamp})",
-        "extract(hour FROM {timestamp})", "extract(second FROM {timestamp})", "extract(doy FROM {date})",
-        "extract(isodow FROM {date})", "extract(week FROM {date})", "extract(epoch FROM {interval})",
         "round({numeric} / nullif({numeric}, 0), 4)", "sign({numeric})", "trunc({numeric}, 1)", "mod({numeric}, 3)",
     ),
     DOUBLE: (
         "({double precision} + {double precision})", "({double precision} * {:double precision})", "abs({double precision})",
         "{integer}::double precision", "{numeric}::double precision", "sqrt(abs({double precision}))", "floor({double precision})",
-        "ceil({double precision})", "date_part('year', {timestamp})", "date_part('month', {date})",
-        "date_part('minute', {timestamp})", "round({double precision})", "({double precision} / nullif({double precision}, 0))",
+        "ceil({double precision})", "round({double precision})", "({double precision} / nullif({double precision}, 0))",
         "(- {double precision})", "power({double precision}, 2)", "trunc({double precision})",
     ),
     TEXT: (
@@ -84,7 +85,7 @@ FORMS = {
     ),
     INTERVAL: (
         "({timestamp} - {timestamp})", "({interval} + {interval})", "({interval} * {:integer})", "({:integer} * {:interval})",
-        "(- {interval})",
+        "(- {:interval})",
     ),
 }  # fmt: skip
 
@@ -123,7 +124,7 @@ COMPARISONS = (
     "(({.T}, {.integer}) IN (({:T}, {:integer}), ({:T}, {:integer})))",
     "(({.T}, {.integer}) < ({:T}, {:integer}))",
 )
-PATTERNS = ("%q%", "p%", "_", "%z", "P%", "p_%", "p\\_q", "", "%", "5_\\%", "%ü%")
+PATTERNS = ("%q%", "p%", "_", "%z", "P%", "p_%", "p\\_q", "", "%", "5_\\%", "%€%")
 LIKES = ("({text} LIKE '%s')", "({text} NOT LIKE '%s')", "({text} ILIKE '%s')", "({text} NOT ILIKE '%s')")
 
 PLACE = re.compile(r"\{([:.?]?)([a-zA-Z ]+)\}")
@@ -162,12 +163,27 @@ class Statement:
         self.names += 1
         return f"t{self.names}"
 
+    def finish(self, text):
+        """The text with parameters numbered anew: clauses that were thrown away may have taken some."""
+        used = []
+
+        def number(match):
+            place = int(match.group(1)) - 1
+            if place not in used:
+                used.append(place)
+            return f"${used.index(place) + 1}"
+
+        text = re.sub(r"\$(\d+)", number, text)
+        self.parameters = [self.parameters[place] for place in used]
+        return text
+
 
 def constant(statement, wanted, told=False):
     """A constant in the text, or a parameter: of no type of its own only where its type is `told` by its neighbours."""
     values = CONSTANTS[wanted]
     value = values[statement.choices.constant_below(len(values))]
-    if statement.typed_parameters is not None and statement.choices.chance(60):
+    # We have no parameters of type interval: they would be texts.
+    if wanted != INTERVAL and statement.typed_parameters is not None and statement.choices.chance(60):
         statement.parameters.append((value, OIDS[wanted] if statement.typed_parameters else 0))
         place = f"${len(statement.parameters)}"
         return place if told or statement.typed_parameters else f"{place}::{wanted}"
