@@ -12,8 +12,8 @@ use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility, lit,
+    Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility, lit,
 };
 use engine::types::{SqlState, Value, array_cell, array_from_values};
 
@@ -78,12 +78,23 @@ fn with_plain_digits(expr: &Expr) -> Option<Expr> {
             Expr::Literal(ScalarValue::Int64(Some(digits)), _) => -digits,
             _ => return None,
         },
+        // With a value for the parameter the function would be of another type than all around it was planned for.
+        Expr::Placeholder(_) => return rounded(call, value, opaque(digits)),
         _ => return None,
     };
-    let digits =
-        lit(i32::try_from(digits).ok().filter(|_| matches!(call.name(), "round" | "trunc"))?);
+    rounded(call, value, lit(i32::try_from(digits).ok()?))
+}
+
+fn rounded(call: &ScalarFunction, value: &Expr, digits: Expr) -> Option<Expr> {
     let args = vec![value.clone(), digits];
-    Some(Expr::ScalarFunction(ScalarFunction::new_udf(call.func.clone(), args)))
+    let call = ScalarFunction::new_udf(call.func.clone(), args);
+    matches!(call.name(), "round" | "trunc").then_some(Expr::ScalarFunction(call))
+}
+
+/// The digits as an expression that stays one when the parameter gets its value.
+fn opaque(digits: &Expr) -> Expr {
+    let wide = Expr::Cast(Cast::new(Box::new(digits.clone()), DataType::Int64));
+    Expr::Cast(Cast::new(Box::new(wide), DataType::Int32))
 }
 
 /// Casts values as PostgreSQL does; what does not fit is an error.

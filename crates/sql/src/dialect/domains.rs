@@ -101,6 +101,10 @@ impl ScalarUDFImpl for Checked {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arguments = ColumnarValue::values_to_arrays(&args.args)?;
         let fault = |error: Error| DataFusionError::External(Box::new(error));
+        let args = match self.inner.name() {
+            "lpad" | "rpad" => with_length(args)?,
+            _ => args,
+        };
         if self.moment == Moment::Before {
             (self.check)(&arguments, None).map_err(fault)?;
             return self.inner.invoke_with_args(args);
@@ -110,6 +114,18 @@ impl ScalarUDFImpl for Checked {
         (self.check)(&arguments, Some(&computed)).map_err(fault)?;
         Ok(result)
     }
+}
+
+/// The arguments of a padding with a length that is not negative: there would be no memory for it.
+fn with_length(mut args: ScalarFunctionArgs) -> Result<ScalarFunctionArgs> {
+    if let Some(length) = args.args.get_mut(1) {
+        let given = length.data_type();
+        let lengths = cast(&length.to_array(args.number_rows)?, &DataType::Int64)?;
+        let lengths =
+            lengths.as_primitive::<Int64Type>().unary::<_, Int64Type>(|length| length.max(0));
+        *length = ColumnarValue::Array(cast(&lengths, &given)?);
+    }
+    Ok(args)
 }
 
 /// The values of an argument as floats, row by row; NULL where it has none.

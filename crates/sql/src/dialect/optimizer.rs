@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr::{Case, InList};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
@@ -92,9 +93,34 @@ fn with_lists_of_literals(
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
     match looks_twice(&plan)? {
-        true => Ok(Transformed::no(plan)),
+        true => without_coalesce(plan),
         false => rule.rewrite(plan, config),
     }
+}
+
+/// The node with a CASE for each `coalesce`, which is the one thing that has to be simplified.
+fn without_coalesce(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let rewritten = expr.transform_up(|expr| match &expr {
+            Expr::ScalarFunction(call) if call.name() == "coalesce" => {
+                let (last, others) = call.args.split_last().expect("it takes an argument");
+                let none = || Box::new(last.clone());
+                let arm = |value: &Expr| {
+                    let is_there = Expr::IsNotNull(Box::new(value.clone()));
+                    (Box::new(is_there), Box::new(value.clone()))
+                };
+                let arms: Vec<_> = others.iter().map(arm).collect();
+                Ok(Transformed::yes(match arms.is_empty() {
+                    true => last.clone(),
+                    false => Expr::Case(Case::new(None, arms, Some(none()))),
+                }))
+            }
+            _ => Ok(Transformed::no(expr)),
+        })?;
+        Ok(rewritten.update_data(|expr| name.restore(expr)))
+    })
 }
 
 /// Leaves filters without columns where they are above a grouping that has a row even where its input has none (one without

@@ -219,13 +219,23 @@ impl Inference<'_> {
                 self.expr(right, Some(&DataType::Boolean))
             }
             Operator::StringConcat => {
-                self.expr(left, Some(&DataType::Utf8View))?;
-                self.expr(right, Some(&DataType::Utf8View))
+                self.text(left)?;
+                self.text(right)
             }
             op if op.supports_propagation() => self.compare(left, right),
             op if op.is_numerical_operators() => self.arithmetic(left, *op, right, wanted),
             _ => self.pair(left, right),
         }
+    }
+
+    /// What is put together with another text. DataFusion's planner would give a parameter the type of its neighbour.
+    fn text(&mut self, expr: &Expr) -> Result<()> {
+        if let Expr::Placeholder(placeholder) = expr {
+            let index = placeholder_index(&placeholder.id)
+                .map_err(|e| datafusion::common::DataFusionError::External(Box::new(e)))?;
+            self.changed |= self.parameters.learn(index, &DataType::Utf8View);
+        }
+        self.expr(expr, Some(&DataType::Utf8View))
     }
 
     fn arithmetic(

@@ -22,7 +22,7 @@ def returning(statement, table, depth=1):
         return ""
     if choices.chance(30):
         return " RETURNING " + ", ".join(item.text for item in own_scope(table).items)
-    scope = own_scope(table)
+    scope = Scope(own_scope(table).items, asks=False)
     types = [choices.one_of(scope.items).type for _ in range(1 + choices.below(3))]
     return " RETURNING " + ", ".join(value(statement, scope, given, depth) for given in types)
 
@@ -44,7 +44,7 @@ def conflict(statement, table):
     if choices.chance(40):
         return target + "NOTHING"
     excluded = [Item(f"excluded.{column.name}", column.type) for column in table.columns]
-    scope = Scope(own_scope(table).items + excluded)
+    scope = Scope(own_scope(table).items + excluded, asks=False)
     text = target + "UPDATE SET " + ", ".join(assignments(statement, table, scope, 2))
     if choices.chance(40):
         text += f" WHERE {condition(statement, scope, 1)}"

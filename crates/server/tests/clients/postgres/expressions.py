@@ -84,7 +84,7 @@ FORMS = {
         "({timestamp} + {integer} * interval '1 day')", "date_trunc('second', {timestamp})",
     ),
     INTERVAL: (
-        "({timestamp} - {timestamp})", "({interval} + {interval})", "({interval} * {:integer})", "({:integer} * {:interval})",
+        "({timestamp} - {timestamp})", "({interval} + {interval})", "({:interval} * {integer})", "({:integer} * {:interval})",
         "(- {:interval})",
     ),
 }  # fmt: skip
@@ -142,6 +142,8 @@ class Item:
 class Scope:
     items: list
     outer: "Scope | None" = None
+    # Whether expressions may ask subqueries. We take none in RETURNING, ON CONFLICT and what aggregates compute.
+    asks: bool = True
 
     def of_type(self, wanted):
         return [item for item in self.items if item.type == wanted]
@@ -235,7 +237,7 @@ def value(statement, scope, wanted, depth):
         return condition(statement, scope, depth)
     if choices.chance(25):
         return fill(statement, choices.one_of(ANY), scope, depth - 1, wanted)
-    if choices.chance(5):
+    if scope.asks and choices.chance(5):
         return scalar_subquery(statement, scope, wanted, depth - 1)
     return fill(statement, choices.one_of(FORMS[wanted]), scope, depth - 1)
 
@@ -249,7 +251,7 @@ def condition(statement, scope, depth):
         return like(statement, scope, depth)
     if kind < 16:
         return fill(statement, choices.one_of(FORMS[BOOLEAN]), scope, depth - 1)
-    if kind < 17:
+    if kind < 17 or not scope.asks:
         return leaf(statement, scope, BOOLEAN)
     return subquery_condition(statement, scope, depth - 1)
 

@@ -23,17 +23,19 @@ class Query:
 
 def top_query(statement):
     """A whole statement, and whether the order of its rows is determined."""
-    depth = statement.choices.below(3)
-    made = query(statement, depth, named=not statement.choices.chance(25))
+    depth, named = statement.choices.below(3), not statement.choices.chance(25)
+    make = whole_table_aggregates if statement.choices.chance(10) else query
+    made = make(statement, depth, named=named)
     if statement.choices.chance(60):
         return made.text + order_and_limit(statement, made), True
     return made.text, False
 
 
 def query(statement, depth, wanted=None, named=True):
-    """A query without ORDER BY, of columns of the `wanted` types."""
+    """A query without ORDER BY, of columns of the `wanted` types. Never aggregates without GROUP BY: DataFusion takes the columns of
+    their row for constants, and does not sort by them above a UNION or sets of grouping keys."""
     choices = statement.choices
-    kind = choices.below(20)
+    kind = choices.below(19)
     if kind < 9:
         return plain(statement, depth, wanted, named)
     if kind < 15:
@@ -42,9 +44,9 @@ def query(statement, depth, wanted=None, named=True):
         return distinct_on(statement, depth, wanted, named)
     if kind < 17 and depth > 0:
         return with_query(statement, depth, wanted, named)
-    if kind < 19 and depth > 0:
+    if depth > 0:
         return set_operation(statement, depth, wanted, named)
-    return whole_table_aggregates(statement, depth, wanted, named)
+    return plain(statement, depth, wanted, named)
 
 
 def sub_query(statement, depth):
@@ -172,10 +174,12 @@ def plain(statement, depth, wanted, named):
     text, scope = from_clause(statement, depth)
     filtered = where(statement, scope, depth)
     distinct = "DISTINCT " if choices.chance(15) else ""
+    types = wanted or chosen_types(statement, scope)
+    # One window at most: rows that are equal in all columns may change places between two. We cannot order one by intervals.
+    framed = choices.below(len(types)) if choices.chance(25) and not scope.of_type(INTERVAL) else None
     selected = []
-    for given in wanted or chosen_types(statement, scope):
-        # We cannot order a window by intervals.
-        if choices.chance(20) and not scope.of_type(INTERVAL):
+    for number, given in enumerate(types):
+        if number == framed:
             selected.append(Item(window(statement, scope, given), given))
         else:
             selected.append(Item(value(statement, scope, given, choices.below(depth + 2)), given))
@@ -285,6 +289,7 @@ AGGREGATES = {
 
 def aggregate(statement, scope, wanted, depth):
     choices = statement.choices
+    scope = Scope(scope.items, asks=False)
     form = choices.one_of(AGGREGATES[wanted])
     counted = choices.one_of(scope.items).type
 
@@ -352,8 +357,10 @@ def grouped(statement, depth, wanted, named):
     for _ in range(choices.below(3)):
         given = choices.one_of((BIGINT, BIGINT, *TYPES))
         above.append(Item(aggregate(statement, scope, given, choices.below(2)), given))
-    selected = chosen_items(statement, Scope(above), wanted)
-    having = f" HAVING {comparison(statement, Scope(above), 1)}" if choices.chance(25) else ""
+    # A subquery that reads an aggregate of the query around it we refuse.
+    above = Scope(above, asks=False)
+    selected = chosen_items(statement, above, wanted)
+    having = f" HAVING {comparison(statement, above, 1)}" if choices.chance(25) else ""
     listed, columns = select_list(selected, named)
     return Query(f"SELECT {listed} FROM {text}{filtered} GROUP BY {clause}{having}", columns)
 
@@ -366,12 +373,12 @@ def chosen_items(statement, scope, wanted):
     return [Item(value(statement, scope, given, 1), given) for given in types]
 
 
-def whole_table_aggregates(statement, depth, wanted, named):
+def whole_table_aggregates(statement, depth, named):
     """Aggregates without GROUP BY: always one row, unless HAVING drops it."""
     choices = statement.choices
     text, scope = from_clause(statement, depth)
     filtered = where(statement, scope, depth)
-    types = wanted or [choices.one_of((BIGINT, *TYPES)) for _ in range(1 + choices.below(3))]
+    types = [choices.one_of((BIGINT, *TYPES)) for _ in range(1 + choices.below(3))]
     selected = [Item(aggregate(statement, scope, given, choices.below(2)), given) for given in types]
     having = f" HAVING count(*) > {choices.constant_below(50)}" if choices.chance(15) else ""
     listed, columns = select_list(selected, named)
