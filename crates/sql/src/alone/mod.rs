@@ -4,6 +4,8 @@
 //! changes); out come answers batch by batch. Called by `session` and by tests. It shares no operator with the
 //! engine, only storage.
 
+mod append;
+mod appended_unions;
 mod condition;
 mod dynamic_filters;
 mod exact;

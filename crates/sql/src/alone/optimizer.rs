@@ -7,6 +7,7 @@ use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
+use super::appended_unions::AppendedUnions;
 use super::dynamic_filters::DynamicFilters;
 use super::join_order::JoinOrder;
 
@@ -23,5 +24,7 @@ pub fn physical_rules() -> Vec<Rule> {
             _ => vec![rule],
         }
     };
-    PhysicalOptimizer::new().rules.into_iter().flat_map(own).collect()
+    let first: Rule = Arc::new(AppendedUnions);
+    let others = PhysicalOptimizer::new().rules.into_iter().flat_map(own);
+    std::iter::once(first).chain(others).collect()
 }

@@ -161,7 +161,7 @@ async fn explain_analyze_names_what_was_shared() {
     let pipelined: Vec<&&str> =
         lines.iter().filter(|line| line.starts_with("Pipelining")).collect();
     assert!(
-        pipelined[0].contains("Sort of fact: shares with 1 other, attached after page"),
+        pipelined[0].contains("BoundedWindowAgg of fact: shares with 1 other, attached after page"),
         "{lines:?}"
     );
     run(&mut second, "SET shareddb.pipelining = off").await;

@@ -25,8 +25,12 @@ const STRETCH: usize = 4;
 /// The sub-plan behind a list, in stretches that follow each other and then begin again.
 ///
 /// A chain of filters and projections over one scan has a linear window of opportunity (simultaneous pipelining, "Linear
-/// Window of Opportunity"): any stretch can be produced for itself, so that whoever comes late reads to the end and then the
-/// stretches before. Everything else has a step window and is one stretch; sorts too, whose late comers would need their order.
+/// Window of Opportunity"): any stretch can be produced for itself, so that whoever comes late reads to the end and
+/// then the stretches before. Everything else has a step window and is one stretch: until its first page is forgotten,
+/// it is entered at the begin. What puts nothing out before it has read all (groupings, sorts, windows over all rows,
+/// the build side of a join) can be entered all that time: its window is QPipe's full one, and longer by the pages that
+/// are kept. Sorts and limits have no linear one though their rows come one by one, since late comers would need their
+/// order; nor has a union, but each scan below it has its own.
 #[derive(Debug)]
 pub struct Host {
     plan: Arc<dyn ExecutionPlan>,

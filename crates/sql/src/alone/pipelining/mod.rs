@@ -22,6 +22,7 @@ mod signature;
 #[cfg(test)]
 mod tests;
 mod waiting;
+mod window_function;
 mod wrap;
 
 use std::sync::Arc;

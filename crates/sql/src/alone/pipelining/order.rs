@@ -16,6 +16,8 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
 
+use super::super::append::AppendExec;
+
 /// Aggregate functions that give the same for the same rows in any order, if what they give is exact.
 const UNORDERED: [&str; 9] =
     ["sum", "avg", "count", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or"];
@@ -37,6 +39,7 @@ pub fn inputs_in_any_order(plan: &dyn ExecutionPlan, any_order: bool) -> bool {
         || plan.is::<NestedLoopJoinExec>()
         || plan.is::<CrossJoinExec>()
         || plan.is::<UnionExec>()
+        || plan.is::<AppendExec>()
         || plan.is::<SortExec>();
     any_order && keeps_rows && plan.fetch().is_none()
 }

@@ -13,26 +13,34 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::{JoinType, NullEquality};
 use datafusion::logical_expr::Volatility;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::window::WindowExpr;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, LimitOptions};
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrderMode};
 use engine::types::{IndexId, TableId, Value, Version};
 
+use super::super::append::AppendExec;
 use super::super::scan::{Field, Scan};
 use super::super::scan_plan::ScanExec;
 use super::expression::is_shareable;
+use super::window_function::WindowFunction;
 
 /// A sub-plan in comparable form. Equality is that of the whole, the hash only finds candidates.
 #[derive(Debug)]
 pub struct Signature {
     operator: Operator,
     expressions: Vec<Arc<dyn PhysicalExpr>>,
+    /// How many rows it puts out at most.
+    fetch: Option<usize>,
     schema: SchemaRef,
     inputs: Vec<Arc<Signature>>,
     hash: u64,
@@ -75,7 +83,16 @@ enum Operator {
     CrossJoin,
     Sort {
         options: Vec<SortOptions>,
-        fetch: Option<usize>,
+    },
+    Window {
+        functions: Vec<WindowFunction>,
+        /// Of one that puts rows out before it has read all.
+        order: Option<InputOrderMode>,
+    },
+    Union,
+    Append,
+    Limit {
+        skip: usize,
     },
 }
 
@@ -129,6 +146,7 @@ impl PartialEq for Signature {
         self.hash == other.hash
             && self.operator == other.operator
             && self.expressions == other.expressions
+            && self.fetch == other.fetch
             && self.schema == other.schema
             && self.inputs == other.inputs
     }
@@ -142,17 +160,29 @@ impl Signature {
     pub fn of(plan: &dyn ExecutionPlan, inputs: &[Option<Arc<Signature>>]) -> Option<Signature> {
         let inputs = inputs.iter().cloned().collect::<Option<Vec<_>>>()?;
         let (operator, expressions) = parts(plan)?;
-        let limits = plan.fetch().is_some() && !matches!(operator, Operator::Sort { .. });
+        // A union's partitions are appended above it.
         let is_one = plan.output_partitioning().partition_count() == 1;
-        if limits || !is_one || !expressions.iter().all(is_shareable) {
+        let is_one = is_one || operator == Operator::Union;
+        if !is_one || !expressions.iter().all(is_shareable) {
             return None;
         }
+        let fetch = plan.fetch();
         let below = inputs.iter().map(|input| input.largest_scan).max();
         let largest_scan = below.unwrap_or_else(|| scanned_rows(plan));
         let schema = plan.schema();
         let hash = hash(&operator, &expressions, &inputs);
         let (open, name) = (open(plan, &inputs), name(plan, &inputs));
-        Some(Signature { operator, expressions, schema, inputs, hash, open, largest_scan, name })
+        Some(Signature {
+            operator,
+            expressions,
+            fetch,
+            schema,
+            inputs,
+            hash,
+            open,
+            largest_scan,
+            name,
+        })
     }
 
     /// Whether filters come from above: then the rows are not all that somebody else may want.
@@ -232,12 +262,24 @@ fn parts(plan: &dyn ExecutionPlan) -> Option<Parts> {
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         let options = sort.expr().iter().map(|key| key.options).collect();
         let expressions = sort.expr().iter().map(|key| key.expr.clone()).collect();
-        return Some((Operator::Sort { options, fetch: sort.fetch() }, expressions));
+        return Some((Operator::Sort { options }, expressions));
     }
     if plan.is::<CrossJoinExec>() {
         return Some((Operator::CrossJoin, Vec::new()));
     }
+    if plan.is::<UnionExec>() {
+        return Some((Operator::Union, Vec::new()));
+    }
+    if plan.is::<AppendExec>() {
+        return Some((Operator::Append, Vec::new()));
+    }
+    let skip = plan.downcast_ref().map(GlobalLimitExec::skip);
+    if let Some(skip) = skip.or(plan.is::<LocalLimitExec>().then_some(0)) {
+        return Some((Operator::Limit { skip }, Vec::new()));
+    }
     None.or_else(|| plan.downcast_ref().and_then(aggregate))
+        .or_else(|| plan.downcast_ref().and_then(window))
+        .or_else(|| plan.downcast_ref().and_then(bounded_window))
         .or_else(|| plan.downcast_ref().map(hash_join))
         .or_else(|| plan.downcast_ref().map(nested_loop_join))
 }
@@ -284,6 +326,22 @@ fn aggregate(plan: &AggregateExec) -> Option<Parts> {
     let functions = functions.collect();
     let nulls = group.groups().to_vec();
     Some((Operator::Aggregate { nulls, functions, limit: plan.limit_options() }, expressions))
+}
+
+fn window(plan: &WindowAggExec) -> Option<Parts> {
+    windows(plan.window_expr(), None)
+}
+
+fn bounded_window(plan: &BoundedWindowAggExec) -> Option<Parts> {
+    windows(plan.window_expr(), Some(plan.input_order_mode.clone()))
+}
+
+fn windows(computed: &[Arc<dyn WindowExpr>], order: Option<InputOrderMode>) -> Option<Parts> {
+    let functions = computed.iter().map(|function| WindowFunction::of(function.as_ref()));
+    let functions = functions.collect::<Option<Vec<_>>>()?;
+    let expressions = functions.iter().flat_map(|function| function.expressions().to_vec());
+    let expressions = expressions.collect();
+    Some((Operator::Window { functions, order }, expressions))
 }
 
 fn hash_join(plan: &HashJoinExec) -> Parts {

@@ -362,3 +362,79 @@ async fn a_join_takes_all_rows_of_a_scan_that_runs_anyway() {
     assert!(join.0 == alone && scan.is_ok());
     assert_eq!(late(&join.1), ["Scan of item"]);
 }
+
+#[tokio::test]
+async fn windows_unions_and_limits_are_shared() {
+    let shop = Shop::new(1 << 30);
+    let few = "(SELECT * FROM item WHERE id % 50 = 0) x";
+    let texts = [
+        (format!("SELECT id, rank() OVER (ORDER BY weight, id) FROM {few}"), "BoundedWindowAgg"),
+        (format!("SELECT id, sum(cost) OVER (PARTITION BY stock) FROM {few}"), "WindowAgg"),
+        (format!("SELECT id FROM {few} UNION ALL SELECT id FROM item WHERE id < 9"), "Append"),
+        (format!("SELECT id FROM {few} UNION SELECT id FROM item WHERE id < 9"), "Aggregate"),
+        (format!("SELECT id FROM {few} EXCEPT SELECT id FROM item WHERE stock = 2"), "HashJoin"),
+        (format!("SELECT id FROM {few} INTERSECT SELECT id FROM item"), "HashJoin"),
+        (format!("SELECT id, cost FROM {few} ORDER BY weight DESC LIMIT 5000"), "Sort"),
+        (format!("SELECT id, cost FROM {few} LIMIT 2000 OFFSET 7"), "GlobalLimit"),
+        (format!("SELECT id, cost FROM {few} LIMIT 2000"), "Scan"),
+    ];
+    let mut missed = Vec::new();
+    for (text, name) in &texts {
+        let alone = shop.alone(text).await;
+        let mut first = shop.query(text).await;
+        first.steps(1).await;
+        let mut second = shop.query(text).await;
+        second.steps(1).await;
+        let (first, second) = tokio::join!(first.told(), second.told());
+        let alone = sorted(alone);
+        assert!(first.0 == alone && second.0 == alone, "{text}");
+        let outermost = late(&second.1).last().copied().unwrap_or("nothing").to_owned();
+        if !outermost.starts_with(name) {
+            missed.push((text, outermost));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[tokio::test]
+async fn windows_and_limits_that_differ_are_not_shared() {
+    let shop = Shop::new(1 << 30);
+    let pairs = [
+        ("SELECT id, rank() OVER (ORDER BY weight) FROM item", "rank", "dense_rank"),
+        ("SELECT id, lag(cost, 1) OVER (ORDER BY id) FROM item", "cost, 1", "cost, 2"),
+        ("SELECT id, sum(cost) OVER (PARTITION BY stock) FROM item", "stock", "id % 5"),
+        (
+            "SELECT id, sum(cost) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM item",
+            "1 PRECEDING",
+            "2 PRECEDING",
+        ),
+        (
+            "SELECT id, count(*) FILTER (WHERE stock > 1) OVER (ORDER BY id) FROM item",
+            "stock > 1",
+            "stock > 2",
+        ),
+        ("SELECT id, cost FROM item WHERE stock = 6 LIMIT 20000", "20000", "20001"),
+        ("SELECT id, cost FROM item WHERE stock = 6 LIMIT 20000 OFFSET 7", "7", "8"),
+    ];
+    for (text, part, other) in pairs {
+        let other = text.replacen(part, other, 1);
+        let wanted = [sorted(shop.alone(text).await), sorted(shop.alone(&other).await)];
+        let mut first = shop.query(text).await;
+        first.steps(1).await;
+        let mut second = shop.query(&other).await;
+        second.steps(1).await;
+        let (first, second) = tokio::join!(first.told(), second.told());
+        assert!(first.0 == wanted[0] && second.0 == wanted[1], "{text}");
+        let shared = late(&second.1);
+        let apart = |name: &&str| name.contains("Window") || name.contains("Limit");
+        assert!(!shared.iter().any(apart), "{text}: {shared:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_union_that_is_left_by_the_others_reads_on_in_its_order() {
+    let shop = Shop::new(1 << 30);
+    let union = "SELECT id, cost, day, weight FROM item WHERE stock <> 3 \
+        UNION ALL SELECT id, cost, day, weight FROM item WHERE stock <> 5";
+    assert!(stop(&shop, union).await.is_detached);
+}

@@ -8,7 +8,9 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
+use super::super::append::AppendExec;
 use super::Pipelining;
 use super::host::scan_of_chain;
 use super::node::PipelinedExec;
@@ -18,8 +20,8 @@ use super::signature::Signature;
 /// Row versions that a scan must pass over: what takes less than a millisecond is not looked for.
 const LEAST_ROWS: usize = 1 << 15;
 
-/// The plan in which scans with what filters them, joins, groupings and sorts of enough rows are shared, outermost
-/// first. Rows of the whole may come in any order that it does not set itself.
+/// The plan in which scans with what filters them, joins, groupings, sorts, windows, unions and what a LIMIT leaves of
+/// enough rows are shared, outermost first. Rows of the whole may come in any order that it does not set itself.
 pub fn wrap(
     plan: Arc<dyn ExecutionPlan>,
     pipelining: &Pipelining,
@@ -67,4 +69,8 @@ fn is_heavy(plan: &dyn ExecutionPlan) -> bool {
         || plan.is::<NestedLoopJoinExec>()
         || plan.is::<CrossJoinExec>()
         || plan.is::<SortExec>()
+        || plan.is::<WindowAggExec>()
+        || plan.is::<BoundedWindowAggExec>()
+        || plan.is::<AppendExec>()
+        || plan.fetch().is_some()
 }
