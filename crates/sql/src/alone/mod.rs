@@ -26,5 +26,5 @@ mod tests;
 pub use exact::to_exact;
 pub use optimizer::physical_rules;
 pub use overlay::Overlay;
-pub use pipelining::{Lists, Pipelining, Progress, Report, Took};
+pub use pipelining::{Lists, Memory, Pipelining, Progress, Report, Took};
 pub use run::{Answers, Reading, collect, run};

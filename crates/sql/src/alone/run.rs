@@ -24,7 +24,7 @@ use engine::types::{DataType, Error, Result, SqlState, Value, array_from_values}
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use super::overlay::Overlay;
-use super::pipelining::{self, Pipelining};
+use super::pipelining::{self, Pipelining, Repeats};
 use super::table::{SnapshotTable, fields_of};
 use super::to_exact;
 use crate::catalog::TableRelation;
@@ -57,14 +57,15 @@ pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) 
     let physical = physical_plan(template, values, reading, state).await;
     let physical = physical.and_then(|physical| match &reading.pipelining {
         Some(pipelining) => pipelining::wrap(physical, pipelining),
-        None => Ok(physical),
+        None => Ok((physical, Repeats::default())),
     });
-    let stream = execute_stream(physical.map_err(faulty)?, state.task_ctx()).map_err(faulty)?;
+    let (physical, repeats) = physical.map_err(faulty)?;
+    let stream = execute_stream(physical, state.task_ctx()).map_err(faulty)?;
     let output = template.output.clone();
     let cancelled = reading.cancelled.clone();
     let running = reading.pipelining.as_ref().map(|pipelining| pipelining.lists.load().start());
     let answers = stream.map(move |batch| {
-        let _counted = &running;
+        let _while_it_runs = (&running, &repeats);
         if cancelled.load(Ordering::Relaxed) {
             let message = "canceling statement due to user request";
             return Err(Error::new(SqlState::QueryCanceled, message));

@@ -110,7 +110,8 @@ pub fn session_state(
 /// Joins, groupings and sorts that need more than `memory` fail with 53200; nothing is spilled to files.
 fn runtime(memory: usize) -> Arc<RuntimeEnv> {
     let no_files = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
-    let builder = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0);
+    let builder =
+        RuntimeEnvBuilder::new().with_memory_pool(Arc::new(crate::alone::Memory::new(memory)));
     builder.with_disk_manager_builder(no_files).build_arc().expect("no file is needed")
 }
 

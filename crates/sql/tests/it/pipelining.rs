@@ -45,7 +45,7 @@ impl Random {
 fn text(random: &mut Random) -> String {
     let least = random.below(3) * 100;
     let ranked = "rank() OVER (ORDER BY";
-    match random.below(9) {
+    match random.below(14) {
         0 => format!(
             "SELECT name, sum(amount), {ranked} sum(amount), name) FROM fact JOIN dim ON dim = dim.id WHERE fact.id >= {least} GROUP BY name"
         ),
@@ -71,6 +71,23 @@ fn text(random: &mut Random) -> String {
         7 => format!(
             "SELECT id, {ranked} amount, id) FROM (SELECT id, amount FROM fact WHERE id >= {least} ORDER BY amount DESC, id LIMIT {}) x",
             random.below(3) * 40 + 5
+        ),
+        8 => format!(
+            "WITH r AS (SELECT note, sum(amount) AS total FROM fact WHERE id >= {least} GROUP BY note) SELECT a.note, b.total, {ranked} a.total, a.note) FROM r a JOIN r b ON a.note = b.note WHERE b.total > {}",
+            random.below(2) * 300
+        ),
+        9 => format!(
+            "WITH r AS (SELECT id % 30000 AS k, sum(amount) AS total FROM fact WHERE id >= {least} GROUP BY 1) SELECT k, total, {ranked} k) FROM r WHERE total > (SELECT avg(total) FROM r)"
+        ),
+        10 => format!(
+            "WITH r AS (SELECT id, {ranked} amount, id) AS n FROM fact WHERE id >= {least}) SELECT a.id, b.id, {ranked} a.n) FROM r a JOIN r b ON a.n = b.n + {}",
+            random.below(3)
+        ),
+        11 => format!(
+            "SELECT id, amount, {ranked} amount, id) FROM fact WHERE dim < 9 UNION ALL SELECT id, amount, 0 FROM fact WHERE id >= {least}"
+        ),
+        12 => format!(
+            "SELECT dim, count(*), {ranked} dim) FROM (SELECT dim, note FROM fact WHERE id >= {least} EXCEPT SELECT dim, note FROM fact WHERE id % 7 = 3) x GROUP BY dim"
         ),
         _ => format!(
             "SELECT a.dim, b.note, count(*), {ranked} a.dim, b.note) FROM fact a JOIN fact b ON a.id = b.id WHERE a.dim < 5 AND b.id >= {least} GROUP BY a.dim, b.note"
@@ -170,6 +187,40 @@ async fn explain_analyze_names_what_was_shared() {
     let lines = run(&mut second, &analyze).await;
     assert!(!column(&lines).iter().any(|line| line.starts_with("Pipelining")), "{lines:?}");
     assert_eq!(state(query(&mut second, "SET shareddb.pipelining = some").await), "22023");
+}
+
+/// The lines of EXPLAIN ANALYZE about sharing that hold `part`.
+async fn told(session: &mut Session, text: &str, part: &str) -> Vec<String> {
+    let given = run(session, &format!("EXPLAIN ANALYZE {text}")).await;
+    let lines = column(&given).into_iter().map(|line| line.to_string());
+    lines.filter(|line| line.starts_with("Pipelining") && line.contains(part)).collect()
+}
+
+#[tokio::test]
+async fn explain_analyze_tells_what_a_statement_has_twice() {
+    let database = facts().await;
+    let mut session = database.session("shareddb");
+    run(&mut session, "SET shareddb.path = alone").await;
+    let kept =
+        "Aggregate of fact: shares with nobody, read again in this statement, from kept pages";
+    let most =
+        "WITH r AS (SELECT note, sum(amount) AS total FROM fact WHERE dim <> 3 GROUP BY note)
+        SELECT note, total FROM r WHERE total = (SELECT max(total) FROM r)";
+    assert_eq!(told(&mut session, most, kept).await.len(), 1);
+    let apart = most.replace("max(total) FROM r", "max(total) FROM r WHERE note <> ''");
+    let other = "WITH r AS (SELECT note, sum(amount) AS total FROM fact WHERE dim <> 3 GROUP BY note)
+        SELECT r.note FROM r JOIN (SELECT note, sum(amount) AS total FROM fact WHERE dim <> 4 GROUP BY note) x
+        ON r.total = x.total";
+    for (text, times) in [(apart.as_str(), 0), (other, 0)] {
+        assert_eq!(told(&mut session, text, kept).await.len(), times, "{text}");
+    }
+    // A block's own changes are the same for all of one statement, and nobody else's.
+    run(&mut session, "BEGIN; UPDATE fact SET amount = 9000000 WHERE id = 7").await;
+    assert_eq!(told(&mut session, most, kept).await.len(), 1);
+    let changed = run(&mut session, most).await;
+    run(&mut session, "ROLLBACK; SET shareddb.pipelining = off").await;
+    assert_ne!(run(&mut session, most).await.rows, changed.rows);
+    assert!(told(&mut session, most, "").await.is_empty());
 }
 
 #[tokio::test]

@@ -12,11 +12,12 @@ use futures::{FutureExt, StreamExt};
 use tokio::time::{Instant, Sleep};
 
 use super::host::Place;
-use super::pages::{Entry, Found, Page, Progress, SharedPages};
+use super::pages::{Entry, Found, Page, Progress, SharedPages, StatementId};
 
 /// Reads a sub-plan's rows; leaves the list when dropped.
 pub struct Consumer {
     list: Arc<SharedPages>,
+    statement: StatementId,
     entry: Entry,
     /// Where it will read on, if it must by itself.
     place: Place,
@@ -40,7 +41,9 @@ pub struct Took {
     pub progress: Progress,
     /// Whether the sub-plan ran already.
     pub is_late: bool,
-    /// Most others at a time.
+    /// Whether pages were kept for it from the begin, since its statement has the sub-plan several times.
+    pub is_again: bool,
+    /// Most others at a time, but for those of its own statement.
     pub others: usize,
     /// What producing its pages has cost all together.
     pub cost: Duration,
@@ -51,18 +54,40 @@ pub struct Took {
 }
 
 impl Consumer {
-    /// Begins to read a list that it has entered.
-    pub fn new(list: Arc<SharedPages>, entry: Entry, is_late: bool) -> Consumer {
+    /// One of a statement that has entered a list.
+    pub fn new(
+        list: Arc<SharedPages>,
+        statement: StatementId,
+        entry: Entry,
+        is_late: bool,
+    ) -> Consumer {
         let took = Took {
             progress: entry.progress,
             is_late,
+            is_again: false,
             others: 0,
             cost: Duration::ZERO,
             saved: Duration::ZERO,
             is_detached: false,
         };
         let place = Place { stretch: entry.stretch, rows: 0 };
-        Consumer { list, entry, place, waiting: None, way: Way::Shared, took }
+        Consumer { list, statement, entry, place, waiting: None, way: Way::Shared, took }
+    }
+
+    /// Another one of the same statement, which will read the same later: pages are kept for it until it begins, as long
+    /// as there is memory. `None` where this one has lost its own place.
+    pub fn expect(&self) -> Option<Consumer> {
+        let entry = self.list.expect(&self.entry)?;
+        let mut expected = Consumer::new(self.list.clone(), self.statement, entry, true);
+        expected.took.is_again = true;
+        Some(expected)
+    }
+
+    /// It was expected and begins to read; whether its place was kept.
+    pub fn begin(&mut self) -> bool {
+        let progress = self.list.begin(&self.entry);
+        self.took.progress = progress.unwrap_or(self.took.progress);
+        progress.is_some()
     }
 
     /// The list.
@@ -129,7 +154,7 @@ impl Consumer {
             self.place = Place { stretch: page.stretch, rows: 0 };
         }
         self.place.rows += page.batch.num_rows();
-        self.took.others = self.took.others.max(self.list.consumers().saturating_sub(1));
+        self.took.others = self.took.others.max(self.list.others(self.statement));
         self.took.cost += page.cost;
         if page.producer != self.entry.id {
             self.took.saved += page.cost;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 
 use datafusion::arrow::array::RecordBatch;
@@ -19,6 +19,8 @@ use super::super::scan_plan::ScanExec;
 use super::Pipelining;
 use super::consumer::Consumer;
 use super::host::{Host, scan_of_chain};
+use super::pages::StatementId;
+use super::repeated::{Reading, Repeated};
 use super::signature::Signature;
 
 /// Stands above a sub-plan. Whether that runs, or an equal one that is running already is read, is decided as late as
@@ -30,9 +32,20 @@ pub struct PipelinedExec {
     signature: Arc<Signature>,
     /// Whether the rows may come in another order than alone.
     any_order: bool,
-    pipelining: Pipelining,
+    sharing: Sharing,
     /// Whose list it reads, and from which stretch on.
     joined: Arc<OnceLock<(Arc<Host>, u64)>>,
+}
+
+/// With whom a sub-plan is shared.
+#[derive(Clone, Debug)]
+pub struct Sharing {
+    /// Others that run alone.
+    pub pipelining: Pipelining,
+    /// Whose sub-plan it is.
+    pub statement: StatementId,
+    /// The statement's other readings of it, as long as that runs.
+    pub repeated: Option<Weak<Repeated>>,
 }
 
 impl PipelinedExec {
@@ -41,9 +54,9 @@ impl PipelinedExec {
         input: Arc<dyn ExecutionPlan>,
         signature: Arc<Signature>,
         any_order: bool,
-        pipelining: Pipelining,
+        sharing: Sharing,
     ) -> PipelinedExec {
-        PipelinedExec { input, signature, any_order, pipelining, joined: Arc::default() }
+        PipelinedExec { input, signature, any_order, sharing, joined: Arc::default() }
     }
 
     /// The sub-plan.
@@ -56,43 +69,67 @@ impl PipelinedExec {
         self.joined.get()
     }
 
-    /// Whose rows to read. A sub-plan with filters from above takes all rows where somebody produces them anyway; else
-    /// it runs by itself, unless its filters leave nearly all rows: then it gives them up for the others.
+    /// Whose rows to read.
     fn join(&self, context: Arc<TaskContext>) -> Result<Way> {
-        let input = match self.signature.is_open() {
-            true => closed(&self.input)?,
-            false => Some(self.input.clone()),
-        };
-        let consumer = match input {
-            Some(input) => {
-                let host = || Host::new(input, context);
-                self.pipelining.lists.join(&self.signature, self.any_order, host)
+        let consumer = match self.repeated() {
+            Some(repeated) => {
+                let reading =
+                    Reading { any_order: self.any_order, is_open: self.signature.is_open() };
+                repeated.join(reading, |whole_follows| self.begin(&context, whole_follows))
             }
-            None => match self.pipelining.lists.enter(&self.signature, self.any_order) {
-                Some(consumer) => consumer,
-                None => return Ok(Way::Alone(self.input.execute(0, context)?)),
-            },
+            None => self.begin(&context, false),
+        };
+        let Some(consumer) = consumer? else {
+            return Ok(Way::Alone(self.input.execute(0, context)?));
         };
         let host = consumer.list().host.clone();
         // A plan is executed once; where that is not so, nobody replays what is above it.
         let _ = self.joined.set((host, consumer.entry()));
         Ok(Way::Shared(consumer))
     }
+
+    fn repeated(&self) -> Option<Arc<Repeated>> {
+        self.sharing.repeated.as_ref().and_then(Weak::upgrade)
+    }
+
+    /// A place in a list that runs, or in a new one. A sub-plan with filters from above takes all rows where somebody
+    /// produces them anyway, be it the statement itself later on (`whole_follows`); else it runs by itself, unless its
+    /// filters leave nearly all rows: then it gives them up for the others.
+    fn begin(&self, context: &Arc<TaskContext>, whole_follows: bool) -> Result<Option<Consumer>> {
+        let Sharing { pipelining: Pipelining { lists, .. }, statement, .. } = &self.sharing;
+        let gives_up =
+            whole_follows || !self.signature.is_open() || is_hardly_narrowed(&self.input)?;
+        if !gives_up {
+            return Ok(lists.enter(&self.signature, self.any_order, *statement));
+        }
+        let input = match self.signature.is_open() {
+            true => self.closed()?,
+            false => self.input.clone(),
+        };
+        let host = || Host::new(input, context.clone());
+        Ok(Some(lists.join(&self.signature, self.any_order, *statement, host)))
+    }
+
+    /// The sub-plan without the filters from above.
+    fn closed(&self) -> Result<Arc<dyn ExecutionPlan>> {
+        let closed = self.input.clone().transform_up(|node| {
+            let Some(scan) = node.downcast_ref::<ScanExec>() else {
+                return Ok(Transformed::no(node));
+            };
+            let mut filters = scan.scan().filters.clone();
+            filters.retain(|filter| !self.signature.is_from_above(filter));
+            Ok(Transformed::yes(Arc::new(scan.with_filters(filters)) as _))
+        })?;
+        Ok(closed.data)
+    }
 }
 
-/// A scan and what computes row by row above it, without the filters from above, if none of them is worth asking.
-fn closed(chain: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let Some(scan) = scan_of_chain(chain) else { return Ok(None) };
-    if scan.scan().has_narrowing_filter()? {
-        return Ok(None);
+/// Whether it is a scan with what computes row by row above it, and the filters from above leave most of its rows.
+fn is_hardly_narrowed(chain: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    match scan_of_chain(chain) {
+        Some(scan) => Ok(!scan.scan().has_narrowing_filter()?),
+        None => Ok(false),
     }
-    let closed = chain.clone().transform_up(|node| {
-        Ok(match node.downcast_ref::<ScanExec>() {
-            Some(scan) => Transformed::yes(Arc::new(scan.with_filters(Vec::new())) as _),
-            None => Transformed::no(node),
-        })
-    })?;
-    Ok(Some(closed.data))
 }
 
 impl DisplayAs for PipelinedExec {
@@ -194,7 +231,9 @@ impl RecordBatchStream for PipelinedStream {
 
 impl Drop for PipelinedStream {
     fn drop(&mut self) {
-        if let (Some(report), Way::Shared(consumer)) = (&self.node.pipelining.report, &self.way) {
+        if let (Some(report), Way::Shared(consumer)) =
+            (&self.node.sharing.pipelining.report, &self.way)
+        {
             report.add(self.node.signature.name(), consumer.took());
         }
     }

@@ -5,6 +5,10 @@
 //! for everybody, so that a list goes on as long as anybody reads, whoever began it. The list is bounded. When it is
 //! full, those in front wait for the slowest; one that is too slow ([`super::load::Load`]) is sent away to read on by
 //! itself, so that nobody can hold up the others.
+//!
+//! For consumers that a statement will have later ([`super::repeated`]) pages are kept beyond that bound, as long as
+//! there is memory and nobody else wants it ([`super::memory`]); of scans only up to the bound, since to read them
+//! again costs less than to keep their rows.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -22,12 +26,15 @@ use tokio::time::Instant;
 
 use super::host::Host;
 use super::load::Load;
+use super::memory::Memory;
 use super::waiting::Waiting;
 
 /// Bytes of pages that a list holds for those behind.
 const BOUND: usize = 1 << 20;
 /// Bytes of pages that are kept though nobody is behind: until there are more, a list can be entered at its begin.
 const KEPT: usize = BOUND / 2;
+/// As whom lists take memory.
+pub const PAGES: &str = "shared pages";
 
 /// What the operators above a shared sub-plan take at a time.
 #[derive(Clone, Debug)]
@@ -68,6 +75,7 @@ struct State {
     cost: Duration,
     consumers: BTreeMap<u64, Reader>,
     next_consumer: u64,
+    is_linear: bool,
     bytes: usize,
     /// Pages held that the memory limit had no room for.
     uncounted: usize,
@@ -103,12 +111,19 @@ impl std::fmt::Debug for Producer {
 /// What the list knows of a consumer.
 #[derive(Debug)]
 struct Reader {
+    statement: StatementId,
     /// The number of the page that it reads next.
     position: u64,
     last_read: Instant,
-    /// It was too slow.
+    /// Its statement has not come to it yet: nobody waits for it.
+    is_expected: bool,
+    /// It was too slow, or there was no memory to keep pages for it.
     is_detached: bool,
 }
+
+/// Whose consumers these are: a number of a query that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementId(pub u64);
 
 /// Where a consumer came in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,7 +169,12 @@ enum Next {
 
 impl SharedPages {
     /// An empty list with its first consumer.
-    pub fn new(host: Arc<Host>, any_order: bool, load: Arc<Load>) -> (Arc<SharedPages>, Entry) {
+    pub fn new(
+        host: Arc<Host>,
+        any_order: bool,
+        load: Arc<Load>,
+        statement: StatementId,
+    ) -> (Arc<SharedPages>, Entry) {
         let pool = host.context().memory_pool();
         let state = State {
             pages: VecDeque::new(),
@@ -164,42 +184,81 @@ impl SharedPages {
             cost: Duration::ZERO,
             consumers: BTreeMap::new(),
             next_consumer: 0,
+            is_linear: host.is_linear(),
             bytes: 0,
             uncounted: 0,
             is_awaited: false,
-            reservation: MemoryConsumer::new("shared pages").register(pool),
+            reservation: MemoryConsumer::new(PAGES).register(pool),
         };
         let (waiting, state) = (Arc::default(), Mutex::new(state));
         let list = SharedPages { host, any_order, load, waiting, state };
-        let entry = list.state.lock().enter(0, 0, Progress::Pages(0));
+        let entry = list.state.lock().enter(statement, 0, 0, Progress::Pages(0));
         (Arc::new(list), entry)
     }
 
     /// Lets a consumer in, if the window of opportunity is open: at the begin as long as all pages are held, later
     /// between two stretches of a linear one where order does not matter.
-    pub fn enter(&self, any_order: bool) -> Option<Entry> {
+    pub fn enter(&self, any_order: bool, statement: StatementId) -> Option<Entry> {
         let mut state = self.state.lock();
         if matches!(state.producer, Producer::Failed(_) | Producer::Ended) {
             return None;
         }
-        let is_linear = self.host.is_linear();
+        let is_linear = state.is_linear;
         let progress = state.progress(&self.host);
         if state.first == 0 {
             // A sub-plan with a linear input may have read that from the middle.
             let is_same = is_linear || any_order || !self.any_order;
-            return is_same.then(|| state.enter(0, 0, progress));
+            return is_same.then(|| state.enter(statement, 0, 0, progress));
         }
         let stretch = match state.producer {
             Producer::Between => state.stretch,
             _ => state.stretch + 1,
         };
         let head = state.head();
-        (is_linear && any_order).then(|| state.enter(stretch, head, progress))
+        (is_linear && any_order).then(|| state.enter(statement, stretch, head, progress))
     }
 
-    /// Consumers now.
-    pub fn consumers(&self) -> usize {
-        self.state.lock().consumers.len()
+    /// Keeps a place for another consumer of the same statement, beside one that has not read yet.
+    pub fn expect(self: &Arc<Self>, beside: &Entry) -> Option<Entry> {
+        let mut state = self.state.lock();
+        let reader = state.consumers.get(&beside.id).filter(|reader| !reader.is_detached)?;
+        let (statement, position) = (reader.statement, reader.position);
+        let entry = state.enter(statement, beside.stretch, position, beside.progress);
+        let expected = state.consumers.get_mut(&entry.id).expect("it has just entered");
+        expected.is_expected = true;
+        drop(state);
+        if let Some(memory) = Memory::of(self.host.context()) {
+            memory.keep(self);
+        }
+        Some(entry)
+    }
+
+    /// One that was expected begins to read, and the sub-plan is so far; `None` where its place was not kept.
+    pub fn begin(&self, entry: &Entry) -> Option<Progress> {
+        let mut state = self.state.lock();
+        let progress = state.progress(&self.host);
+        let reader = state.consumers.get_mut(&entry.id).filter(|reader| !reader.is_detached)?;
+        (reader.is_expected, reader.last_read) = (false, Instant::now());
+        Some(progress)
+    }
+
+    /// Somebody lacks memory: what is held beyond the bound goes, and those for whom it was held repeat it.
+    pub fn give_way(&self) {
+        let mut state = self.state.lock();
+        state.let_go();
+        state.let_go_of_distant();
+        let has_room = state.free();
+        drop(state);
+        if has_room {
+            self.waiting.wake_all();
+        }
+    }
+
+    /// Consumers of other statements that read now.
+    pub fn others(&self, statement: StatementId) -> usize {
+        let state = self.state.lock();
+        let other = |reader: &&Reader| reader.statement != statement && !reader.is_expected;
+        state.consumers.values().filter(other).count()
     }
 
     /// What comes next for a consumer that has been here since `entry` and waits for room since `waiting`.
@@ -273,10 +332,18 @@ impl State {
         self.first + self.pages.len() as u64
     }
 
-    fn enter(&mut self, stretch: u64, position: u64, progress: Progress) -> Entry {
+    fn enter(
+        &mut self,
+        statement: StatementId,
+        stretch: u64,
+        position: u64,
+        progress: Progress,
+    ) -> Entry {
         let id = self.next_consumer;
         self.next_consumer += 1;
-        let reader = Reader { position, last_read: Instant::now(), is_detached: false };
+        let last_read = Instant::now();
+        let (is_expected, is_detached) = (false, false);
+        let reader = Reader { statement, position, last_read, is_expected, is_detached };
         self.consumers.insert(id, reader);
         Entry { id, stretch, progress }
     }
@@ -316,6 +383,9 @@ impl State {
             Producer::Failed(error) => Next::Failed(error.clone()),
             Producer::Taken => Next::Busy,
             _ => {
+                if self.uncounted > 0 || (self.is_linear && self.bytes > BOUND) {
+                    self.let_go();
+                }
                 self.free();
                 if self.is_full() {
                     return Next::Full;
@@ -325,10 +395,36 @@ impl State {
         }
     }
 
-    /// More is held than may be, for those behind. A page that the memory limit has no room for must be read by all
-    /// before the next one comes.
+    /// More is held than may be, for those behind; what is kept for one who is expected is held anyway. A page that the
+    /// memory limit has no room for must be read by all before the next one comes.
     fn is_full(&self) -> bool {
-        self.bytes > BOUND || self.uncounted > 0
+        self.uncounted > 0 || (self.bytes > BOUND && !self.is_anybody_expected())
+    }
+
+    fn is_anybody_expected(&self) -> bool {
+        self.consumers.values().any(|reader| reader.is_expected && !reader.is_detached)
+    }
+
+    /// No pages are kept any more for those who are expected.
+    fn let_go(&mut self) {
+        for reader in self.consumers.values_mut() {
+            reader.is_detached |= reader.is_expected;
+        }
+    }
+
+    /// Sends those away who are farther behind than they could be had nobody been expected.
+    fn let_go_of_distant(&mut self) {
+        let (mut held, mut nearest) = (0, self.head());
+        for page in self.pages.iter().rev() {
+            held += page.bytes;
+            if held > BOUND {
+                break;
+            }
+            nearest -= 1;
+        }
+        for reader in self.consumers.values_mut() {
+            reader.is_detached |= reader.position < nearest;
+        }
     }
 
     /// The position of the slowest.

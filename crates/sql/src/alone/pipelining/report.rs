@@ -52,6 +52,7 @@ fn line(name: &str, took: &Took) -> String {
     };
     let came = match took.progress {
         _ if !took.is_late => "began it".to_owned(),
+        _ if took.is_again => "read again in this statement, from kept pages".to_owned(),
         Progress::Round(share) => format!("attached at {:.0} %", share * 100.0),
         Progress::Pages(0) => "attached before its first page".to_owned(),
         Progress::Pages(pages) => format!("attached after page {pages}"),

@@ -29,6 +29,8 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrd
 use engine::types::{IndexId, TableId, Value, Version};
 
 use super::super::append::AppendExec;
+use super::super::condition::Condition;
+use super::super::overlay::TableOverlay;
 use super::super::scan::{Field, Scan};
 use super::super::scan_plan::ScanExec;
 use super::expression::is_shareable;
@@ -105,6 +107,17 @@ struct ScannedTable {
     /// What its condition reads.
     asked: Vec<Field>,
     probe: Option<(IndexId, Vec<Value>)>,
+    own: Option<OwnChanges>,
+}
+
+/// A transaction's own changes, as one statement sees them: nobody else's.
+#[derive(Debug)]
+struct OwnChanges(Arc<TableOverlay>);
+
+impl PartialEq for OwnChanges {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 #[derive(Debug, PartialEq)]
@@ -190,6 +203,11 @@ impl Signature {
         !self.open.is_empty()
     }
 
+    /// Whether a filter that a scan below asks is one of these.
+    pub fn is_from_above(&self, filter: &Condition) -> bool {
+        filter.predicate.expression_id().is_some_and(|id| self.open.contains(&id))
+    }
+
     /// The operator and the tables below.
     pub fn name(&self) -> &str {
         &self.name
@@ -245,7 +263,7 @@ fn scanned_rows(plan: &dyn ExecutionPlan) -> usize {
 
 fn parts(plan: &dyn ExecutionPlan) -> Option<Parts> {
     if let Some(scan) = plan.downcast_ref::<ScanExec>() {
-        return scanned_table(scan.scan());
+        return Some(scanned_table(scan.scan()));
     }
     if plan.is::<CooperativeExec>() {
         return Some((Operator::Cooperative, Vec::new()));
@@ -284,11 +302,7 @@ fn parts(plan: &dyn ExecutionPlan) -> Option<Parts> {
         .or_else(|| plan.downcast_ref().map(nested_loop_join))
 }
 
-/// A transaction's own changes are nobody else's.
-fn scanned_table(scan: &Scan) -> Option<Parts> {
-    if scan.overlay.is_some() {
-        return None;
-    }
+fn scanned_table(scan: &Scan) -> Parts {
     let version = scan.view.version();
     // The version of a row is that of the snapshot.
     let mut read = scan.fields.iter().chain(scan.condition.iter().flat_map(|c| &c.fields));
@@ -302,8 +316,9 @@ fn scanned_table(scan: &Scan) -> Option<Parts> {
     let condition = scan.condition.as_ref();
     let asked = condition.map_or(Vec::new(), |condition| condition.fields.clone());
     let expressions = condition.map(|condition| condition.predicate.clone());
-    let scanned = ScannedTable { table, rows, fields: scan.fields.clone(), asked, probe };
-    Some((Operator::Scan(scanned), expressions.into_iter().collect()))
+    let (fields, own) = (scan.fields.clone(), scan.overlay.clone().map(OwnChanges));
+    let scanned = ScannedTable { table, rows, fields, asked, probe, own };
+    (Operator::Scan(scanned), expressions.into_iter().collect())
 }
 
 fn aggregate(plan: &AggregateExec) -> Option<Parts> {

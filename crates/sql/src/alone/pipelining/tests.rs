@@ -363,6 +363,119 @@ async fn a_join_takes_all_rows_of_a_scan_that_runs_anyway() {
     assert_eq!(late(&join.1), ["Scan of item"]);
 }
 
+/// A grouping of many groups that is named twice: the right side of the join is narrowed by the left one's keys.
+const TWICE: &str = "WITH r AS (SELECT day, sum(cost) AS total FROM item WHERE stock <> 3 GROUP BY day) \
+    SELECT a.day, a.total, b.total FROM r a JOIN r b ON a.day = b.day WHERE a.total > 20";
+
+fn again(told: &[(String, Took)]) -> Vec<(&str, Took)> {
+    let again = told.iter().filter(|(_, took)| took.is_again);
+    again.map(|(name, took)| (name.as_str(), *took)).collect()
+}
+
+#[tokio::test]
+async fn what_a_statement_names_twice_runs_once() {
+    let shop = Shop::new(1 << 30);
+    let most = "WITH r AS (SELECT day, sum(cost) AS total FROM item WHERE stock <> 3 GROUP BY day) \
+        SELECT day, total FROM r WHERE total = (SELECT max(total) FROM r)";
+    let both = "SELECT day, sum(cost) FROM item GROUP BY day \
+        UNION ALL SELECT day + 1, sum(cost) FROM item GROUP BY day";
+    let ranked = "WITH r AS (SELECT id, rank() OVER (ORDER BY weight) AS n FROM item) \
+        SELECT a.id, b.id FROM r a JOIN r b ON a.n = b.n + 1";
+    for text in [TWICE, most, both, ranked] {
+        let alone = shop.alone(text).await;
+        let query = shop.query(text).await;
+        let report = query.report.clone();
+        assert!(query.all().await.as_ref() == Ok(&alone), "{text}");
+        let told = report.all();
+        let [(name, took)] = again(&told)[..] else { panic!("{text}: {told:?}") };
+        assert!(took.saved == took.cost && took.others == 0 && !took.is_detached, "{took:?}");
+        let first = told.iter().find(|(other, took)| other == name && !took.is_again);
+        assert!(first.is_some_and(|(_, took)| !took.is_late), "{told:?}");
+        let lines = report.lines();
+        let kept = |line: &&String| line.contains("read again in this statement, from kept pages");
+        assert_eq!(lines.iter().filter(kept).count(), 1, "{lines:?}");
+        assert_eq!((shop.lists.running(), shop.lists.attached()), (0, 0), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_differs_in_a_parameter_runs_for_itself() {
+    let shop = Shop::new(1 << 30);
+    let text = "SELECT a.day, a.total, b.total \
+        FROM (SELECT day, sum(cost) AS total FROM item WHERE stock <> 3 GROUP BY day) a \
+        JOIN (SELECT day, sum(cost) AS total FROM item WHERE stock <> 4 GROUP BY day) b ON a.day = b.day";
+    for (text, times) in [(text.to_owned(), 0), (text.replace("<> 4", "<> 3"), 1)] {
+        let alone = shop.alone(&text).await;
+        let query = shop.query(&text).await;
+        let report = query.report.clone();
+        assert!(query.all().await == Ok(alone), "{text}");
+        assert_eq!(again(&report.all()).len(), times, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_reading_that_stops_early_leaves_the_rest_to_the_other() {
+    let shop = Shop::new(1 << 30);
+    let text = "WITH r AS (SELECT day, sum(cost) AS total FROM item WHERE stock <> 3 GROUP BY day) \
+        SELECT count(*), sum(total) FROM (SELECT * FROM (SELECT total FROM r LIMIT 3) f \
+        UNION ALL SELECT total FROM r) x";
+    let alone = shop.alone(text).await;
+    let query = shop.query(text).await;
+    let report = query.report.clone();
+    assert_eq!(query.all().await, Ok(alone));
+    let told = report.all();
+    assert!(again(&told).iter().any(|(_, took)| took.saved < took.cost), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_statement_that_ends_gives_its_places_up() {
+    let shop = Shop::new(1 << 30);
+    let alone = sorted(shop.alone(TWICE).await);
+    let (mut first, mut second) = (shop.query(TWICE).await, shop.query(TWICE).await);
+    let (one, two) = tokio::join!(first.step(), second.step());
+    assert_eq!((one, two), (Ok(true), Ok(true)));
+    drop(first);
+    let third = shop.query(TWICE).await;
+    let (second, third) = tokio::join!(second.told(), third.told());
+    assert!(second.0 == alone && third.0 == alone);
+    assert_eq!(shop.lists.running(), 0);
+}
+
+#[tokio::test]
+async fn an_error_of_what_is_named_twice_is_that_of_both() {
+    let shop = Shop::new(1 << 30);
+    let text = "WITH r AS (SELECT day, sum(1 / (id - 150000)) AS n FROM item GROUP BY day) \
+        SELECT * FROM r a JOIN r b ON a.day = b.day";
+    let failed = shop.query(text).await.all().await.expect_err("a division by zero");
+    assert_eq!(failed.state.code(), "22012");
+    assert_eq!(shop.lists.running(), 0);
+}
+
+/// A query fails for want of memory where it would have alone, not for what it keeps.
+#[tokio::test]
+async fn kept_pages_give_way_to_whoever_lacks_memory() {
+    let text = "WITH r AS (SELECT day, sum(cost) AS total FROM item GROUP BY day) \
+        SELECT a.day, b.total, rank() OVER (ORDER BY a.total, a.day) FROM r a JOIN r b ON a.day = b.day";
+    let of = |limit: usize| Shop { planner: shop_of(60_000, limit), lists: Arc::default() };
+    let fits = |limit: &usize| {
+        let shop = of(*limit);
+        async move {
+            let reading = shop.begin(text, None).await;
+            Query { answers: reading, report: Arc::default(), rows: Vec::new() }.all().await.ok()
+        }
+    };
+    let (mut limit, mut alone) = (1 << 20, None);
+    while alone.is_none() {
+        limit += 1 << 20;
+        alone = fits(&limit).await;
+    }
+    // Pages within the bound are not kept for readings to come.
+    let query = of(limit + (2 << 20)).query(text).await;
+    assert!(query.all().await.ok() == alone, "{limit} bytes do alone");
+    let failed = of(1 << 20).query(text).await.all().await.expect_err("too little");
+    assert_eq!(failed.state.code(), "53200");
+}
+
 #[tokio::test]
 async fn windows_unions_and_limits_are_shared() {
     let shop = Shop::new(1 << 30);
