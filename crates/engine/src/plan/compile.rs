@@ -10,6 +10,7 @@ use super::catalog::Catalog;
 use super::columns::{move_predicates, move_scalar};
 use super::compiled::{CompiledSubquery, CompiledTemplate, Estimate, Operation, Operator, Weight};
 use super::dependencies::Dependencies;
+use super::joined_subqueries;
 use super::known_parameters::KnownParameters;
 use super::lift::Lift;
 use super::push_filters::push_filters;
@@ -47,8 +48,25 @@ pub(super) struct Piece {
     pub dependencies: Dependencies,
 }
 
-/// Plans a template: light if index probes with a small fan-out answer it.
+/// Plans a template: light if index probes with a small fan-out answer it. Its subqueries are joined where something of
+/// them runs once then.
 pub fn compile(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplate> {
+    let (mut best, mut own) = (compile_as_it_is(plan, catalog)?, plan.clone());
+    let (of_subqueries, query_at_a_time) = (best.of_subqueries, best.query_at_a_time);
+    for subquery in &plan.scalar_subqueries {
+        let joined = joined_subqueries::join(&own, subquery.parameter, catalog)?;
+        // A tree that has become too deep to plan is left as it was.
+        let compiled = joined.as_ref().and_then(|plan| compile_as_it_is(plan, catalog).ok());
+        if let (Some(joined), Some(compiled)) = (joined, compiled)
+            && joined_subqueries::is_better(&compiled, &best, subquery.parameter)
+        {
+            (best, own) = (compiled, joined);
+        }
+    }
+    Ok(CompiledTemplate { of_subqueries, query_at_a_time, ..best })
+}
+
+fn compile_as_it_is(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplate> {
     let mut lift = Lift::new(plan);
     let below: Vec<PlanNode> =
         plan.scalar_subqueries.iter().map(|subquery| lift.node(&subquery.root)).collect();
@@ -70,6 +88,7 @@ pub fn compile(plan: &TemplatePlan, catalog: &Catalog) -> Result<CompiledTemplat
         subqueries,
         weight: if heavy { Weight::Heavy } else { Weight::Light },
         parameters: plan.parameters.len(),
+        of_subqueries: plan.scalar_subqueries.len(),
         query_at_a_time: query_at_a_time(plan, &catalog.with_parameters(given))?,
     })
 }

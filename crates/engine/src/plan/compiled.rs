@@ -19,6 +19,8 @@ pub struct CompiledTemplate {
     pub weight: Weight,
     /// Parameters that an activation brings, those of subqueries included; derived ones follow.
     pub parameters: usize,
+    /// Those at the end of these that scalar subqueries give; nobody reads what a subquery gives that was joined.
+    pub of_subqueries: usize,
     /// Types of all parameters, derived ones at the end.
     pub parameter_types: Vec<DataType>,
     /// Nanoseconds of one activation on the query-at-a-time path.

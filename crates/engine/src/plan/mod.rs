@@ -19,9 +19,11 @@ mod global;
 mod hash_join_order;
 mod join_graph;
 mod join_order;
+mod joined_subqueries;
 mod known_parameters;
 mod lane_plan;
 mod lift;
+mod parameters_read;
 mod push_filters;
 mod query_at_a_time;
 mod reuse;
@@ -44,6 +46,7 @@ pub use global::{GlobalPlan, Merged, Registered};
 pub use hash_join_order::HashJoins;
 pub use known_parameters::KnownParameters;
 pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};
+pub use parameters_read::parameters_read;
 pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
     TemplatePlan,

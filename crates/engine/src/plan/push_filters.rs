@@ -28,7 +28,8 @@ pub fn push_filters(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
     push(node, Vec::new(), catalog)
 }
 
-fn filtered(node: PlanNode, predicates: Vec<Predicate>) -> PlanNode {
+/// `node` with a filter, where there is something to ask.
+pub fn filtered(node: PlanNode, predicates: Vec<Predicate>) -> PlanNode {
     match predicates.is_empty() {
         true => node,
         false => PlanNode::Filter { input: Box::new(node), predicates },

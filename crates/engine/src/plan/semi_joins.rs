@@ -14,7 +14,7 @@ type Keys = Vec<(usize, usize)>;
 
 /// The tree with its semi joins turned where that helps.
 pub fn turn_semi_joins(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
-    let node = inputs(node, catalog)?;
+    let node = node.map_inputs(&mut |input| turn_semi_joins(input, catalog))?;
     let PlanNode::Join { kind: JoinKind::Semi, left, right, keys, residual } = node else {
         return Ok(node);
     };
@@ -64,36 +64,6 @@ fn probes(right: &PlanNode, keys: &[(usize, usize)], catalog: &Catalog) -> Resul
     let indexes = &catalog.table(*table)?.schema.indexes;
     let reached = |c: &crate::types::ColumnId| keys.iter().any(|key| key.1 == c.index());
     Ok(indexes.iter().any(|index| index.columns.iter().all(reached)))
-}
-
-fn inputs(node: PlanNode, catalog: &Catalog) -> Result<PlanNode> {
-    let turn = |node: Box<PlanNode>| turn_semi_joins(*node, catalog).map(Box::new);
-    Ok(match node {
-        PlanNode::Scan { .. } | PlanNode::Values { .. } => node,
-        PlanNode::Filter { input, predicates } => {
-            PlanNode::Filter { input: turn(input)?, predicates }
-        }
-        PlanNode::Project { input, expressions, types } => {
-            PlanNode::Project { input: turn(input)?, expressions, types }
-        }
-        PlanNode::Join { kind, left, right, keys, residual } => {
-            PlanNode::Join { kind, left: turn(left)?, right: turn(right)?, keys, residual }
-        }
-        PlanNode::Aggregate { input, keys, aggregates } => {
-            PlanNode::Aggregate { input: turn(input)?, keys, aggregates }
-        }
-        PlanNode::Sort { input, keys, skip, fetch } => {
-            PlanNode::Sort { input: turn(input)?, keys, skip, fetch }
-        }
-        PlanNode::Limit { input, skip, fetch } => {
-            PlanNode::Limit { input: turn(input)?, skip, fetch }
-        }
-        PlanNode::Distinct { input } => PlanNode::Distinct { input: turn(input)? },
-        PlanNode::Union { inputs } => {
-            let turned = inputs.into_iter().map(|input| turn_semi_joins(input, catalog));
-            PlanNode::Union { inputs: turned.collect::<Result<_>>()? }
-        }
-    })
 }
 
 /// Types of a node's output columns.

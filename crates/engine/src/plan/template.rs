@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{DataType, Expression, Predicate, Scalar, TableId, TableSchema, Value};
+use crate::types::{DataType, Expression, Predicate, Result, Scalar, TableId, TableSchema, Value};
 
 /// A query, planned once for all its activations.
 #[derive(Clone, Debug)]
@@ -130,6 +130,38 @@ pub enum PlanNode {
         /// The inputs.
         inputs: Vec<PlanNode>,
     },
+}
+
+impl PlanNode {
+    /// The same operator over what `map` makes of its inputs.
+    pub fn map_inputs(self, map: &mut dyn FnMut(PlanNode) -> Result<PlanNode>) -> Result<PlanNode> {
+        let mut boxed = |node: Box<PlanNode>| map(*node).map(Box::new);
+        Ok(match self {
+            PlanNode::Scan { .. } | PlanNode::Values { .. } => self,
+            PlanNode::Filter { input, predicates } => {
+                PlanNode::Filter { input: boxed(input)?, predicates }
+            }
+            PlanNode::Project { input, expressions, types } => {
+                PlanNode::Project { input: boxed(input)?, expressions, types }
+            }
+            PlanNode::Join { kind, left, right, keys, residual } => {
+                PlanNode::Join { kind, left: boxed(left)?, right: boxed(right)?, keys, residual }
+            }
+            PlanNode::Aggregate { input, keys, aggregates } => {
+                PlanNode::Aggregate { input: boxed(input)?, keys, aggregates }
+            }
+            PlanNode::Sort { input, keys, skip, fetch } => {
+                PlanNode::Sort { input: boxed(input)?, keys, skip, fetch }
+            }
+            PlanNode::Limit { input, skip, fetch } => {
+                PlanNode::Limit { input: boxed(input)?, skip, fetch }
+            }
+            PlanNode::Distinct { input } => PlanNode::Distinct { input: boxed(input)? },
+            PlanNode::Union { inputs } => {
+                PlanNode::Union { inputs: inputs.into_iter().map(map).collect::<Result<_>>()? }
+            }
+        })
+    }
 }
 
 /// What happens to rows without a partner.

@@ -54,7 +54,25 @@ const STATEMENTS: &[&str] = &[
     "WITH r AS (SELECT supplier, count(*) AS n FROM sale WHERE day = $1 GROUP BY supplier)
      SELECT n, supplier FROM r UNION ALL SELECT supplier, n FROM r
      WHERE n < $2 UNION ALL SELECT n, n FROM r ORDER BY 1, 2",
+    "WITH r AS (SELECT supplier, sum(amount) AS total FROM sale WHERE day >= $1 GROUP BY supplier)
+     SELECT name, total FROM supplier JOIN r ON id = supplier
+     WHERE total = (SELECT max(total) FROM r) AND id <> $2 ORDER BY 1, 2",
+    "WITH r AS (SELECT supplier, sum(amount) AS total, count(*) AS n FROM sale WHERE day >= $1 AND day < $2
+     GROUP BY supplier)
+     SELECT supplier, total FROM r WHERE total = (SELECT min(total) FROM r) AND n = (SELECT max(n) FROM r)
+     OR total > (SELECT avg(total) FROM r) ORDER BY 1, 2",
+    "WITH r AS (SELECT supplier, sum(amount) AS total, count(*) AS n FROM sale WHERE day >= $1 AND day < $2
+     GROUP BY supplier)
+     SELECT supplier, total FROM r WHERE n = (SELECT max(n) FROM r) AND total <> (SELECT min(total) FROM r)
+     ORDER BY 1, 2",
+    "WITH r AS (SELECT supplier, sum(amount) AS total FROM sale WHERE day >= $1 GROUP BY supplier)
+     SELECT supplier, (SELECT min(total) FROM r) FROM r
+     WHERE total = (SELECT max(total) FROM r WHERE supplier <> $2) ORDER BY 1, 2",
 ];
+
+/// TPC-H Q15: whoever has the most of what the grouping around the subquery tells too.
+const MOST: &str = "WITH r AS (SELECT supplier, sum(amount) AS total FROM sale WHERE day >= 50 GROUP BY supplier) \
+    SELECT name, total FROM supplier JOIN r ON id = supplier WHERE total = (SELECT max(total) FROM r)";
 
 async fn run(session: &mut Session, text: &str) -> Given {
     query(session, text).await.unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -168,4 +186,33 @@ async fn what_is_named_twice_is_scanned_once() {
         JOIN (SELECT supplier, sum(amount) FROM sale WHERE day > 5 GROUP BY supplier) b ON a.supplier = b.supplier";
     let scans = told(&mut session, &format!("EXPLAIN {two}"), "Clock Scan of sale").await;
     assert_eq!(scans.len(), 2, "{scans:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_scalar_subquery_and_its_statement_group_is_grouped_once() {
+    let database = sales().await;
+    let mut session = database.session("shareddb");
+    run(&mut session, "SET shareddb.path = global").await;
+    let lines = |text: &str, part| (format!("EXPLAIN ANALYZE {text}"), part);
+    // Another day in the subquery is another grouping, and any other comparison a parameter.
+    let days = MOST.replace(
+        "max(total) FROM r",
+        "max(t) FROM (SELECT sum(amount) AS t FROM sale WHERE day >= 50 GROUP BY supplier) x",
+    );
+    let more = MOST.replace("total = (SELECT max", "total >= (SELECT max");
+    for (text, scans, again, first) in [(MOST, 1, 1, 0), (&days, 2, 0, 1), (&more, 2, 0, 1)] {
+        let wanted = [
+            (lines(text, "Clock Scan of sale"), scans),
+            (lines(text, "Reused: Group by"), again),
+            (lines(text, "Scalar subquery"), first),
+        ];
+        for ((analyze, part), times) in wanted {
+            let found = told(&mut session, &analyze, part).await;
+            assert_eq!(found.len(), times, "{text}: {found:?}");
+        }
+        let answer = run(&mut session, text).await;
+        run(&mut session, "SET shareddb.path = alone").await;
+        assert_eq!(run(&mut session, text).await, answer, "{text}");
+        run(&mut session, "SET shareddb.path = global").await;
+    }
 }

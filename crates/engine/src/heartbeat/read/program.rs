@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::prepared::PreparedLane;
 use super::probe_chain::ProbeChain;
-use crate::plan::{Catalog, CompiledTemplate, LanePlan, Operation, Operator, Weight};
+use crate::plan::{Catalog, CompiledTemplate, LanePlan, Operation, Weight, parameters_read};
 use crate::query_set::ColumnOrigin;
 use crate::storage::{Store, Table};
 use crate::types::{
-    Error, NodeId, Predicate, Result, Scalar, SqlState, TableId, TemplateId, Value, array_cell,
+    Error, NodeId, Result, Scalar, SqlState, TableId, TemplateId, Value, array_cell,
     array_from_values,
 };
 
@@ -115,7 +115,7 @@ impl Program {
             let message = format!(
                 "bind message supplies {} parameters, but the statement requires {}",
                 given.len(),
-                self.compiled.parameters - self.subqueries.len()
+                self.compiled.parameters - self.compiled.of_subqueries
             );
             return Err(Error::new(SqlState::ProtocolViolation, message));
         }
@@ -128,7 +128,7 @@ impl Program {
 
     /// The parameters of subqueries come last and may be left out.
     fn accepts(&self, given: usize) -> bool {
-        given + self.subqueries.len() == self.compiled.parameters
+        given + self.compiled.of_subqueries == self.compiled.parameters
     }
 
     /// Computes the derived parameters that `stage` subqueries make computable.
@@ -203,65 +203,4 @@ fn tables(compiled: &CompiledTemplate, store: &Store) -> Vec<PlannedFor> {
         });
     }
     found
-}
-
-/// The parameters that a tree reads, ascending.
-fn parameters_read(root: &Operator) -> Vec<usize> {
-    let mut found = Vec::new();
-    root.visit(&mut |operator| operation_parameters(&operator.operation, &mut found));
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-fn operation_parameters(operation: &Operation, found: &mut Vec<usize>) {
-    match operation {
-        Operation::Scan { predicates, .. } | Operation::Filter { predicates } => {
-            predicates.iter().for_each(|p| predicate_parameters(p, found));
-        }
-        Operation::Values { rows, .. } => {
-            rows.iter().flatten().for_each(|s| scalar_parameters(s, found));
-        }
-        Operation::Project { expressions, .. } => {
-            expressions.iter().for_each(|s| scalar_parameters(s, found));
-        }
-        Operation::IndexJoin { predicates, residual, .. } => {
-            predicates.iter().chain(residual).for_each(|p| predicate_parameters(p, found));
-        }
-        Operation::HashJoin { residual, .. } => {
-            residual.iter().for_each(|p| predicate_parameters(p, found));
-        }
-        Operation::Aggregate { aggregates, .. } => {
-            for aggregate in aggregates {
-                aggregate.argument.iter().for_each(|s| scalar_parameters(s, found));
-                aggregate.filter.iter().for_each(|f| found.extend(f.parameters()));
-            }
-        }
-        Operation::Sort { skip, fetch, .. } | Operation::Limit { skip, fetch } => {
-            skip.iter().chain(fetch).for_each(|s| scalar_parameters(s, found));
-        }
-        // What is read once more has named its parameters where it stands first.
-        Operation::Distinct | Operation::Union | Operation::Reused { .. } => {}
-    }
-}
-
-fn scalar_parameters(scalar: &Scalar, found: &mut Vec<usize>) {
-    match scalar {
-        Scalar::Parameter(parameter) => found.push(*parameter),
-        Scalar::Expression(expression) => found.extend(expression.parameters()),
-        Scalar::Column(_) | Scalar::Literal(_) => {}
-    }
-}
-
-fn predicate_parameters(predicate: &Predicate, found: &mut Vec<usize>) {
-    match predicate {
-        Predicate::Compare { value, .. } => scalar_parameters(value, found),
-        Predicate::In { values, .. } => values.iter().for_each(|s| scalar_parameters(s, found)),
-        Predicate::Like { pattern, .. } => scalar_parameters(pattern, found),
-        Predicate::Or(arms) => {
-            arms.iter().flatten().for_each(|p| predicate_parameters(p, found));
-        }
-        Predicate::Expression(expression) => found.extend(expression.parameters()),
-        Predicate::IsNull { .. } => {}
-    }
 }
