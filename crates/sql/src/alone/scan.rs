@@ -105,13 +105,9 @@ impl Scan {
         self.condition.is_some() || !self.filters.is_empty()
     }
 
-    /// Whether some filter leaves few enough rows of a sample, or may do so later.
-    pub fn has_narrowing_filter(&self) -> Result<bool> {
-        let mut narrows = false;
-        for filter in &self.filters {
-            narrows |= !filter.is_complete() || self.sampled(filter)?.is_asked(1);
-        }
-        Ok(narrows)
+    /// Whether a filter leaves few enough rows of a sample, or may do so later.
+    pub fn is_narrowed_by(&self, filter: &Condition) -> Result<bool> {
+        Ok(!filter.is_complete() || self.sampled(filter)?.is_asked(1))
     }
 
     /// What a filter has left of the rows at three places.

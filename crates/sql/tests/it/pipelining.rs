@@ -45,7 +45,7 @@ impl Random {
 fn text(random: &mut Random) -> String {
     let least = random.below(3) * 100;
     let ranked = "rank() OVER (ORDER BY";
-    match random.below(14) {
+    match random.below(15) {
         0 => format!(
             "SELECT name, sum(amount), {ranked} sum(amount), name) FROM fact JOIN dim ON dim = dim.id WHERE fact.id >= {least} GROUP BY name"
         ),
@@ -88,6 +88,10 @@ fn text(random: &mut Random) -> String {
         ),
         12 => format!(
             "SELECT dim, count(*), {ranked} dim) FROM (SELECT dim, note FROM fact WHERE id >= {least} EXCEPT SELECT dim, note FROM fact WHERE id % 7 = 3) x GROUP BY dim"
+        ),
+        13 => format!(
+            "WITH x AS (SELECT dim, note, sum(amount) AS c FROM fact WHERE id >= {least} GROUP BY dim, note), r AS (SELECT dim, max(c) AS most FROM x GROUP BY dim) SELECT x.dim, note, {ranked} c, note) FROM x JOIN r ON x.dim = r.dim AND c = most WHERE r.dim <> {}",
+            random.below(2)
         ),
         _ => format!(
             "SELECT a.dim, b.note, count(*), {ranked} a.dim, b.note) FROM fact a JOIN fact b ON a.id = b.id WHERE a.dim < 5 AND b.id >= {least} GROUP BY a.dim, b.note"
@@ -149,8 +153,9 @@ async fn writer(database: Arc<Database>, done: Arc<AtomicBool>, seed: u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn shared_equals_alone_whoever_runs_beside() {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").subsec_nanos();
-    let seed = u64::from(nanos);
-    println!("seed {seed}");
+    let told = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = told.unwrap_or(u64::from(nanos));
+    println!("SEED={seed}");
     let database = facts().await;
     let (turns, done) = (Arc::new(Barrier::new(6)), Arc::new(AtomicBool::new(false)));
     let writing = tokio::spawn(writer(database.clone(), done.clone(), seed));

@@ -18,7 +18,7 @@ use futures::{Stream, StreamExt};
 use super::super::scan_plan::ScanExec;
 use super::Pipelining;
 use super::consumer::Consumer;
-use super::host::{Host, scan_of_chain};
+use super::host::Host;
 use super::pages::StatementId;
 use super::repeated::{Reading, Repeated};
 use super::signature::Signature;
@@ -82,6 +82,10 @@ impl PipelinedExec {
         let Some(consumer) = consumer? else {
             return Ok(Way::Alone(self.input.execute(0, context)?));
         };
+        let took = consumer.took();
+        if took.is_late && !took.is_again {
+            self.forgo_below()?;
+        }
         let host = consumer.list().host.clone();
         // A plan is executed once; where that is not so, nobody replays what is above it.
         let _ = self.joined.set((host, consumer.entry()));
@@ -97,8 +101,7 @@ impl PipelinedExec {
     /// filters leave nearly all rows: then it gives them up for the others.
     fn begin(&self, context: &Arc<TaskContext>, whole_follows: bool) -> Result<Option<Consumer>> {
         let Sharing { pipelining: Pipelining { lists, .. }, statement, .. } = &self.sharing;
-        let gives_up =
-            whole_follows || !self.signature.is_open() || is_hardly_narrowed(&self.input)?;
+        let gives_up = whole_follows || !self.signature.is_open() || !self.is_narrowed()?;
         if !gives_up {
             return Ok(lists.enter(&self.signature, self.any_order, *statement));
         }
@@ -108,6 +111,34 @@ impl PipelinedExec {
         };
         let host = || Host::new(input, context.clone());
         Ok(Some(lists.join(&self.signature, self.any_order, *statement, host)))
+    }
+
+    /// Whether some filter from above leaves few of a scan's rows.
+    fn is_narrowed(&self) -> Result<bool> {
+        let mut narrowed = false;
+        self.input.apply(|node| {
+            if let Some(scan) = node.downcast_ref::<ScanExec>() {
+                let filters = scan.scan().filters.iter();
+                for filter in filters.filter(|filter| self.signature.is_from_above(filter)) {
+                    narrowed |= scan.scan().is_narrowed_by(filter)?;
+                }
+            }
+            Ok(if narrowed { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(narrowed)
+    }
+
+    /// Somebody else's list has its rows, so that what lies below is not read here.
+    fn forgo_below(&self) -> Result<()> {
+        self.input.apply(|node| {
+            let repeated = node.downcast_ref::<PipelinedExec>().and_then(|below| {
+                below.repeated().map(|repeated| repeated.forgo(below.signature.is_open()))
+            });
+            // What lies below that is read with the readings that are left.
+            let is_read = repeated.is_some_and(|left| left > 0);
+            Ok(if is_read { TreeNodeRecursion::Jump } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(())
     }
 
     /// The sub-plan without the filters from above.
@@ -121,14 +152,6 @@ impl PipelinedExec {
             Ok(Transformed::yes(Arc::new(scan.with_filters(filters)) as _))
         })?;
         Ok(closed.data)
-    }
-}
-
-/// Whether it is a scan with what computes row by row above it, and the filters from above leave most of its rows.
-fn is_hardly_narrowed(chain: &Arc<dyn ExecutionPlan>) -> Result<bool> {
-    match scan_of_chain(chain) {
-        Some(scan) => Ok(!scan.scan().has_narrowing_filter()?),
-        None => Ok(false),
     }
 }
 

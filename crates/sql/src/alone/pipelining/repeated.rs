@@ -44,6 +44,14 @@ struct State {
     any_order: bool,
 }
 
+impl State {
+    /// One reading fewer is left.
+    fn asked(&mut self, is_open: bool) {
+        self.left = self.left.saturating_sub(1);
+        self.whole_left = self.whole_left.saturating_sub(usize::from(!is_open));
+    }
+}
+
 /// One of the readings, when it asks.
 #[derive(Clone, Copy)]
 pub struct Reading {
@@ -105,6 +113,17 @@ impl Repeated {
         self.any_order
     }
 
+    /// A reading that will not be, since what it is a part of is read from somebody else's list; how many are left.
+    pub fn forgo(&self, is_open: bool) -> usize {
+        let mut state = self.state.lock();
+        state.asked(is_open);
+        let (left, expected) = (state.left, state.expected.len().min(state.left));
+        let lost = state.expected.split_off(expected);
+        drop(state);
+        drop(lost);
+        left
+    }
+
     /// The place that is kept for a reading, else that which `begin` finds, beside which places are kept for the readings
     /// to come. `begin` is told whether one of these takes all rows.
     pub fn join(
@@ -115,9 +134,7 @@ impl Repeated {
         // Places that were lost are dropped behind the lock.
         let mut lost = Vec::new();
         let mut state = self.state.lock();
-        state.left = state.left.saturating_sub(1);
-        let whole = usize::from(!reading.is_open);
-        state.whole_left = state.whole_left.saturating_sub(whole);
+        state.asked(reading.is_open);
         if reading.any_order || !state.any_order {
             while let Some(mut kept) = state.expected.pop() {
                 if kept.begin() {

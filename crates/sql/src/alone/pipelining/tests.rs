@@ -399,6 +399,43 @@ async fn what_a_statement_names_twice_runs_once() {
 }
 
 #[tokio::test]
+async fn readings_that_are_all_narrowed_share_what_is_hardly_narrowed() {
+    let shop = Shop::new(1 << 30);
+    // Each side has its own join with items of the stocks that it wants: of all seven, or of two.
+    let text = |most: i32| {
+        let other = most + 10;
+        format!(
+            "WITH r AS (SELECT stock, id % 1000 AS k, sum(cost) AS total FROM item GROUP BY stock, id % 1000) \
+            SELECT v.id, k, total FROM item v JOIN r ON r.stock = v.stock WHERE v.id BETWEEN 0 AND {most} \
+            UNION ALL SELECT w.id, k, total FROM item w JOIN r ON r.stock = w.stock WHERE w.id BETWEEN 10 AND {other}"
+        )
+    };
+    for (text, times) in [(text(6), 1), (text(1), 0)] {
+        let alone = sorted(shop.alone(&text).await);
+        let (rows, told) = shop.query(&text).await.told().await;
+        assert!(rows == alone, "{text}");
+        assert_eq!(again(&told).len(), times, "{text}: {told:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_reads_from_others_expects_nothing_of_what_they_run() {
+    let shop = Shop::new(1 << 30);
+    let text = "WITH x AS (SELECT day, stock, sum(cost) AS c FROM item GROUP BY day, stock), \
+        r AS (SELECT stock, max(c) AS most FROM x GROUP BY stock) \
+        SELECT x.day, r.most FROM x JOIN r ON r.stock = x.stock AND r.most = x.c";
+    let alone = sorted(shop.alone(text).await);
+    let mut first = shop.query(text).await;
+    first.steps(1).await;
+    let mut second = shop.query(text).await;
+    second.steps(1).await;
+    let (first, second) = tokio::join!(first.told(), second.told());
+    assert!(first.0 == alone && second.0 == alone);
+    assert_eq!((again(&first.1).len(), again(&second.1).len()), (1, 0), "{:?}", second.1);
+    assert_eq!(shop.lists.running(), 0);
+}
+
+#[tokio::test]
 async fn what_differs_in_a_parameter_runs_for_itself() {
     let shop = Shop::new(1 << 30);
     let text = "SELECT a.day, a.total, b.total \
