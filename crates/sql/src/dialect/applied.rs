@@ -87,15 +87,27 @@ fn apply_unknown_in(
     {
         return Ok(Transformed::no(conjunct));
     }
-    let is_negated = conjunct.exists(|expr| Ok(matches!(expr, Expr::Not(_))))?;
-    conjunct.transform_down(|expr| match &expr {
+    apply_where_it_matters(conjunct, false, schema, state)
+}
+
+/// Below AND and OR alone of a WHERE what is neither true nor false is as good as false; below anything else it `matters`.
+fn apply_where_it_matters(
+    expr: Expr,
+    matters: bool,
+    schema: &DFSchema,
+    state: &SessionState,
+) -> Result<Transformed<Expr>> {
+    match &expr {
         Expr::InSubquery(member)
-            if (member.negated || is_negated) && may_be_unknown(member, schema)? =>
+            if (member.negated || matters) && may_be_unknown(member, schema)? =>
         {
             apply_one(expr, schema, state)
         }
-        _ => Ok(Transformed::no(expr)),
-    })
+        Expr::BinaryExpr(binary) if matches!(binary.op, Operator::And | Operator::Or) => {
+            expr.map_children(|child| apply_where_it_matters(child, matters, schema, state))
+        }
+        _ => expr.map_children(|child| apply_where_it_matters(child, true, schema, state)),
+    }
 }
 
 /// Whether each row asks whether it is among the same values.
