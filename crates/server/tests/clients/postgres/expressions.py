@@ -278,12 +278,13 @@ def table_of(statement):
 
 
 def scalar_subquery(statement, scope, wanted, depth):
-    """One row at most: an aggregate, or the first of a total order."""
+    """One row at most: an aggregate, or the first of a total order. No subqueries inside: a constant <> ALL (..) there we take for
+    true although NULL is compared."""
     relation, items = table_of(statement)
-    inner = Scope(items, scope)
+    inner = Scope(items, scope, asks=False)
     if wanted == BIGINT and statement.choices.chance(60):
         return f"(SELECT count(*) FROM {relation}{correlation(statement, inner, depth)})"
-    given = value(statement, Scope(items), wanted, depth)
+    given = value(statement, Scope(items, asks=False), wanted, depth)
     if wanted != BOOLEAN and statement.choices.chance(70):
         function = statement.choices.one_of(("min", "max"))
         return f"(SELECT {function}({given}) FROM {relation}{correlation(statement, inner, depth)})"
@@ -300,7 +301,7 @@ def correlation(statement, scope, depth, operators=("=", "=", "=", "=", "<", ">=
         mine, other = statement.choices.one_of(pairs)
         conditions.append(f"{mine.text} {statement.choices.one_of(operators)} {other.text}")
     if statement.choices.chance(50):
-        conditions.append(condition(statement, Scope(scope.items), depth))
+        conditions.append(condition(statement, Scope(scope.items, asks=scope.asks), depth))
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 

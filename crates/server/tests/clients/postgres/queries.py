@@ -327,13 +327,13 @@ def grouping_key(statement, scope):
     return item
 
 
-def grouping_clause(statement, keys, is_derived):
+def grouping_clause(statement, keys, is_narrowed):
     choices = statement.choices
     texts = [key.text for key in keys]
     listed = ", ".join(texts)
     kind = choices.below(20)
-    # Over derived tables of one row DataFusion takes keys for constants that are NULL in some sets, and does not sort.
-    if kind < 16 or is_derived:
+    # Keys that are equal to a constant are NULL in some sets: PostgreSQL 15 forgets that when it sorts.
+    if kind < 16 or is_narrowed:
         return listed
     if kind == 16:
         return f"ROLLUP ({listed})"
@@ -349,7 +349,8 @@ def grouped(statement, depth, wanted, named):
     text, scope = from_clause(statement, depth)
     filtered = where(statement, scope, depth)
     keys = [grouping_key(statement, scope) for _ in range(choices.one_of((1, 1, 2, 3)))]
-    clause = grouping_clause(statement, keys, is_derived="(SELECT" in text)
+    is_narrowed = bool(filtered) or " AND " in text or "(SELECT" in text
+    clause = grouping_clause(statement, keys, is_narrowed)
     if "(" in clause[:15] and len(set(keys)) < len(keys):
         # A key that one set names twice, or two equal sets, we refuse or sort wrongly.
         clause = ", ".join(key.text for key in keys)
