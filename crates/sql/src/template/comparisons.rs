@@ -154,8 +154,8 @@ mod tests {
             "SELECT 1 WHERE (NOT (a = 1 AND b = 2 OR a = 3 AND b = c))"
         );
         assert_eq!(
-            spelled("SELECT a = ANY (ARRAY[1, b]), a <> ALL (ARRAY[$1]), a = ANY ($1)"),
-            "SELECT (a IN (1, b)), (a NOT IN ($1)), a = ANY($1)"
+            spelled("SELECT 1 AS n WHERE a = ANY (ARRAY[1, b]) OR a <> ALL (ARRAY[$1])"),
+            "SELECT 1 AS n WHERE (a IN (1, b)) OR (a NOT IN ($1))"
         );
         let unequal = "SELECT (a, b) = (1, 2, 3)";
         assert_eq!(spelled(unequal), unequal);
