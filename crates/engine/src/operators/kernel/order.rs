@@ -238,7 +238,7 @@ fn prefixes(columns: &[Column], rows: usize) -> (Vec<u64>, usize) {
     (prefixes, columns.len())
 }
 
-/// Rows of a sample per range: the largest of 256 ranges then holds about twice its share.
+/// Rows of a sample per range: the largest of 256 ranges is then expected to hold one and a half times its share.
 const SAMPLED: usize = 32;
 /// From so many rows on columns are ranked.
 const RANKED_ROWS: usize = 512;

@@ -38,16 +38,17 @@ impl Run<'_> {
         let prepared = &shared.lane.stars.stars[asking.star].dimensions[asking.position];
         let Some(asked) = asked(&shared, prepared, asking.users) else { return Ok(None) };
         let view = self.views.view(prepared.table)?;
+        let Some(changed) = view.table().last_change(view.version()) else { return Ok(None) };
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let passes = asking.aboard.iter().map(|rider| rider.pass());
         let dimension = passes.filter(|pass| pass.is_of(&shared, asking.star)).find_map(|pass| {
             let dimension = pass.star.dimension(asking.position);
+            if dimension.last_change() != Some(changed) {
+                return None;
+            }
             let slots = matched(pass, prepared, &asked)?;
-            let (there, here) =
-                (dimension.last_change()?, view.table().last_change(view.version())?);
-            (there == here)
-                .then(|| dimension.translated(&pass.shared.sets, &batch, &slots, asking.passing))?
+            dimension.translated(&pass.shared.sets, &batch, &slots, asking.passing)
         });
         Ok(dimension)
     }
