@@ -1,4 +1,5 @@
-//! Writing a checkpoint while the server runs: a snapshot scan per table and segment, in parallel.
+//! Writing a checkpoint while the server runs: a snapshot scan per table and segment, in parallel, that writes the rows
+//! which the files of the last one lack ([`super::written`]).
 //!
 //! The write heartbeat makes the [`CheckpointSource`] between two heartbeats, so that the snapshot holds exactly
 //! the records up to `sequence`; the rest happens on another thread. Until the new manifest is durable nothing
@@ -7,13 +8,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::data_file::{DataFile, DataFileWriter};
+use super::data_file::DataFileWriter;
 use super::fault::file_error;
 use super::manifest::{Manifest, TableFiles, manifest_sequence};
 use super::segment::segment_number;
+use super::written::{Written, WrittenFile, WrittenTable, keep};
 use crate::env::{Directory, Randomness, in_parallel};
 use crate::storage::{Snapshot, TableView};
-use crate::types::{ColumnId, Result, RowId, SequenceSchema};
+use crate::types::{ChunkId, ColumnId, Result, RowId, SequenceSchema};
 
 /// Checkpoints that are kept: if the newest turns out damaged, recovery starts from the one before.
 pub(crate) const KEPT: usize = 2;
@@ -44,59 +46,75 @@ pub(crate) struct TableSource {
     pub next_row_id: RowId,
 }
 
-/// Writes a checkpoint and removes what it makes superfluous; the bytes of its rows.
+/// Writes a checkpoint and removes what it makes superfluous; the bytes of rows that it wrote. What `written` says is in
+/// older files stays there; it says what the new checkpoint has afterwards.
 pub(crate) fn write_checkpoint(
     directory: &dyn Directory,
     randomness: &dyn Randomness,
     database: u64,
     segments: usize,
     source: &CheckpointSource,
+    written: &mut Written,
 ) -> Result<u64> {
+    let kept = in_parallel(segments, &source.tables, |table| {
+        keep(written.tables.get(&table.view.schema().id), &table.view)
+    });
     let parts: Vec<(usize, usize)> = (0..source.tables.len())
         .flat_map(|table| (0..segments).map(move |part| (table, part)))
         .collect();
-    let files = in_parallel(segments, &parts, |&(table, part)| {
-        write_part(directory, randomness, source, &source.tables[table].view, (part, segments))
+    let results = in_parallel(segments, &parts, |&(table, part)| {
+        let rows = (&*source.tables[table].view, &kept[table].chunks);
+        write_part(directory, randomness, source.sequence, rows, (part, segments))
     });
-    let mut tables: Vec<TableFiles> = source.tables.iter().map(TableSource::describe).collect();
-    for ((table, _), file) in parts.iter().zip(files) {
-        tables[*table].files.extend(file?);
+    let mut files: Vec<Vec<WrittenFile>> = kept.into_iter().map(|kept| kept.files).collect();
+    let mut bytes = 0;
+    for ((table, _), result) in parts.iter().zip(results) {
+        let Some((file, length)) = result? else { continue };
+        files[*table].push(file);
+        bytes += length;
     }
-    let bytes = tables.iter().flat_map(|table| &table.files).map(|file| file.length).sum();
+    let tables = source.tables.iter().zip(&files).map(|(table, files)| table.describe(files));
     let manifest = Manifest {
         database,
         sequence: source.sequence,
         segment: source.segment,
         version: source.snapshot.version(),
-        tables,
+        tables: tables.collect(),
         sequences: source.sequences.clone(),
         entries: source.entries.clone(),
     };
     manifest.write(directory)?;
+    let of_table = |(table, files): (&TableSource, Vec<WrittenFile>)| {
+        let schema = table.view.schema().clone();
+        (schema.id, WrittenTable { schema, files })
+    };
+    written.tables = source.tables.iter().zip(files).map(of_table).collect();
     remove_superfluous(directory, database)?;
     Ok(bytes)
 }
 
 impl TableSource {
-    fn describe(&self) -> TableFiles {
+    fn describe(&self, files: &[WrittenFile]) -> TableFiles {
         let schema = (**self.view.schema()).clone();
-        TableFiles { schema, next_row_id: self.next_row_id, files: Vec::new() }
+        let files = files.iter().map(|written| written.file.clone()).collect();
+        TableFiles { schema, next_row_id: self.next_row_id, files }
     }
 }
 
-/// One segment of one table; no file where it has no rows.
+/// One segment of one table: a new file with the rows of chunks that are not kept elsewhere, and its bytes.
 fn write_part(
     directory: &dyn Directory,
     randomness: &dyn Randomness,
-    source: &CheckpointSource,
-    view: &TableView,
+    sequence: u64,
+    (view, kept): (&TableView, &HashSet<ChunkId>),
     (part, parts): (usize, usize),
-) -> Result<Option<DataFile>> {
+) -> Result<Option<(WrittenFile, u64)>> {
     let table = view.schema().id;
-    let name = format!("data-{:016x}-{table}-{part}", source.sequence);
+    let name = format!("data-{sequence:016x}-{table}-{part}");
     let mut writer = None;
     let mut visible = Vec::new();
-    for (_, chunk) in view.chunks().iter().filter(|(id, _)| id.index() % parts == part) {
+    let in_part = |id: &ChunkId| id.index() % parts == part && !kept.contains(id);
+    for (id, chunk) in view.chunks().iter().filter(|(id, _)| in_part(id)) {
         visible.clear();
         chunk.visible(view.version(), 0..chunk.rows() as u32, &mut visible);
         if visible.is_empty() {
@@ -109,10 +127,10 @@ fn write_part(
                 none.insert(DataFileWriter::create(directory, name.clone(), file, schema)?)
             }
         };
-        writer.keep_together(visible.len())?;
+        writer.begin_chunk(*id, visible.len())?;
         for &offset in &visible {
             let cell = |column: ColumnId| chunk.cell(column, offset);
-            writer.row(chunk.row_id(offset), cell)?;
+            writer.row((offset, chunk.row_id(offset)), cell)?;
         }
     }
     writer.map(DataFileWriter::finish).transpose()

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::fault::{corrupted, file_error};
+use super::written::{Source, WrittenFile};
 use super::{Decoder, Encoder, Malformed};
 use crate::env::{Directory, File};
 use crate::storage::CHUNK_ROWS;
-use crate::types::{ColumnId, Error, Result, RowBlock, RowId, TableSchema, ValueRef};
+use crate::types::{ChunkId, ColumnId, Error, Result, RowBlock, RowId, TableSchema, ValueRef};
 
 const BLOCK_MAGIC: u32 = u32::from_le_bytes(*b"SBLK");
 const BLOCK_HEADER: usize = 32;
@@ -23,9 +24,30 @@ pub(crate) struct DataFile {
     pub name: String,
     /// Random, so that a block of another file is never taken for one of this.
     pub file: u64,
-    pub blocks: u64,
+    /// Rows that were written into it, dead ones and blocks that are not named any more among them.
     pub rows: u64,
-    pub length: u64,
+    /// Those of its blocks that have living rows.
+    pub blocks: Vec<BlockPlace>,
+}
+
+/// A block of a data file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BlockPlace {
+    /// Its number in the file.
+    pub number: u64,
+    /// Bytes before it.
+    pub offset: u64,
+    /// Rows in it.
+    pub rows: u32,
+    /// The positions of those that have ended since it was written, ascending.
+    pub dead: Vec<u32>,
+}
+
+impl BlockPlace {
+    /// Rows that have not ended.
+    pub fn living(&self) -> u64 {
+        u64::from(self.rows) - self.dead.len() as u64
+    }
 }
 
 /// Writes rows into a new file.
@@ -35,7 +57,13 @@ pub(super) struct DataFileWriter {
     schema: Arc<TableSchema>,
     ids: Vec<RowId>,
     block: RowBlock,
-    /// Bytes synced so far.
+    /// Where the rows of the block begun, and of those before, came from.
+    chunk: ChunkId,
+    offsets: Vec<u16>,
+    sources: Vec<Source>,
+    written_sources: Vec<Arc<[Source]>>,
+    /// Bytes written, and of them synced.
+    length: u64,
     synced: u64,
 }
 
@@ -51,13 +79,30 @@ impl DataFileWriter {
         schema: Arc<TableSchema>,
     ) -> Result<DataFileWriter> {
         let handle = directory.create(&name).map_err(cannot(&name, "create"))?;
-        let described = DataFile { name, file, blocks: 0, rows: 0, length: 0 };
+        let described = DataFile { name, file, rows: 0, blocks: Vec::new() };
         let (ids, block) = (Vec::new(), RowBlock::new(&schema));
-        Ok(DataFileWriter { file: handle, described, schema, ids, block, synced: 0 })
+        Ok(DataFileWriter {
+            file: handle,
+            described,
+            schema,
+            ids,
+            block,
+            chunk: ChunkId(0),
+            offsets: Vec::new(),
+            sources: Vec::new(),
+            written_sources: Vec::new(),
+            length: 0,
+            synced: 0,
+        })
     }
 
-    /// Adds a row. Ids may come in any order; rising ones take fewer bytes.
-    pub fn row<'v>(&mut self, id: RowId, cell: impl Fn(ColumnId) -> ValueRef<'v>) -> Result<()> {
+    /// Adds a row of the chunk begun. Ids may come in any order; rising ones take fewer bytes.
+    pub fn row<'v>(
+        &mut self,
+        (offset, id): (u32, RowId),
+        cell: impl Fn(ColumnId) -> ValueRef<'v>,
+    ) -> Result<()> {
+        self.offsets.push(u16::try_from(offset).expect("a chunk has fewer rows"));
         self.ids.push(id);
         for column in 0..self.schema.columns.len() {
             self.block.column_mut(column).push(cell(ColumnId(column as u32)));
@@ -67,11 +112,23 @@ impl DataFileWriter {
         if is_full { self.finish_block() } else { Ok(()) }
     }
 
-    /// So many rows follow that lie in one chunk: they begin a block where they would not fit into the one begun. Recovery
+    /// So many rows of a chunk follow: they begin a block where they would not fit into the one begun. Recovery
     /// makes a chunk of a block, and values that lie together stay together.
-    pub fn keep_together(&mut self, rows: usize) -> Result<()> {
+    pub fn begin_chunk(&mut self, chunk: ChunkId, rows: usize) -> Result<()> {
         let fit = self.ids.is_empty() || self.ids.len() + rows <= CHUNK_ROWS;
-        if fit { Ok(()) } else { self.finish_block() }
+        if !fit {
+            self.finish_block()?;
+        }
+        self.end_source();
+        self.chunk = chunk;
+        Ok(())
+    }
+
+    fn end_source(&mut self) {
+        if !self.offsets.is_empty() {
+            let offsets = std::mem::take(&mut self.offsets);
+            self.sources.push(Source::Chunk(self.chunk, offsets.into()));
+        }
     }
 
     /// A header's place, the ids, the columns.
@@ -93,16 +150,20 @@ impl DataFileWriter {
         bytes[..4].copy_from_slice(&BLOCK_MAGIC.to_le_bytes());
         bytes[8..12].copy_from_slice(&length.to_le_bytes());
         bytes[12..16].copy_from_slice(&rows.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.described.blocks.to_le_bytes());
+        let number = self.described.blocks.len() as u64;
+        bytes[16..24].copy_from_slice(&number.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.described.file.to_le_bytes());
         let checksum = crc32c::crc32c(&bytes[8..]);
         bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
-        let written = self.file.write_at(self.described.length, &bytes);
+        let written = self.file.write_at(self.length, &bytes);
         written.map_err(cannot(&self.described.name, "write"))?;
-        self.described.length += bytes.len() as u64;
-        self.described.blocks += 1;
+        let place = BlockPlace { number, offset: self.length, rows, dead: Vec::new() };
+        self.described.blocks.push(place);
         self.described.rows += u64::from(rows);
-        if self.described.length - self.synced >= SYNCED_AT {
+        self.end_source();
+        self.written_sources.push(self.sources.drain(..).collect());
+        self.length += bytes.len() as u64;
+        if self.length - self.synced >= SYNCED_AT {
             self.sync()?;
         }
         Ok(())
@@ -110,46 +171,57 @@ impl DataFileWriter {
 
     fn sync(&mut self) -> Result<()> {
         self.file.sync().map_err(cannot(&self.described.name, "sync"))?;
-        self.synced = self.described.length;
+        self.synced = self.length;
         Ok(())
     }
 
-    /// Makes the file durable (its name is not yet: the directory must be synced).
-    pub fn finish(mut self) -> Result<DataFile> {
+    /// Makes the file durable (its name is not yet: the directory must be synced); it and its bytes.
+    pub fn finish(mut self) -> Result<(WrittenFile, u64)> {
         if !self.ids.is_empty() {
             self.finish_block()?;
         }
         self.sync()?;
-        Ok(self.described)
+        let written = WrittenFile { file: self.described, sources: self.written_sources };
+        Ok((written, self.length))
     }
 }
 
-/// Hands all rows of a data file to `take`, block by block, in file order.
+/// Hands the living rows of a data file to `take`, block by block, in file order.
 pub(super) fn read_data_file(
     directory: &dyn Directory,
     described: &DataFile,
-    mut take: impl FnMut(&[RowId], &RowBlock) -> Result<()>,
+    mut take: impl FnMut(&BlockPlace, &[RowId], &RowBlock) -> Result<()>,
 ) -> Result<()> {
     let name = &described.name;
     let file = directory.open(name).map_err(cannot(name, "open"))?;
-    let (mut at, mut rows) = (0, 0);
     let mut bytes = Vec::new();
-    for block in 0..described.blocks {
-        let damaged = |what| corrupted(name, at, what);
-        read_block(&*file, at, &mut bytes).map_err(|_| damaged("unreadable block"))?;
-        let count =
-            check_block(&bytes, described.file, block).ok_or_else(|| damaged("damaged block"))?;
+    for place in &described.blocks {
+        let damaged = |what| corrupted(name, place.offset, what);
+        read_block(&*file, place.offset, &mut bytes).map_err(|_| damaged("unreadable block"))?;
+        let count = check_block(&bytes, described.file, place.number);
+        let count = count.ok_or_else(|| damaged("damaged block"))?;
         let (ids, block) =
             decode_rows(&bytes[BLOCK_HEADER..], count).map_err(|_| damaged("malformed block"))?;
-        take(&ids, &block)?;
-        rows += u64::from(count);
-        at += bytes.len() as u64;
+        if count != place.rows || place.dead.last().is_some_and(|last| *last >= count) {
+            return Err(damaged("a block with another number of rows"));
+        }
+        match place.dead.is_empty() {
+            true => take(place, &ids, &block)?,
+            false => {
+                let (ids, block) = without(&place.dead, &ids, &block);
+                take(place, &ids, &block)?;
+            }
+        }
     }
-    if (at, rows) == (described.length, described.rows) {
-        Ok(())
-    } else {
-        Err(corrupted(name, at, "unexpected number of rows"))
-    }
+    Ok(())
+}
+
+/// Rows but those at the positions in `dead`, which ascend.
+fn without(dead: &[u32], ids: &[RowId], block: &RowBlock) -> (Vec<RowId>, RowBlock) {
+    let mut dead = dead.iter().copied().peekable();
+    let living: Vec<usize> =
+        (0..ids.len()).filter(|row| dead.next_if_eq(&(*row as u32)).is_none()).collect();
+    (living.iter().map(|row| ids[*row]).collect(), block.select(&living))
 }
 
 fn read_block(file: &dyn File, at: u64, bytes: &mut Vec<u8>) -> std::io::Result<()> {

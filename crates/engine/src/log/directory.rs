@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::acknowledged::AcknowledgedFile;
 use super::fault::{corrupted, file_error};
 use super::segment::FORMAT;
 use crate::env::{Directory, DirectoryLock, Environment};
@@ -42,7 +43,30 @@ impl DataDirectory {
             }
             Err(error) => return Err(file_error("open", FORMAT_FILE, &error)),
         };
+        close_to_others(&*directory, &shown)?;
         Ok(DataDirectory { directory, database, _lock: lock })
+    }
+}
+
+/// The files hold password verifiers. Only what is known to be a database of ours is closed; what belongs to somebody else is
+/// refused.
+fn close_to_others(directory: &dyn Directory, shown: &str) -> Result<()> {
+    match directory.close_to_others() {
+        Ok(false) => Ok(()),
+        Ok(true) => {
+            tracing::warn!(
+                directory = shown,
+                "the data directory was open to other users of this machine, who may have read password verifiers; it is \
+                 closed now"
+            );
+            Ok(())
+        }
+        Err(error) => {
+            let message = format!("data directory \"{shown}\" has invalid permissions");
+            let detail =
+                format!("Permissions should be u=rwx (0700), and could not be made so: {error}.");
+            Err(Error::new(SqlState::IoError, message).detail(detail))
+        }
     }
 }
 
@@ -67,9 +91,11 @@ fn remove_unfinished(directory: &dyn Directory) -> Result<()> {
     Ok(())
 }
 
-/// `lost+found` is what a fresh file system has.
+/// What an initialization that a crash cut short may have left, and `lost+found`, which a fresh file system has.
+const OWN_OR_EMPTY: [&str; 3] = [LOCK, AcknowledgedFile::NAME, "lost+found"];
+
 fn refuse_foreign_files(directory: &dyn Directory, shown: &str) -> Result<()> {
-    match names(directory)?.iter().find(|name| *name != LOCK && *name != "lost+found") {
+    match names(directory)?.iter().find(|name| !OWN_OR_EMPTY.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(Error::new(
             SqlState::ObjectNotInState,
@@ -81,8 +107,10 @@ fn refuse_foreign_files(directory: &dyn Directory, shown: &str) -> Result<()> {
 fn initialize(directory: &dyn Directory, database: u64) -> Result<u64> {
     let text = format!("shareddb\nformat {FORMAT}\ndatabase {database:016x}\n");
     let unfinished = format!("{FORMAT_FILE}.tmp");
-    directory
-        .create(&unfinished)
+    // The format's name comes last: a directory that has it has all that belongs to a data directory.
+    AcknowledgedFile::create(directory, database)
+        .and_then(|()| directory.sync())
+        .and_then(|()| directory.create(&unfinished))
         .and_then(|file| file.write_at(0, text.as_bytes()).and_then(|()| file.sync()))
         .and_then(|()| directory.rename(&unfinished, FORMAT_FILE))
         .and_then(|()| directory.sync())
@@ -104,7 +132,7 @@ fn parse_format(bytes: &[u8]) -> Result<u64> {
             SqlState::FeatureNotSupported,
             format!("the data directory has format {format}, this server reads format {FORMAT}"),
         )
-        .hint("Use the version of the server that wrote it, or a newer one."));
+        .hint("Use the version of the server that wrote it; to move on, write its tables out with COPY there and load them here."));
     }
     u64::from_str_radix(&line(lines.next(), "database ")?, 16).map_err(|_| damaged())
 }

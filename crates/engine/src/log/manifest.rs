@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::data_file::DataFile;
+use super::data_file::{BlockPlace, DataFile};
 use super::fault::{corrupted, file_error};
 use super::schema::{get_sequence, get_table, put_sequence, put_table};
 use super::segment::FORMAT;
@@ -129,17 +129,39 @@ impl Manifest {
 
 fn put_file(to: &mut Encoder, file: &DataFile) {
     to.text(&file.name);
-    for number in [file.file, file.blocks, file.rows, file.length] {
-        to.unsigned(number);
-    }
+    to.unsigned(file.file);
+    to.unsigned(file.rows);
+    to.list(&file.blocks, put_block);
 }
 
 fn get_file(from: &mut Decoder<'_>) -> Result<DataFile, Malformed> {
     Ok(DataFile {
         name: from.text()?.into(),
         file: from.unsigned()?,
-        blocks: from.unsigned()?,
         rows: from.unsigned()?,
-        length: from.unsigned()?,
+        blocks: from.list(get_block)?,
     })
+}
+
+/// Dead rows as how many living ones lie before each: mostly a byte.
+fn put_block(to: &mut Encoder, block: &BlockPlace) {
+    to.unsigned(block.number);
+    to.unsigned(block.offset);
+    to.unsigned(u64::from(block.rows));
+    let mut next = 0;
+    to.list(&block.dead, |to, dead| {
+        to.unsigned(u64::from(dead - next));
+        next = dead + 1;
+    });
+}
+
+fn get_block(from: &mut Decoder<'_>) -> Result<BlockPlace, Malformed> {
+    let (number, offset, rows) = (from.unsigned()?, from.unsigned()?, from.number()?);
+    let mut next = 0u32;
+    let dead = from.list(|from| {
+        let dead = next.checked_add(from.number()?).ok_or(Malformed)?;
+        next = dead.checked_add(1).ok_or(Malformed)?;
+        Ok(dead)
+    })?;
+    Ok(BlockPlace { number, offset, rows, dead })
 }

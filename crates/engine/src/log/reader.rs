@@ -2,8 +2,10 @@
 //!
 //! Only one record is ever on its way to the disk, and the next one is written after its sync. So a torn record is
 //! the last one and was never acknowledged: it is cut off. An intact record *behind* a place that is not intact
-//! proves that the place was once synced and acknowledged: then the log is damaged and nothing may start from it.
+//! proves that the place was once synced and acknowledged: then the log is damaged and nothing may start from it. That the
+//! last records themselves are all there, [`super::acknowledged`] proves.
 
+use super::acknowledged::Acknowledged;
 use super::fault::{corrupted, file_error};
 use super::segment::{
     RECORD_HEADER, SEGMENT_HEADER, SegmentHeader, record_at, record_size, segment_name,
@@ -46,17 +48,23 @@ pub(super) fn segments(directory: &dyn Directory) -> Result<Vec<u64>> {
 }
 
 /// Hands all records after number `after` to `take`, in order; gives the place where the log goes on, or `None`
-/// if there is no log. `first` is the segment in which the first of those records lies.
+/// if there is no log. `first` is the segment in which the first of those records lies; the log must reach as far as
+/// it was acknowledged.
 pub(super) fn read_log(
     directory: &dyn Directory,
     database: u64,
-    first: u64,
-    after: u64,
+    (first, after): (u64, u64),
+    acknowledged: Acknowledged,
     mut take: impl FnMut(Record) -> Result<()>,
 ) -> Result<Option<Tail>> {
     let numbers: Vec<u64> = segments(directory)?.into_iter().filter(|n| *n >= first).collect();
     if numbers.first().is_some_and(|n| *n != first) {
         return Err(missing(first));
+    }
+    let last = numbers.last().copied();
+    // There is no log before the first record only: a checkpoint names a segment that was there.
+    if last.is_none() && after > 0 || last.unwrap_or(first - 1) < acknowledged.segment {
+        return Err(missing(last.map_or(first, |last| last + 1)));
     }
     let mut tail: Option<Tail> = None;
     let mut next = None;
@@ -81,7 +89,21 @@ pub(super) fn read_log(
             format!("the log ends in file \"{name}\" before the checkpoint that follows it"),
         ));
     }
+    if next_sequence <= acknowledged.sequence {
+        let place = tail.as_ref().map(|tail| (tail.header.number, tail.bytes.len() as u64));
+        return Err(lost_tail(place.unwrap_or((first, 0)), next_sequence - 1, acknowledged));
+    }
     Ok(tail.map(|tail| Tail { next_sequence, ..tail }))
+}
+
+/// The log ends at `place` with record `last`, before what it was acknowledged to have.
+fn lost_tail(place: (u64, u64), last: u64, acknowledged: Acknowledged) -> Error {
+    let (segment, position) = place;
+    let what = format!(
+        "the log ends with record {last}, but record {} was acknowledged",
+        acknowledged.sequence
+    );
+    corrupted(&segment_name(segment), position, &what)
 }
 
 fn missing(number: u64) -> Error {

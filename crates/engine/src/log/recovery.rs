@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use super::acknowledged::AcknowledgedFile;
 use super::checkpoint::manifests;
 use super::data_file::{DataFile, read_data_file};
 use super::manifest::{Manifest, TableFiles};
 use super::reader::{read_log, segments};
 use super::replay::{Replay, restore};
-use super::{DataDirectory, Entries, LogWriter};
+use super::written::{Source, WrittenFile, WrittenTable};
+use super::{DataDirectory, Entries, LogWriter, Written};
 use crate::env::{Environment, in_parallel};
 use crate::storage::Store;
 use crate::types::{Error, Result, SqlState, Version};
@@ -23,6 +25,10 @@ pub(crate) struct Recovered {
     pub version: Version,
     /// The end of the log.
     pub writer: LogWriter,
+    /// The last record of the checkpoint that it began with; 0 where there was none.
+    pub checkpoint: u64,
+    /// What that checkpoint has.
+    pub written: Written,
 }
 
 struct Loaded {
@@ -31,6 +37,7 @@ struct Loaded {
     version: Version,
     sequence: u64,
     segment: u64,
+    written: Written,
 }
 
 /// Loads the newest intact checkpoint and replays the log behind it. Changes nothing on disk before all is
@@ -41,11 +48,13 @@ pub(crate) fn recover(
     workers: usize,
     segment_size: u64,
 ) -> Result<Recovered> {
+    let directory = &data.directory;
+    let (file, acknowledged) = AcknowledgedFile::open(&**directory, data.database)?;
     let loaded = load_checkpoint(data, workers)?;
     let mut version = loaded.version;
     let mut replay = Replay::new(&loaded.store, &loaded.entries, workers);
-    let directory = &data.directory;
-    let tail = read_log(&**directory, data.database, loaded.segment, loaded.sequence, |record| {
+    let from = (loaded.segment, loaded.sequence);
+    let tail = read_log(&**directory, data.database, from, acknowledged, |record| {
         version = version.max(record.version);
         replay.record(&record)
     })?;
@@ -53,7 +62,7 @@ pub(crate) fn recover(
     fill_indexes(&loaded.store, workers);
     let randomness = environment.randomness.clone();
     let writer = match tail {
-        Some(tail) => LogWriter::resume(directory.clone(), randomness, tail, segment_size)?,
+        Some(tail) => LogWriter::resume(directory.clone(), randomness, tail, segment_size, file)?,
         None => LogWriter::create(
             directory.clone(),
             randomness,
@@ -61,11 +70,12 @@ pub(crate) fn recover(
             loaded.segment,
             loaded.sequence + 1,
             segment_size,
+            file,
         )?,
     };
     loaded.store.publish(version);
-    let Loaded { store, entries, .. } = loaded;
-    Ok(Recovered { store, entries, version, writer })
+    let Loaded { store, entries, sequence: checkpoint, written, .. } = loaded;
+    Ok(Recovered { store, entries, version, writer, checkpoint, written })
 }
 
 /// The newest checkpoint that is wholly intact; an older one where the newest is damaged; an empty store where
@@ -99,6 +109,7 @@ fn empty(workers: usize) -> Loaded {
         version: Version(0),
         sequence: 0,
         segment: 1,
+        written: Written::default(),
     }
 }
 
@@ -114,9 +125,14 @@ fn load(data: &DataDirectory, sequence: u64, workers: usize) -> Result<Loaded> {
         .iter()
         .flat_map(|table| table.files.iter().map(move |file| (table, file)))
         .collect();
-    in_parallel(workers, &parts, |(table, file)| load_part(data, &store, table, file, version))
-        .into_iter()
-        .collect::<Result<()>>()?;
+    let files =
+        in_parallel(workers, &parts, |(table, file)| load_part(data, &store, table, file, version));
+    let mut written = Written::default();
+    for ((table, _), file) in parts.iter().zip(files) {
+        let schema = || Arc::new(table.schema.clone());
+        let none = || WrittenTable { schema: schema(), files: Vec::new() };
+        written.tables.entry(table.schema.id).or_insert_with(none).files.push(file?);
+    }
     for files in &manifest.tables {
         let table = store.table(files.schema.id).expect("created just before");
         table.raise_next_row_id(files.next_row_id);
@@ -126,7 +142,7 @@ fn load(data: &DataDirectory, sequence: u64, workers: usize) -> Result<Loaded> {
     }
     let entries = Entries::default();
     manifest.entries.iter().for_each(|(key, value)| entries.put(key, Some(value)));
-    Ok(Loaded { store, entries, version, sequence, segment: manifest.segment })
+    Ok(Loaded { store, entries, version, sequence, segment: manifest.segment, written })
 }
 
 /// Parts of one table load in parallel too: blocks become chunks apart and take turns to be attached.
@@ -136,9 +152,18 @@ fn load_part(
     table: &TableFiles,
     file: &DataFile,
     version: Version,
-) -> Result<()> {
+) -> Result<WrittenFile> {
     let table = store.table(table.schema.id).expect("created just before");
-    read_data_file(&*data.directory, file, |ids, block| restore(&table, ids, block, version))
+    let mut sources = Vec::with_capacity(file.blocks.len());
+    read_data_file(&*data.directory, file, |place, ids, block| {
+        sources.push(match restore(&table, ids, block, version)? {
+            Some(chunk) => Source::of_restored(place, chunk),
+            // Few rows lie among others now: the next checkpoint writes them with these.
+            None => Arc::new([Source::Gone(place.rows)]),
+        });
+        Ok(())
+    })?;
+    Ok(WrittenFile { file: file.clone(), sources })
 }
 
 /// Nothing probes an index before all rows are there: each is built once, from its sorted keys.

@@ -11,7 +11,8 @@ use super::{Decoder, Entries, Operation};
 use crate::env::in_parallel;
 use crate::storage::{CHUNK_ROWS, Store, Table};
 use crate::types::{
-    ColumnId, Definition, Error, Result, RowBlock, RowId, SqlState, TableId, Value, Version,
+    ChunkId, ColumnId, Definition, Error, Result, RowBlock, RowId, SqlState, TableId, Value,
+    Version,
 };
 
 /// Changes of rows are collected up to this many bytes of log before they are applied.
@@ -160,7 +161,7 @@ fn replay_table(store: &Store, id: TableId, changes: &[RowChange]) -> Result<()>
         match ids.is_empty() {
             true => replay_change(&table, first)?,
             // Nobody remembers an older version: the rows may as well have come together.
-            false => restore(&table, &ids, &block_of(&table, &rows)?, first.version)?,
+            false => drop(restore(&table, &ids, &block_of(&table, &rows)?, first.version)?),
         }
         rest = &rest[ids.len().max(1)..];
     }
@@ -185,26 +186,25 @@ fn block_of(table: &Table, rows: &[&[Value]]) -> Result<RowBlock> {
     }
 }
 
-/// Stores rows with given ids.
+/// Stores rows with given ids; the chunk that many become.
 pub(super) fn restore(
     table: &Table,
     ids: &[RowId],
     block: &RowBlock,
     version: Version,
-) -> Result<()> {
+) -> Result<Option<ChunkId>> {
     let schema = table.schema();
     if !block.is_of(&schema) {
         return Err(inconsistent(schema.id, "rows have other columns"));
     }
-    table.restore(ids, block, version);
-    Ok(())
+    Ok(table.restore(ids, block, version))
 }
 
 fn replay_change(table: &Arc<Table>, change: &RowChange) -> Result<()> {
     match &change.operation {
         Operation::InsertBlock { first, block, .. } => {
             let ids: Vec<RowId> = (first.0..first.0 + block.rows() as u64).map(RowId).collect();
-            restore(table, &ids, block, change.version)
+            restore(table, &ids, block, change.version).map(drop)
         }
         Operation::Update { id, columns, .. } => {
             let row = patched(table, *id, columns)?;

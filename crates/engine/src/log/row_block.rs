@@ -1,7 +1,7 @@
 //! Blocks of rows as bytes: column by column, values of fixed width as they lie in memory (little-endian), so
 //! that writing and reading them back costs little more than copying.
 
-use super::schema::{get_type, put_type};
+use super::column_type::{get_type, put_type};
 use super::{Decoder, Encoder, Malformed};
 use crate::types::{BlockColumn, BlockValues, RowBlock};
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::column_type::{get_type, put_type};
 use super::{Decoder, Encoder, Malformed};
 use crate::types::{
-    CheckConstraint, ColumnDefault, ColumnId, ColumnSchema, DataType, Definition, ForeignKey,
+    CheckConstraint, ColumnDefault, ColumnId, ColumnSchema, Definition, ForeignKey,
     ForeignKeyAction, IndexId, IndexKind, IndexSchema, SequenceId, SequenceSchema, TableId,
     TableSchema,
 };
@@ -55,52 +56,6 @@ fn get_column(from: &mut Decoder<'_>) -> Decoded<ColumnSchema> {
         default: get_default(from)?,
         dropped: from.flag()?,
         missing: from.value()?,
-    })
-}
-
-pub(super) fn put_type(to: &mut Encoder, data_type: DataType) {
-    let (tag, first, second) = match data_type {
-        DataType::Boolean => (0, 0, 0),
-        DataType::SmallInt => (1, 0, 0),
-        DataType::Integer => (2, 0, 0),
-        DataType::BigInt => (3, 0, 0),
-        DataType::Real => (4, 0, 0),
-        DataType::Double => (5, 0, 0),
-        DataType::Numeric { precision, scale } => (6, u32::from(precision), u32::from(scale)),
-        DataType::Text => (7, 0, 0),
-        DataType::Varchar(length) => (8, length, 0),
-        DataType::Char(length) => (9, length, 0),
-        DataType::Date => (10, 0, 0),
-        DataType::Timestamp => (11, 0, 0),
-        DataType::TimestampTz => (12, 0, 0),
-        DataType::Bytea => (13, 0, 0),
-    };
-    to.byte(tag);
-    to.unsigned(u64::from(first));
-    to.unsigned(u64::from(second));
-}
-
-pub(super) fn get_type(from: &mut Decoder<'_>) -> Decoded<DataType> {
-    let (tag, first, second) = (from.byte()?, from.number()?, from.number()?);
-    Ok(match tag {
-        0 => DataType::Boolean,
-        1 => DataType::SmallInt,
-        2 => DataType::Integer,
-        3 => DataType::BigInt,
-        4 => DataType::Real,
-        5 => DataType::Double,
-        6 => DataType::Numeric {
-            precision: u8::try_from(first).map_err(|_| Malformed)?,
-            scale: u8::try_from(second).map_err(|_| Malformed)?,
-        },
-        7 => DataType::Text,
-        8 => DataType::Varchar(first),
-        9 => DataType::Char(first),
-        10 => DataType::Date,
-        11 => DataType::Timestamp,
-        12 => DataType::TimestampTz,
-        13 => DataType::Bytea,
-        _ => return Err(Malformed),
     })
 }
 
@@ -319,7 +274,7 @@ pub(super) fn get_definition(from: &mut Decoder<'_>) -> Decoded<Definition> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::types::Value;
+    use crate::types::{DataType, Value};
 
     pub(crate) fn every_definition() -> Vec<Definition> {
         let index = IndexSchema {

@@ -15,7 +15,7 @@ const SEGMENT_MAGIC: [u8; 8] = *b"SDB-LOG\n";
 const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"SREC");
 
 /// The version of the format of all files in a data directory.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// What the first bytes of a segment say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

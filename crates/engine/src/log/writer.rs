@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::acknowledged::{Acknowledged, AcknowledgedFile};
 use super::fault::file_error;
 use super::reader::Tail;
 use super::segment::{
@@ -31,6 +32,7 @@ pub(crate) struct LogWriter {
     segment_size: u64,
     spare: Arc<Spare>,
     written: u64,
+    acknowledged: AcknowledgedFile,
 }
 
 /// A segment made ahead, so that changing to it costs the write heartbeat no time.
@@ -79,16 +81,15 @@ impl LogWriter {
         number: u64,
         next_sequence: u64,
         segment_size: u64,
+        acknowledged: AcknowledgedFile,
     ) -> Result<LogWriter> {
         let header = SegmentHeader { number, file: randomness.next(), database };
         let name = segment_name(number);
         let spare = Arc::new(Spare::default());
-        let file =
-            start_segment(&*directory, &spare, header, segment_size).map_err(|f| match f {
-                WriteFault::Fatal(error) | WriteFault::Refused(error) => error,
-            })?;
+        let file = start_segment(&*directory, &spare, header, segment_size)
+            .map_err(WriteFault::into_error)?;
         let capacity = file.len().map_err(|e| file_error("read", &name, &e))?;
-        Ok(LogWriter {
+        let mut writer = LogWriter {
             directory,
             randomness,
             file,
@@ -99,7 +100,10 @@ impl LogWriter {
             segment_size,
             spare,
             written: 0,
-        })
+            acknowledged,
+        };
+        writer.acknowledge_durably().map_err(WriteFault::into_error)?;
+        Ok(writer)
     }
 
     /// Goes on behind the last record. The last segment is written and synced once more and its torn end
@@ -109,6 +113,7 @@ impl LogWriter {
         randomness: Arc<dyn Randomness>,
         tail: Tail,
         segment_size: u64,
+        acknowledged: AcknowledgedFile,
     ) -> Result<LogWriter> {
         let name = segment_name(tail.header.number);
         let file = directory.open(&name).map_err(|e| file_error("open", &name, &e))?;
@@ -119,7 +124,7 @@ impl LogWriter {
             .and_then(|()| file.sync())
             .and_then(|()| directory.sync())
             .map_err(|e| file_error("write", &name, &e))?;
-        Ok(LogWriter {
+        let mut writer = LogWriter {
             directory,
             randomness,
             file,
@@ -130,7 +135,10 @@ impl LogWriter {
             segment_size,
             spare: Arc::default(),
             written: 0,
-        })
+            acknowledged,
+        };
+        writer.acknowledge_durably().map_err(WriteFault::into_error)?;
+        Ok(writer)
     }
 
     /// Bytes of an empty record.
@@ -165,7 +173,7 @@ impl LogWriter {
         self.header = header;
         self.capacity = length;
         self.position = SEGMENT_HEADER as u64;
-        Ok(())
+        self.acknowledge_durably()
     }
 
     /// Writes a record from [`Self::start_record`] and makes it durable. It must fit.
@@ -178,7 +186,21 @@ impl LogWriter {
         self.position += record.len() as u64;
         self.written += record.len() as u64;
         self.next_sequence += 1;
-        Ok(())
+        self.acknowledge()
+    }
+
+    /// Notes the last record as durable. Whoever cannot even do that should not go on: a tail that is lost later
+    /// would not be missed.
+    fn acknowledge(&mut self) -> Result<(), WriteFault> {
+        let place = Acknowledged { segment: self.header.number, sequence: self.last_sequence() };
+        let noted = self.acknowledged.note(place);
+        noted.map_err(|e| WriteFault::Fatal(AcknowledgedFile::fault(&e)))
+    }
+
+    /// The same, to outlive the machine: with a new segment, and before a clean stop.
+    pub fn acknowledge_durably(&mut self) -> Result<(), WriteFault> {
+        self.acknowledge()?;
+        self.acknowledged.sync().map_err(|e| WriteFault::Fatal(AcknowledgedFile::fault(&e)))
     }
 
     /// The number of the last record.
@@ -233,6 +255,12 @@ fn start_segment(
 impl WriteFault {
     /// What the client is told.
     pub fn error(&self) -> &Error {
+        match self {
+            WriteFault::Fatal(error) | WriteFault::Refused(error) => error,
+        }
+    }
+
+    fn into_error(self) -> Error {
         match self {
             WriteFault::Fatal(error) | WriteFault::Refused(error) => error,
         }
