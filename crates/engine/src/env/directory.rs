@@ -32,6 +32,9 @@ pub trait Directory: Debug + Send + Sync {
     /// Takes the lock file of that name for as long as the result lives; `WouldBlock` while another process
     /// has it.
     fn lock(&self, name: &str) -> io::Result<Box<dyn DirectoryLock>>;
+    /// Takes the directory and all files in it away from everybody but their owner; whether others could get at any.
+    /// What is created from then on is closed from the start.
+    fn close_to_others(&self) -> io::Result<bool>;
     /// Where this is, for messages.
     fn describe(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! The outside world as traits: files, clock, randomness, threads, the end of the process; and the size of its caches.
+//! The outside world as traits: files, clock, randomness, threads, the end of the process; the size of its caches, and its memory.
 //!
 //! Whoever touches one of these gets it through an [`Environment`]. The real one asks the operating system; the
 //! simulated directory keeps files in memory, remembers what was not yet synced, takes an image after every
@@ -8,6 +8,7 @@
 mod caches;
 mod clock;
 mod directory;
+pub mod memory;
 mod process;
 mod randomness;
 mod real;
@@ -23,7 +24,7 @@ pub use process::{Process, SimulatedProcess, SystemProcess};
 pub use randomness::{Randomness, SeededRandomness, SystemRandomness};
 pub use real::SystemFiles;
 pub use simulated::{Fault, FaultKind, Image, SimulatedDirectory};
-pub use threads::{SystemThreads, Threads, in_parallel};
+pub use threads::{STACK_BYTES, SystemThreads, Threads, in_parallel};
 
 /// Everything that the engine asks of the outside world.
 #[derive(Clone, Debug)]

@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Directory, DirectoryLock, File, Files};
+
+/// What is stored is its owner's alone, password verifiers among it.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
 
 /// The operating system's directories.
 #[derive(Debug)]
@@ -14,7 +18,7 @@ pub struct SystemFiles;
 
 impl Files for SystemFiles {
     fn open_directory(&self, path: &Path) -> io::Result<Arc<dyn Directory>> {
-        fs::create_dir_all(path)?;
+        fs::DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path)?;
         let handle = fs::File::open(path)?;
         Ok(Arc::new(SystemDirectory { path: path.into(), handle }))
     }
@@ -37,9 +41,18 @@ impl DirectoryLock for SystemLock {}
 impl SystemDirectory {
     fn options(&self) -> fs::OpenOptions {
         let mut options = fs::OpenOptions::new();
-        options.read(true).write(true);
+        options.read(true).write(true).mode(FILE_MODE);
         options
     }
+}
+
+/// Gives a file this mode if others than its owner may do anything with it.
+fn close(path: &Path, mode: u32) -> io::Result<bool> {
+    let is_open = fs::metadata(path)?.permissions().mode() & 0o077 != 0;
+    if is_open {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    }
+    Ok(is_open)
 }
 
 impl Directory for SystemDirectory {
@@ -79,6 +92,17 @@ impl Directory for SystemDirectory {
         Ok(Box::new(SystemLock(file)))
     }
 
+    fn close_to_others(&self) -> io::Result<bool> {
+        let mut was_open = close(&self.path, DIRECTORY_MODE)?;
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                was_open |= close(&entry.path(), FILE_MODE)?;
+            }
+        }
+        Ok(was_open)
+    }
+
     fn describe(&self) -> String {
         self.path.display().to_string()
     }
@@ -116,5 +140,31 @@ impl File for SystemFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_created_is_its_owners_alone() {
+        let place = std::env::temp_dir().join(format!("shareddb-modes-{}", std::process::id()));
+        let directory = SystemFiles.open_directory(&place).expect("created");
+        directory.create("a").expect("created");
+        let _lock = directory.lock("lock").expect("locked");
+        assert_eq!(mode(&place), 0o700);
+        assert_eq!((mode(&place.join("a")), mode(&place.join("lock"))), (0o600, 0o600));
+        assert!(!directory.close_to_others().expect("nothing to do"));
+        for (name, mode) in [("", 0o755), ("a", 0o644)] {
+            fs::set_permissions(place.join(name), fs::Permissions::from_mode(mode)).expect("owned");
+        }
+        assert!(directory.close_to_others().expect("closed"));
+        assert_eq!((mode(&place), mode(&place.join("a"))), (0o700, 0o600));
+        fs::remove_dir_all(&place).expect("removed");
     }
 }

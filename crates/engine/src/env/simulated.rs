@@ -333,6 +333,10 @@ impl Directory for SimulatedDirectory {
         Ok(Box::new(SimulatedLock(holder)))
     }
 
+    fn close_to_others(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
     fn describe(&self) -> String {
         "simulated".into()
     }

@@ -7,10 +7,24 @@ use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 
+/// Stack of a thread where nobody asks for another: expressions and plans of statements nest as deep as the front end lets
+/// them. Memory is taken page by page, by who gets that far.
+pub const STACK_BYTES: usize = 64 << 20;
+
 /// Starts threads.
 pub trait Threads: Debug + Send + Sync {
+    /// Starts a named thread whose stack may grow to so many bytes.
+    fn spawn_with_stack(
+        &self,
+        name: &str,
+        stack_bytes: usize,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<JoinHandle<()>>;
+
     /// Starts a named thread.
-    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>>;
+    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
+        self.spawn_with_stack(name, STACK_BYTES, body)
+    }
 }
 
 /// The operating system's.
@@ -18,8 +32,13 @@ pub trait Threads: Debug + Send + Sync {
 pub struct SystemThreads;
 
 impl Threads for SystemThreads {
-    fn spawn(&self, name: &str, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
-        std::thread::Builder::new().name(name.into()).spawn(body)
+    fn spawn_with_stack(
+        &self,
+        name: &str,
+        stack_bytes: usize,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<JoinHandle<()>> {
+        std::thread::Builder::new().name(name.into()).stack_size(stack_bytes).spawn(body)
     }
 }
 

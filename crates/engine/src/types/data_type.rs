@@ -44,6 +44,10 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// `numeric` without a precision. PostgreSQL keeps every digit of it; what has more digits than these is refused, never
+    /// rounded.
+    pub const PLAIN_NUMERIC: DataType = DataType::Numeric { precision: 38, scale: 10 };
+
     /// The Arrow type that columns of this type have outside storage. Strings travel as views, times in
     /// microseconds, `timestamptz` in UTC.
     pub fn arrow(self) -> ArrowType {

@@ -40,6 +40,14 @@ impl std::ops::Deref for Error {
 }
 
 impl Error {
+    /// A number with more digits than `numeric` without a precision has here.
+    pub fn lost_digits() -> Error {
+        let message =
+            "a numeric without a precision has at most 10 digits after the decimal point here";
+        Error::new(SqlState::NumericOutOfRange, message)
+            .hint("Round the value, or give the type a precision and a scale.")
+    }
+
     /// An error with a SQLSTATE and a message.
     pub fn new(state: SqlState, message: impl Into<String>) -> Error {
         Error(Box::new(Fault {
@@ -189,6 +197,10 @@ states! {
     InvalidRecursion "42P19" "invalid_recursion";
     WindowingError "42P20" "windowing_error";
     InvalidTableDefinition "42P16" "invalid_table_definition";
+    InvalidGrant "0LP01" "invalid_grant_operation";
+    InvalidRoleName "42939" "reserved_name";
+    PrivilegeNotGranted "01007" "privilege_not_granted: a warning";
+    PrivilegeNotRevoked "01006" "privilege_not_revoked: a warning";
     InvalidForeignKey "42830" "invalid_foreign_key";
     InsufficientPrivilege "42501" "insufficient_privilege";
     DiskFull "53100" "disk_full";
@@ -205,6 +217,7 @@ states! {
     QueryCanceled "57014" "query_canceled";
     AdminShutdown "57P01" "admin_shutdown";
     CannotConnectNow "57P03" "cannot_connect_now";
+    ConfigurationFile "F0000" "config_file_error";
     IoError "58030" "io_error";
     SnapshotTooOld "72000" "snapshot_too_old";
     InternalError "XX000" "a fault of ours";

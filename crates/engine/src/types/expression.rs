@@ -41,6 +41,10 @@ pub trait Expression: Debug + Send + Sync {
         let repeated: Vec<ArrayRef> = constants.iter().map(|one| repeat(one, rows)).collect();
         self.evaluate(columns, &repeated, rows)
     }
+    /// Whether one row may take longer than a thousand others, so that nobody knows before what a batch takes.
+    fn is_uneven(&self) -> bool {
+        false
+    }
     /// The expression as SQL, for EXPLAIN. Equal text means equal meaning where parameters are of equal types.
     fn text(&self) -> &str;
     /// The text with the types of its parameters, for signatures: equal meaning, whichever templates they are from.

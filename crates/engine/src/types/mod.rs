@@ -9,6 +9,7 @@ mod definition;
 mod error;
 mod expression;
 mod ids;
+pub mod limit;
 mod row_block;
 mod schema;
 mod value;

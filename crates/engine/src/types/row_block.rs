@@ -116,6 +116,17 @@ impl RowBlock {
         self.columns[column].value(row)
     }
 
+    /// The rows at these positions.
+    pub fn select(&self, positions: &[usize]) -> RowBlock {
+        let columns = self.columns.iter().map(|column| {
+            let dropped = matches!(column.values, BlockValues::Absent);
+            let mut selected = BlockColumn::new(column.data_type, dropped);
+            positions.iter().for_each(|row| selected.push(column.value(*row)));
+            selected
+        });
+        RowBlock { rows: positions.len(), columns: columns.collect() }
+    }
+
     /// The values of a row.
     pub fn row(&self, row: usize) -> Vec<Value> {
         self.columns.iter().map(|column| column.value(row).to_owned()).collect()

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::DataType;
+use super::{DataType, NARROW_PRECISION};
 
 /// An owned value.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +94,16 @@ impl Value {
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
+
+    /// Bytes that it keeps behind itself.
+    #[inline]
+    pub fn heap(&self) -> usize {
+        match self {
+            Value::Text(text) => text.len(),
+            Value::Bytea(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
 }
 
 impl ValueRef<'_> {
@@ -138,6 +148,20 @@ impl ValueRef<'_> {
             ValueRef::TimestampTz(_) => DataType::TimestampTz,
             ValueRef::Bytea(_) => DataType::Bytea,
         })
+    }
+
+    /// Whether a column of that type can keep the value as it is. Types that share a representation are told apart, a numeric
+    /// needs the column's scale, and one of few digits has to fit into a word.
+    #[inline]
+    pub fn is_of(self, data_type: DataType) -> bool {
+        match (self, data_type) {
+            (ValueRef::Null, _) => true,
+            (ValueRef::Text(_), _) => data_type.is_string(),
+            (ValueRef::Numeric(value, given), DataType::Numeric { precision, scale }) => {
+                given == scale && (precision > NARROW_PRECISION || i64::try_from(value).is_ok())
+            }
+            _ => self.data_type() == Some(data_type),
+        }
     }
 
     /// Total order of SQL's `ORDER BY ... ASC`: NULL last, NaN above all numbers; integers of any width,
