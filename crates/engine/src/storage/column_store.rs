@@ -342,11 +342,5 @@ fn end_of(bytes: &Appender<u8>) -> u32 {
 
 /// Asserts that a value has a column's type, also where types share a representation.
 pub(super) fn assert_type(value: ValueRef<'_>, data_type: DataType) {
-    let fits = match (value, data_type) {
-        (ValueRef::Null, _) => true,
-        (ValueRef::Text(_), _) => data_type.is_string(),
-        (ValueRef::Numeric(_, given), DataType::Numeric { scale, .. }) => given == scale,
-        _ => value.data_type() == Some(data_type),
-    };
-    assert!(fits, "{value:?} is no {data_type}");
+    assert!(value.is_of(data_type), "{value:?} is no {data_type}");
 }

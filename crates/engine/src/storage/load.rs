@@ -36,6 +36,7 @@ pub struct Load {
     parts: Vec<Part>,
     runs: Vec<(IndexId, Run)>,
     rows: usize,
+    memory: usize,
     /// How often the table had been counted when the load began.
     counts: u64,
     /// Blocks of fewer rows go into the table's growing chunk.
@@ -113,7 +114,7 @@ impl Load {
     pub fn new(table: &Arc<Table>) -> Load {
         let (table, schema) = (table.clone(), table.schema());
         let (parts, runs, counts) = (Vec::new(), Vec::new(), table.counts());
-        Load { table, schema, parts, runs, rows: 0, counts, least_rows: LEAST_ROWS }
+        Load { table, schema, parts, runs, rows: 0, memory: 0, counts, least_rows: LEAST_ROWS }
     }
 
     /// Even small blocks become chunks.
@@ -138,6 +139,11 @@ impl Load {
         self.rows
     }
 
+    /// Bytes that they take, without new strings of dictionaries.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
     /// Adds rows, at most [`CHUNK_ROWS`], of the columns of [`Self::schema`]. They get consecutive
     /// ids; the first of them comes back.
     pub fn append(&mut self, block: &RowBlock) -> RowId {
@@ -150,6 +156,10 @@ impl Load {
                 PartRows::Chunk(self.table.filled_chunk(&self.schema, block, &ids))
             }
             false => PartRows::Block(block.clone()),
+        };
+        self.memory += match &rows {
+            PartRows::Chunk(chunk) => chunk.memory(),
+            PartRows::Block(block) => block.heap() + block.rows() * block.columns().len() * 8,
         };
         self.parts.push(Part { first, rows });
         first
@@ -354,8 +364,9 @@ impl Table {
         }
     }
 
-    /// Recovery: puts rows with given ids into the table, while indexes are deferred.
-    pub fn restore(&self, ids: &[RowId], block: &RowBlock, begin: Version) {
+    /// Recovery: puts rows with given ids into the table, while indexes are deferred. The chunk that many become, in
+    /// their order.
+    pub fn restore(&self, ids: &[RowId], block: &RowBlock, begin: Version) -> Option<ChunkId> {
         assert!(self.indexes_deferred.load(Ordering::Relaxed), "indexes are filled at the end");
         assert_eq!(ids.len(), block.rows(), "one id per row");
         let ids_of_rows = RowIds::Each(ids);
@@ -366,8 +377,15 @@ impl Table {
             writer.skip_row(*last);
         }
         match chunk {
-            Some(chunk) => self.attach_chunks(&mut writer, vec![chunk], begin),
-            None => self.append_new(&mut writer, &BlockRows { block, ids: ids_of_rows }, begin),
+            Some(chunk) => {
+                let id = writer.following_chunk();
+                self.attach_chunks(&mut writer, vec![chunk], begin);
+                Some(id)
+            }
+            None => {
+                self.append_new(&mut writer, &BlockRows { block, ids: ids_of_rows }, begin);
+                None
+            }
         }
     }
 

@@ -106,6 +106,12 @@ impl Table {
 }
 
 impl Chunk {
+    /// Bytes that it takes, without strings of dictionaries.
+    pub(super) fn memory(&self) -> usize {
+        let columns = self.columns.iter().map(|column| column.memory()).sum::<usize>();
+        columns + self.versions_memory() + self.zones_memory()
+    }
+
     fn versions_memory(&self) -> usize {
         size_of::<Chunk>() + self.lives.memory() + self.row_ids_memory()
     }

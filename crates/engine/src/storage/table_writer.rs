@@ -134,6 +134,11 @@ impl TableWriter {
         ChunkId(self.next_chunk - 1)
     }
 
+    /// The chunk that [`Self::next_chunk`] will number next.
+    pub fn following_chunk(&self) -> ChunkId {
+        ChunkId(self.next_chunk)
+    }
+
     /// How a new chunk stores its columns; `heap` says how many bytes plain strings get.
     pub fn encodings(
         &mut self,

@@ -66,6 +66,11 @@ impl TableView {
         self.chunks.get(chunk).expect("a location comes from this view")
     }
 
+    /// A chunk, unless it is gone or was begun after this view was taken.
+    pub fn stored_chunk(&self, chunk: ChunkId) -> Option<&Arc<Chunk>> {
+        self.chunks.get(chunk)
+    }
+
     /// One value; NULL at [`Location::NONE`].
     #[inline]
     pub fn cell(&self, column: ColumnId, location: Location) -> ValueRef<'_> {

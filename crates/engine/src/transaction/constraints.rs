@@ -9,16 +9,23 @@ use super::{
 use crate::storage::{Index, Load, TableView};
 use crate::types::{
     ColumnId, Error, ForeignKeyAction, Location, Result, RowId, Scalar, SqlState, Value, ValueRef,
+    limit,
 };
 
 /// Levels of cascading after which something is wrong with the definitions rather than with the data.
 const DEEPEST_CASCADE: usize = 10_000_000;
+
+/// Changes that are checked before it is asked whether the statement goes on.
+const CHANGES_BETWEEN_CHECKS: usize = 64;
 
 /// Checks all changes since `mark`, and adds the changes that foreign keys' actions make.
 pub(crate) fn check_changes(workspace: &mut Workspace<'_>, mark: Mark) -> Result<()> {
     let mut position = mark.position();
     while position < workspace.set.len() {
         assert!(position < DEEPEST_CASCADE, "cascades end");
+        if position.is_multiple_of(CHANGES_BETWEEN_CHECKS) {
+            limit::check()?;
+        }
         check_change(workspace, position)?;
         position += 1;
     }
@@ -285,7 +292,7 @@ fn act(
     let new_key: Vec<(ColumnId, Value)> = match (action, new_parent) {
         (ForeignKeyAction::Cascade, None) => {
             workspace.set.delete(table, id, base, Some(unconditional(&[])));
-            return Ok(());
+            return workspace.set.make_room();
         }
         (ForeignKeyAction::Cascade, Some(parent)) => {
             pairs.map(|(child, of_parent)| (*child, parent[of_parent.index()].clone())).collect()
@@ -298,7 +305,7 @@ fn act(
     }
     super::check_row(child, &mut row, &[])?;
     workspace.set.update_row(table, id, base, row, Some(unconditional(&new_key)));
-    Ok(())
+    workspace.set.make_room()
 }
 
 /// What a foreign key does to a row it does to any version of it.

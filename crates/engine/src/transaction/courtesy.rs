@@ -54,6 +54,8 @@ pub(crate) struct Exposed {
     waiting_since: Option<Duration>,
     /// The write that was on its way when the last hold was taken, until it is over.
     pub(crate) write_ahead: Option<u64>,
+    /// Of each table so many changes of the set were looked at: what they changed of stored rows is exposed.
+    pub(crate) looked_at: Vec<(TableId, usize)>,
 }
 
 #[derive(Debug)]

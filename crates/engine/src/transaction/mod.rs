@@ -30,6 +30,8 @@ pub use like::like;
 pub(crate) use own_keys::OwnKeys;
 pub use reevaluation::Reevaluation;
 pub(crate) use relations::{Reference, Relation, Relations};
-pub(crate) use row_check::{check_block, check_kept_rows, check_row, outdated};
+pub(crate) use row_check::{
+    check_block, check_kept_rows, check_row, check_stored_form, check_type, outdated,
+};
 pub(crate) use workspace::{Sight, Workspace, every_row};
 pub use write_set::{Change, Isolation, Mark, OVERLAY, Overlay, WriteSet};

@@ -5,8 +5,8 @@ use arrow_array::ArrayRef;
 use super::display;
 use super::{Evaluation, Parameters, Relation};
 use crate::types::{
-    Check, ColumnId, DataType, Error, Result, RowBlock, SqlState, Value, ValueRef, array_cell,
-    array_from_values,
+    Check, ColumnId, ColumnSchema, DataType, Error, Result, RowBlock, SqlState, Value, ValueRef,
+    array_cell, array_from_values,
 };
 
 /// Checks a new row, and brings its values into the form that storage keeps: blanks that a varchar(n) has too
@@ -26,6 +26,7 @@ pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]
         if value.is_null() && column.not_null && !column.dropped {
             return Err(null_value(relation, row, &column.name));
         }
+        check_type(value.borrow(), column)?;
     }
     for check in checks {
         let parameters = Parameters { values: &[], types: &[] };
@@ -35,6 +36,33 @@ pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]
         }
     }
     Ok(())
+}
+
+/// Checks that storage can keep a row's values as they are: the last look before a row is logged and applied, at rows of
+/// whatever origin. 23502, or XX000 for a value of another type, which is a fault of ours that must end no more than the
+/// write.
+pub(crate) fn check_stored_form(relation: &Relation, row: &[Value]) -> Result<()> {
+    if row.len() != relation.schema.columns.len() {
+        return Err(outdated(relation));
+    }
+    for (value, column) in row.iter().zip(&relation.schema.columns) {
+        if value.is_null() && column.not_null && !column.dropped {
+            return Err(null_value(relation, row, &column.name));
+        }
+        check_type(value.borrow(), column)?;
+    }
+    Ok(())
+}
+
+/// Checks that a column can keep a value.
+pub(crate) fn check_type(value: ValueRef<'_>, column: &ColumnSchema) -> Result<()> {
+    if value.is_of(column.data_type) {
+        return Ok(());
+    }
+    let (name, wanted) = (&column.name, column.data_type);
+    let found = value.data_type().map_or_else(String::new, |found| found.to_string());
+    let message = format!("a value for column \"{name}\" is of type {found}, not {wanted}");
+    Err(Error::new(SqlState::InternalError, message))
 }
 
 /// The statement was planned for another definition of the table.
@@ -167,7 +195,8 @@ fn fit(text: &mut Box<str>, limit: u32, type_name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Rounds half away from zero to the wanted scale; 22003 where the precision does not suffice.
+/// Rounds half away from zero to the wanted scale, but of `numeric` without a precision; 22003 where the precision does not
+/// suffice.
 fn rescale(digits: i128, scale: u8, precision: u8, wanted: u8) -> Result<i128> {
     let overflow = || {
         let whole = precision.saturating_sub(wanted);
@@ -181,6 +210,10 @@ fn rescale(digits: i128, scale: u8, precision: u8, wanted: u8) -> Result<i128> {
     } else {
         let divisor = 10i128.pow(u32::from(scale - wanted));
         let (whole, rest) = (digits / divisor, (digits % divisor).abs());
+        let target = DataType::Numeric { precision, scale: wanted };
+        if rest != 0 && target == DataType::PLAIN_NUMERIC {
+            return Err(Error::lost_digits());
+        }
         whole + if rest >= divisor - rest { digits.signum() } else { 0 }
     };
     let limit = 10u128.checked_pow(u32::from(precision)).unwrap_or(u128::MAX);
@@ -237,6 +270,10 @@ mod tests {
         assert_eq!(conformed(Value::Numeric(-12_345, 3), to), Ok(Value::Numeric(-1235, 2)));
         assert_eq!(conformed(Value::Numeric(7, 0), to), Ok(Value::Numeric(700, 2)));
         let error = conformed(Value::Numeric(99_995, 3), to).unwrap_err();
+        assert_eq!(error.state, SqlState::NumericOutOfRange);
+        let plain = DataType::PLAIN_NUMERIC;
+        assert_eq!(conformed(Value::Numeric(5_000, 13), plain), Ok(Value::Numeric(5, 10)));
+        let error = conformed(Value::Numeric(5_001, 13), plain).unwrap_err();
         assert_eq!(error.state, SqlState::NumericOutOfRange);
         let largest = DataType::Numeric { precision: 38, scale: 0 };
         assert!(conformed(Value::Numeric(i128::MAX, 0), largest).is_err());

@@ -6,7 +6,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::Reevaluation;
-use crate::types::{ChunkId, Location, RowId, TableId, TableSchema, Value, Version};
+use crate::env::memory::{Reservation, Share};
+use crate::types::{ChunkId, Location, Result, RowId, TableId, TableSchema, Value, Version};
 
 /// How a block reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,20 @@ impl Change {
         }
     }
 
+    /// The row's new values, where it stays.
+    pub fn row(&self) -> Option<&[Value]> {
+        match self {
+            Change::Insert { row, .. } | Change::Update { row, .. } => Some(row),
+            Change::Delete { .. } | Change::Expect { .. } => None,
+        }
+    }
+
+    /// About what it takes in a set.
+    fn bytes(&self) -> usize {
+        let of_value = |value: &Value| size_of::<Value>() + value.heap();
+        ENTRY_BYTES + self.row().map_or(0, |row| row.iter().map(of_value).sum())
+    }
+
     /// The version of the snapshot that the change was computed from; `None` for a new row.
     pub fn base(&self) -> Option<Version> {
         match self {
@@ -117,8 +132,12 @@ struct Entry {
     previous: Option<u32>,
 }
 
+/// What a change takes beside its row's values: its entry (lists grow by doubling), its place among the newest and in an index
+/// over own keys.
+const ENTRY_BYTES: usize = 2 * size_of::<Entry>() + 96;
+
 /// The changes of one transaction in statement order, and an index over them for its own reads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct WriteSet {
     entries: Vec<Entry>,
     newest: HashMap<(TableId, RowId), u32, RandomState>,
@@ -127,6 +146,24 @@ pub struct WriteSet {
     definitions: Vec<Arc<TableSchema>>,
     pub(crate) exposed: super::Exposed,
     pub(crate) keys: super::OwnKeys,
+    /// About what the changes take.
+    bytes: usize,
+    held: Reservation,
+}
+
+impl Default for WriteSet {
+    fn default() -> WriteSet {
+        WriteSet {
+            entries: Vec::new(),
+            newest: HashMap::default(),
+            provisional_rows: 0,
+            definitions: Vec::new(),
+            exposed: super::Exposed::default(),
+            keys: super::OwnKeys::default(),
+            bytes: 0,
+            held: Reservation::new(Share::Writes),
+        }
+    }
 }
 
 /// Where a row of the private overlay lies is never a storage location.
@@ -138,6 +175,18 @@ impl WriteSet {
     /// An empty set.
     pub fn new() -> WriteSet {
         WriteSet::default()
+    }
+
+    /// Asks for the memory of what was added; 53200 where there is none. Whoever adds row by row asks after each of them: then it
+    /// goes beyond its share by one row at most.
+    #[inline]
+    pub fn make_room(&mut self) -> Result<()> {
+        self.held.grow_to(self.bytes)
+    }
+
+    /// About what the changes take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Whether nothing is to be changed (or expected).
@@ -276,6 +325,7 @@ impl WriteSet {
     fn push(&mut self, change: Change) {
         let position = u32::try_from(self.entries.len()).expect("memory ends before 4 G changes");
         let previous = self.newest.insert(change.row_key(), position);
+        self.bytes += change.bytes();
         self.entries.push(Entry { change, previous });
     }
 
@@ -351,12 +401,33 @@ impl WriteSet {
     pub fn rollback_to(&mut self, mark: Mark) {
         while self.entries.len() > mark.0 {
             let entry = self.entries.pop().expect("longer than the mark");
+            self.bytes = self.bytes.saturating_sub(entry.change.bytes());
             match entry.previous {
                 Some(previous) => drop(self.newest.insert(entry.change.row_key(), previous)),
                 None => drop(self.newest.remove(&entry.change.row_key())),
             }
         }
         self.keys.truncate(mark.0);
+        for (_, looked_at) in &mut self.exposed.looked_at {
+            *looked_at = (*looked_at).min(mark.0);
+        }
+        self.held.shrink_to(self.bytes);
+    }
+
+    /// The changes that were made since a table's were last said to be looked at.
+    pub(crate) fn changes_to_look_at(&self, table: TableId) -> impl Iterator<Item = &Change> {
+        let looked_at = self.exposed.looked_at.iter().find(|(known, _)| *known == table);
+        self.entries[looked_at.map_or(0, |(_, length)| *length)..].iter().map(|entry| &entry.change)
+    }
+
+    /// All changes of a table's stored rows are exposed: a block of many statements does not look at all of them each time.
+    pub(crate) fn looked_at(&mut self, table: TableId) {
+        let length = self.entries.len();
+        let lengths = &mut self.exposed.looked_at;
+        match lengths.iter_mut().find(|(known, _)| *known == table) {
+            Some((_, looked_at)) => *looked_at = length,
+            None => lengths.push((table, length)),
+        }
     }
 
     /// Whether others may wait for this transaction.
@@ -372,5 +443,7 @@ impl WriteSet {
         self.definitions.clear();
         self.keys.truncate(0);
         self.exposed = super::Exposed::default();
+        self.bytes = 0;
+        self.held.shrink_to(0);
     }
 }
