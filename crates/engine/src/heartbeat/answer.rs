@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 
-use super::Encodings;
+use super::{Encodings, Witness};
 use crate::plan::OutputColumn;
 use crate::query_set::Tuples;
 use crate::types::{Result, Value, ValueRef, array_cell};
@@ -47,6 +47,25 @@ impl AnswerPart {
         }
     }
 
+    /// About the bytes that it alone keeps: rows of tables stay where they are.
+    pub fn memory(&self) -> usize {
+        match self {
+            AnswerPart::Shared { tuples, rows } => {
+                let part = tuples.memory() as f64 * rows.len() as f64 / tuples.rows.max(1) as f64;
+                part as usize + rows.len() * size_of::<u32>()
+            }
+            AnswerPart::Alone(batch) => {
+                let arrays = batch.columns().iter().map(|array| array.to_data());
+                arrays.map(|data| data.get_slice_memory_size().unwrap_or(0)).sum()
+            }
+            AnswerPart::Own(rows) => {
+                let of_row = |row: &Vec<Value>| row.len() * size_of::<Value>();
+                let heap = rows.iter().flatten().map(Value::heap).sum::<usize>();
+                heap + rows.iter().map(of_row).sum::<usize>()
+            }
+        }
+    }
+
     /// One value.
     pub fn cell(&self, row: usize, column: usize) -> ValueRef<'_> {
         match self {
@@ -73,6 +92,14 @@ impl Answer {
 pub trait Receiver: Send {
     /// Takes the answer.
     fn receive(self: Box<Self>, answer: Result<Answer>);
+
+    /// Whether it wants to know what its answer was computed from.
+    fn is_witnessed(&self) -> bool {
+        false
+    }
+
+    /// Tells it, before the answer; only where [`Self::is_witnessed`].
+    fn witness(&mut self, _witness: &Witness) {}
 }
 
 impl<F: FnOnce(Result<Answer>) + Send> Receiver for F {

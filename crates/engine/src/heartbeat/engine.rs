@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use super::read::{Figures, LoneRun, PathCosts, Reads};
+use super::read::{Figures, HeldBack, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
-use super::{Answer, BulkLoad, DefinitionChanges, Exposure, LoadPlan, Receiver, Template};
+use super::{Answer, BulkLoad, DefinitionChanges, Exposure, Ledger, LoadPlan, Receiver, Template};
 use crate::env::Environment;
 use crate::operators::Packing;
 use crate::plan::{Explanation, TemplatePlan, WritePlan};
@@ -51,6 +51,7 @@ pub enum Sharing {
 pub struct Engine {
     writes: WriteHeartbeat,
     reads: Arc<Reads>,
+    ledger: Ledger,
 }
 
 /// One request.
@@ -81,6 +82,8 @@ pub struct WriteOutcome {
     pub rows: u64,
     /// RETURNING's rows.
     pub returning: Option<Answer>,
+    /// Nothing was changed before it in its turn: what it looked through was the version before its own.
+    pub is_first: bool,
 }
 
 /// Where a write's outcome goes: called once, after the write is durable and visible; must not block.
@@ -96,7 +99,7 @@ impl Engine {
             WriteHeartbeat::open(environment.clone(), data, *workers, *queue_limit, tuning)?;
         let store = writes.store().clone();
         let reads = Reads::start(store, &environment, &options, writes.heavy_work().clone())?;
-        Ok(Arc::new(Engine { writes, reads }))
+        Ok(Arc::new(Engine { writes, reads, ledger: Ledger::default() }))
     }
 
     /// What is stored.
@@ -112,6 +115,16 @@ impl Engine {
     /// Whether activations share that have no reason to do otherwise.
     pub fn sharing(&self) -> Sharing {
         self.reads.sharing()
+    }
+
+    /// What verification of answers has found.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The outside world, for what runs beside the engine.
+    pub fn environment(&self) -> &Environment {
+        self.reads.environment()
     }
 
     /// What runs templates, for the tables about the engine.
@@ -165,6 +178,12 @@ impl Engine {
         self.reads.lead(lane);
     }
 
+    /// Holds all lanes back: what is submitted until the result is dropped waits, then runs as one heartbeat per lane. For
+    /// tests that run a batch exactly as it was; templates that are registered meanwhile may get lanes that are not held.
+    pub fn hold_back(&self) -> HeldBack {
+        self.reads.hold_back()
+    }
+
     /// Runs an autocommit write in arrival order inside the next write heartbeat. Never fails for a conflict. The
     /// session may be waited for when it has been answered.
     pub fn write(
@@ -187,6 +206,11 @@ impl Engine {
         set: &mut WriteSet,
     ) -> Result<WriteOutcome> {
         self.writes.write_in_transaction(plan, parameters, snapshot, isolation, set)
+    }
+
+    /// Whether [`Self::write_in_transaction`] takes well below a millisecond, as far as one can tell before.
+    pub fn is_short(&self, plan: &WritePlan) -> bool {
+        self.writes.is_short(plan)
     }
 
     /// Begins to take rows in bulk for one table. Nobody sees them before [`Self::load`] has them.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 
+use crate::env::memory::process;
 use crate::query_set::{SetId, SetTable};
 use crate::types::{DataType, Error, Result, Slot, SqlState, Value};
 
@@ -30,6 +31,9 @@ pub struct Users {
     /// The slots; disjoint from those of other users.
     pub set: SetId,
 }
+
+/// Bytes after which a batch asks whether the process has room for more.
+const ASKED: usize = 1 << 20;
 
 /// Bytes that the intermediate results of one batch may take.
 #[derive(Debug)]
@@ -65,13 +69,15 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Takes `bytes`; 53200 when that is more than is left.
+    /// Takes `bytes`; 53200 when that is more than is left, or, asked once in a megabyte, than the process has room for.
     pub fn reserve(&self, bytes: usize) -> Result<()> {
-        let used = self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let used = before.saturating_add(bytes);
         let granted = match &self.whole {
             _ if used > self.limit => Err(self.exhausted(bytes)),
             Some(whole) => whole.reserve(bytes),
-            None => Ok(()),
+            None if before / ASKED == used / ASKED => Ok(()),
+            None => process().ask(bytes.max(ASKED)),
         };
         if granted.is_err() {
             self.used.fetch_sub(bytes, Ordering::Relaxed);

@@ -40,7 +40,7 @@ pub use project::{ProjectNode, project};
 pub use restrict::restrict;
 pub use route::route;
 pub use sort::{
-    DividedSort, SortBuild, SortNode, SortRun, divided_runs, sort, sort_run, sort_runs,
+    DividedSort, SortBuild, SortNode, SortRun, Sorted, divided_runs, sort, sort_run, sort_runs,
 };
 pub use star::{
     CacheClass, Child, Dimension, DimensionRows, FREE_SPAN, FactRows, GroupingKey, LastSample,

@@ -47,6 +47,10 @@ impl Expression for Moved {
         self.inner.evaluate_for_one(columns, constants, rows)
     }
 
+    fn is_uneven(&self) -> bool {
+        self.inner.is_uneven()
+    }
+
     fn text(&self) -> &str {
         self.inner.text()
     }

@@ -31,6 +31,7 @@ mod selectivity;
 mod semi_joins;
 mod signature;
 mod template;
+mod uneven;
 mod write;
 
 pub use crate::types::Check;
@@ -51,6 +52,7 @@ pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
     TemplatePlan,
 };
+pub use uneven::is_uneven;
 pub use write::{
     ConflictAction, DeletePlan, InsertPlan, InsertSource, OnConflict, UpdatePlan, WriteAction,
     WritePlan,

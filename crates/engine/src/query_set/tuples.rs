@@ -63,6 +63,16 @@ impl Tuples {
         Tuples { rows, sources: vec![source], computed: Vec::new(), columns, sets }
     }
 
+    /// About the bytes that its rows take.
+    pub fn memory(&self) -> usize {
+        let of_row = self.sources.len() * size_of::<Location>() + size_of::<u32>();
+        let of_array = |array: &ArrayRef| match array.data_type().primitive_width() {
+            Some(width) => width * self.rows,
+            None => array.to_data().get_slice_memory_size().unwrap_or(0),
+        };
+        self.rows * of_row + self.computed.iter().map(of_array).sum::<usize>()
+    }
+
     /// The same output columns, no row.
     pub fn emptied(&self) -> Tuples {
         self.take(&[])

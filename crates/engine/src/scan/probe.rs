@@ -1,7 +1,8 @@
 //! Index probes, batched per heartbeat: equal keys are looked up once, keys in order.
 //!
 //! In come activations with an index path and their bound conjunctions; out come locations with the slots that want
-//! them. Activations that ask for different keys give rows of their own, also where these are the same row.
+//! them. Rows in ranges that overlap come once, with the union of the sets. Whoever reads them still has to expect a row
+//! several times, each time for other slots: by single keys of two indexes, or once here and once by the scan of those who ride.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::conjunction::{BoundParameters, Conjunction};
 use super::expression::evaluate_for_one;
 use super::filter::ColumnFilter;
 use super::key_set::{Key, KeySet};
-use crate::query_set::{QuerySets, SetId, SetTable};
+use crate::query_set::{QuerySets, SetId, SetTable, words};
 use crate::storage::{Bound, Index, TableView};
 use crate::transaction::{Evaluation, Parameters, ViewRow};
 use crate::types::{
@@ -249,6 +250,31 @@ impl Found {
     pub fn sets(&mut self, table: &SetTable) -> QuerySets {
         QuerySets::Interned(std::mem::take(&mut self.sets)).compact(self.locations.len(), table)
     }
+
+    /// Each row once, with the union of its sets.
+    fn unite(&mut self, table: &SetTable) {
+        fn sets(run: &[(Location, SetId)]) -> impl Iterator<Item = SetId> {
+            run.iter().map(|(_, set)| *set)
+        }
+        let rows = self.locations.drain(..).zip(self.sets.drain(..));
+        let mut rows: Vec<(Location, SetId)> = rows.collect();
+        // Rows of a range mostly ascend: runs are merged.
+        rows.sort_by_key(|(location, _)| *location);
+        let mut members = vec![0; table.word_count()];
+        let mut last: (&[(Location, SetId)], SetId) = (&[], SetId::EMPTY);
+        for run in rows.chunk_by(|a, b| a.0 == b.0) {
+            if let [(_, only)] = run {
+                last = (run, *only);
+            } else if !sets(run).eq(sets(last.0)) {
+                // No unions of some are interned: there are as many as ranges times rows.
+                members.fill(0);
+                run.iter().for_each(|(_, set)| words::union_into(&mut members, table.words(*set)));
+                last = (run, table.intern(&members));
+            }
+            self.locations.push(run[0].0);
+            self.sets.push(last.1);
+        }
+    }
 }
 
 /// Looks up all probes of a batch.
@@ -276,6 +302,10 @@ pub fn probe_all(view: &TableView, sets: &SetTable, types: &[DataType], probes: 
         owners.clear();
         owners.extend(group.iter().map(|(_, probe)| *probe));
         prober.run(&group[0].1.index, group[0].0, &owners);
+    }
+    // Whole keys are different ones, and so are their rows.
+    if ranges.iter().any(|(range, _)| !range.whole) {
+        prober.found.unite(sets);
     }
     prober.found
 }
@@ -422,4 +452,47 @@ pub fn holds_on_row<R: crate::transaction::Row + ?Sized>(
         }
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::reference::schema;
+    use crate::storage::Store;
+    use crate::types::Version;
+
+    /// Keys `least..most` of an index over one column.
+    fn probe(slot: u32, index: &Arc<Index>, [least, most]: [i32; 2]) -> Probe {
+        let end = |key, included| Some(End { value: Value::Integer(key), included });
+        let (lower, upper) = (end(least, true), end(most, false));
+        let ranges = vec![KeyRange { equal: Vec::new(), lower, upper, whole: false }];
+        Probe { slot: Slot(slot), index: index.clone(), ranges, residual: None }
+    }
+
+    #[test]
+    fn a_row_in_several_ranges_comes_once_for_all_who_ask() {
+        let store = Store::new(1);
+        let table = store.create_table(schema());
+        for key in 0..40 {
+            let mut row = vec![Value::Null; schema().columns.len()];
+            row[0] = Value::Integer(key);
+            table.insert(&row, Version(1));
+        }
+        store.publish(Version(1));
+        let index = table.index(schema().indexes[0].id).expect("the table has it");
+        let ranges = [[3, 9], [0, 5], [4, 5], [7, 20], [7, 20], [30, 30]];
+        let probes: Vec<Probe> =
+            (0..).zip(ranges).map(|(slot, range)| probe(slot, &index, range)).collect();
+        let sets = SetTable::new(ranges.len());
+        let types: Vec<DataType> = schema().columns.iter().map(|own| own.data_type).collect();
+        let view = table.view(Version(1));
+        let found = probe_all(&view, &sets, &types, &probes);
+        let wanted = found.locations.iter().zip(&found.sets);
+        let wanted = wanted.map(|(location, set)| (location.offset, sets.members(*set).collect()));
+        let asks = |key: i32, [least, most]: [i32; 2]| (least..most).contains(&key);
+        let who =
+            |key| (0..).zip(ranges).filter(move |own| asks(key, own.1)).map(|own| Slot(own.0));
+        let expected = (0..20).map(|key| (key as u32, who(key).collect::<Vec<Slot>>()));
+        assert_eq!(wanted.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    }
 }

@@ -17,7 +17,9 @@ use super::conjunction::{BoundParameters, Conjunction};
 use crate::query_set::{SetTable, words};
 use crate::storage::{TableStatistics, TableView};
 use crate::transaction::Parameters;
-use crate::types::{ChunkId, DataType, Error, Location, Predicate, Result, RowId, Slot, Value};
+use crate::types::{
+    ChunkId, DataType, Error, Location, Predicate, Result, RowId, Slot, Value, limit,
+};
 
 /// The WHERE clause of an update or delete.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +89,7 @@ pub fn matching_rows(view: &Arc<TableView>, statement: Statement<'_>) -> Result<
     let batch = ScanBatch::new(view.clone(), sets, vec![query], &TableStatistics::default());
     let mut rows = Vec::new();
     for (chunk, _) in view.chunks() {
+        limit::check()?;
         let found = batch.scan(*chunk);
         if let Some((_, error)) = found.errors.into_iter().next() {
             return Err(error);

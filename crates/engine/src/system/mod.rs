@@ -1,4 +1,4 @@
-//! The engine about itself, as tables: templates, lanes, operators, heartbeats, memory.
+//! The engine about itself, as tables: templates, lanes, operators, heartbeats, memory, verification.
 //!
 //! The engine comes in, rows of plain values go out; the `sql` crate shows them as `shareddb.templates` and so
 //! on. Nothing here runs unless somebody asks.
@@ -8,6 +8,7 @@ mod lanes;
 mod memory;
 mod operators;
 mod templates;
+mod verification;
 
 use crate::heartbeat::Engine;
 use crate::types::{DataType, Value};
@@ -24,8 +25,15 @@ pub struct SystemTable {
 }
 
 /// All tables about the engine.
-pub const TABLES: [SystemTable; 5] =
-    [templates::TABLE, lanes::TABLE, operators::TABLE, heartbeats::TABLE, memory::TABLE];
+pub const TABLES: [SystemTable; 7] = [
+    templates::TABLE,
+    lanes::TABLE,
+    operators::TABLE,
+    heartbeats::TABLE,
+    memory::TABLE,
+    verification::TABLE,
+    verification::DIFFERENCES,
+];
 
 fn number(value: impl TryInto<i64>) -> Value {
     // Counters beyond 2^63 do not happen in a server's life; they would show as the largest number.

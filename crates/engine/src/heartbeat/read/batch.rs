@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 
 use super::hosts::Hosting;
 use crate::heartbeat::encodings::Room;
-use crate::heartbeat::{Activation, Sharing, Template};
+use crate::heartbeat::{Activation, Sharing, Template, Witness};
 use crate::storage::{Snapshot, Store};
 use crate::types::{Error, SqlState, TemplateId, Value, ValueRef, Version};
 
@@ -68,6 +68,39 @@ impl Waiting {
     }
 }
 
+/// What the requests of a batch are answered from.
+pub struct Source<'a> {
+    snapshot: &'a Snapshot,
+    witness: Option<Witness>,
+}
+
+impl Source<'_> {
+    /// Of a batch of these requests.
+    pub fn new<'a>(snapshot: &'a Snapshot, requests: &[Request]) -> Source<'a> {
+        let mut waiting = requests.iter().flat_map(|request| &request.waiting);
+        let is_witnessed = waiting.any(|one| one.receiver.is_witnessed());
+        let members = requests.iter().map(|request| (&*request.template, &request.parameters));
+        let witness = is_witnessed.then(|| Witness::new(snapshot, members));
+        Source { snapshot, witness }
+    }
+
+    /// Tells all who want to know and wait for this request. Where only its satellites do, it is the only member that is
+    /// known.
+    fn tell(&self, request: &mut Request) {
+        let Request { template, parameters, waiting, .. } = request;
+        let wanting = waiting.iter_mut().filter(|one| one.receiver.is_witnessed());
+        for one in wanting {
+            match &self.witness {
+                Some(witness) => one.receiver.witness(witness),
+                None => {
+                    let members = std::iter::once((&**template, &*parameters));
+                    one.receiver.witness(&Witness::new(self.snapshot, members));
+                }
+            }
+        }
+    }
+}
+
 impl Request {
     /// Whether nobody waits for it any more.
     pub fn is_cancelled(&self) -> bool {
@@ -84,6 +117,7 @@ impl Request {
     pub fn answer(
         mut self,
         mut answer: crate::types::Result<crate::heartbeat::Answer>,
+        source: &Source<'_>,
         room: &Room,
     ) -> Followed {
         let satellites = self.hosting.take().map_or_else(Vec::new, Hosting::end);
@@ -98,6 +132,7 @@ impl Request {
                 }
             }
         }
+        source.tell(&mut self);
         let mut waiting = self.waiting.into_iter();
         let last = waiting.next_back();
         for one in waiting {

@@ -52,6 +52,8 @@ struct Queue {
     since: Since,
     /// A part of a long batch runs beside what the leader runs.
     beside: bool,
+    /// Somebody waits for what nobody knows how long it takes.
+    is_uneven: bool,
 }
 
 impl std::fmt::Debug for Queue {
@@ -127,6 +129,11 @@ impl Lane {
         }
     }
 
+    /// Whether what waits may take any time, whatever is expected.
+    pub fn is_uneven(&self) -> bool {
+        self.queue.lock().is_uneven
+    }
+
     /// Activations that wait now.
     pub fn waiting(&self) -> usize {
         self.queue.lock().waiting.len()
@@ -134,8 +141,10 @@ impl Lane {
 
     /// Lets an activation wait; 53400 to its receiver where `limit` wait already.
     pub fn submit(&self, activation: Activation, limit: usize) {
+        let is_uneven = self.weight == Weight::Heavy && activation.template.program().is_uneven;
         let mut queue = self.queue.lock();
         if queue.waiting.len() < limit {
+            queue.is_uneven |= is_uneven;
             queue.waiting.push(activation);
             if queue.gathering > 0 && queue.waiting.len() >= queue.gathering {
                 self.gathered.notify_one();
@@ -171,6 +180,11 @@ impl Lane {
         let is_free = !queue.led && !queue.waiting.is_empty();
         queue.led |= is_free;
         is_free
+    }
+
+    /// Takes the lead if nobody has it, also where nothing waits.
+    pub fn hold_back(&self) -> bool {
+        !std::mem::replace(&mut self.queue.lock().led, true)
     }
 
     /// Notes that a query of this lane computes query at a time, where nobody waits, leads or does the same.
@@ -211,6 +225,7 @@ impl Lane {
             queue.led = false;
             return None;
         }
+        queue.is_uneven = false;
         let capacity = queue.waiting.len().min(64);
         Some(std::mem::replace(&mut queue.waiting, Vec::with_capacity(capacity)))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::audience::Audience;
-use super::batch::{self, Batch, Followed, Lone, Request, Waiting, cancelled};
+use super::batch::{self, Batch, Followed, Lone, Request, Source, Waiting, cancelled};
 use super::figures::{Boarding, Figures, OperatorFigures};
 use super::hosts::Hosts;
 use super::lane::Lane;
@@ -15,7 +15,7 @@ use super::prepared::PreparedLane;
 use super::program::{Point, Program, Subquery};
 use super::run::{self, Outcome, Slotted, TableViews};
 use super::{Reads, Sharing};
-use crate::heartbeat::{Activation, Answer, AnswerPart};
+use crate::heartbeat::{Activation, Answer, AnswerPart, Witness};
 use crate::operators::{Budget, Faults, PackOptions};
 use crate::plan::Weight;
 use crate::plan::cost::{self, Choice};
@@ -81,9 +81,13 @@ pub(super) struct Account {
 impl Reads {
     /// Leads the lane if nobody does. Heavy batches go to a worker.
     pub(super) fn lead_lane(&self, lane: &Arc<Lane>) {
-        if !lane.take_lead() {
-            return;
+        if lane.take_lead() {
+            self.run_waiting(lane);
         }
+    }
+
+    /// For the one who leads: batch after batch until nothing waits, heavy ones by a worker.
+    pub(super) fn run_waiting(&self, lane: &Arc<Lane>) {
         for round in 0..ROUNDS {
             if self.belongs_to_worker(lane, round) {
                 return self.pool.enqueue(lane.clone());
@@ -99,6 +103,9 @@ impl Reads {
     fn belongs_to_worker(&self, lane: &Lane, round: usize) -> bool {
         if lane.weight == Weight::Light || self.pool.workers() == 0 {
             return false;
+        }
+        if lane.is_uneven() {
+            return true;
         }
         if round > 0 {
             return lane.waiting() > 0;
@@ -154,8 +161,18 @@ impl Reads {
         !part.iter().any(is_of_star) && lane.step_aside()
     }
 
-    /// One heartbeat: everything that waited.
+    /// One heartbeat. What panics in answering a batch is traced to its request; should anything around that panic, whoever
+    /// was not answered yet hears that nobody will, and the lane goes on.
     fn heartbeat(&self, lane: &Arc<Lane>, activations: Vec<Activation>, leader: Leader) -> Beat {
+        let run = AssertUnwindSafe(|| self.answer_all(lane, activations, leader));
+        catch_unwind(run).unwrap_or_else(|_| {
+            lane.totals.panics.fetch_add(1, Ordering::Relaxed);
+            Beat::default()
+        })
+    }
+
+    /// Answers everything that waited.
+    fn answer_all(&self, lane: &Arc<Lane>, activations: Vec<Activation>, leader: Leader) -> Beat {
         let began = self.environment.clock.now();
         let [only] = &activations[..] else {
             return self.batches(lane, activations, leader);
@@ -176,12 +193,16 @@ impl Reads {
 
     /// The shortest way: one activation that is index probes and nothing else.
     fn point(&self, lane: &Lane, program: &Program, point: &Point, activation: Activation) {
-        let Activation { template, parameters, snapshot, cancelled: flag, receiver, .. } =
+        let Activation { template, parameters, snapshot, cancelled: flag, mut receiver, .. } =
             activation;
         if flag.load(Ordering::Relaxed) {
             return receiver.receive(Err(cancelled()));
         }
         let snapshot = snapshot.unwrap_or_else(|| self.store.snapshot());
+        if receiver.is_witnessed() {
+            let members = std::iter::once((&*template, &parameters));
+            receiver.witness(&Witness::new(&snapshot, members));
+        }
         let run = AssertUnwindSafe(|| {
             let values = program.parameters(&parameters)?;
             let mut views = TableViews::new(&self.store, snapshot.version());
@@ -267,7 +288,8 @@ impl Reads {
                 one_by_one(requests)
             }
             Err(_) => {
-                let answer = |request| self.answer(lane, request, Err(panicked(lane)));
+                let source = Source::new(&snapshot, &requests);
+                let answer = |request| self.answer(lane, request, Err(panicked(lane)), &source);
                 requests.into_iter().map(answer).sum()
             }
         }
@@ -275,8 +297,14 @@ impl Reads {
 
     /// Answers a request; its satellites, where it has no answer for them, wait for the next batch. How many it had one
     /// for.
-    fn answer(&self, lane: &Arc<Lane>, request: Request, answer: Result<Answer>) -> usize {
-        let Followed { answered, unanswered } = request.answer(answer, &self.encodings);
+    fn answer(
+        &self,
+        lane: &Arc<Lane>,
+        request: Request,
+        answer: Result<Answer>,
+        source: &Source<'_>,
+    ) -> usize {
+        let Followed { answered, unanswered } = request.answer(answer, source, &self.encodings);
         lane.totals.activations.fetch_add(answered as u64, Ordering::Relaxed);
         if !unanswered.is_empty() {
             // They were let in before, no more than the queue's limit of them.
@@ -295,6 +323,7 @@ impl Reads {
         requests: Vec<Request>,
         answers: Vec<Result<Answer>>,
     ) -> usize {
+        let source = Source::new(snapshot, &requests);
         let mut followed = 0;
         let is_alone = requests.len() == 1;
         let mut half: Vec<Request> = Vec::new();
@@ -303,7 +332,7 @@ impl Reads {
                 Err(error) if error.state == SqlState::OutOfMemory && !is_alone => {
                     half.push(request);
                 }
-                answer => followed += self.answer(lane, request, answer),
+                answer => followed += self.answer(lane, request, answer, &source),
             }
         }
         let other = half.split_off(half.len() / 2);

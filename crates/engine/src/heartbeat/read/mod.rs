@@ -15,6 +15,7 @@ mod each;
 mod explain;
 mod figures;
 mod generation;
+mod held_back;
 mod hosts;
 mod lane;
 mod lead;
@@ -38,6 +39,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 pub use figures::{Boarding, Figures, OperatorFigures};
+pub use held_back::HeldBack;
 pub(crate) use lane::Lane;
 pub(crate) use paths::Paths;
 pub use paths::{LoneRun, PathCost, PathCosts};
@@ -156,6 +158,11 @@ impl Reads {
     /// Bytes that the intermediate results of one batch may take.
     pub fn memory_limit(&self) -> usize {
         self.memory_limit
+    }
+
+    /// The outside world.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// Merges a template into the global plan.

@@ -1,7 +1,7 @@
 //! Streaming operators from a source to a breaker, run morsel by morsel on all free workers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -16,6 +16,7 @@ use crate::operators::{
 use crate::query_set::{SetId, Tuples};
 use crate::scan::TableBatch;
 use crate::types::ChunkId;
+use crate::types::limit::within;
 
 /// Rows of a morsel where they are already there: about a millisecond's work for a few operators.
 const MORSEL_ROWS: usize = 8192;
@@ -125,6 +126,8 @@ pub struct Pipeline {
     starts: Vec<usize>,
     sink: Sink,
     next: AtomicUsize,
+    /// Everybody in the batch has failed: what is left need not be done.
+    all_failed: AtomicBool,
     done: Mutex<Vec<Work>>,
 }
 
@@ -189,7 +192,7 @@ impl Pipeline {
             starts.push(starts.last().copied().unwrap_or_default() + pipe.morsels());
         }
         let (next, done) = (AtomicUsize::new(0), Mutex::default());
-        Pipeline { shared, pipes, starts, sink, next, done }
+        Pipeline { shared, pipes, starts, sink, next, all_failed: AtomicBool::new(false), done }
     }
 
     /// Morsels in all.
@@ -200,6 +203,11 @@ impl Pipeline {
     /// What the workers did; call it when all are done.
     pub fn finish(&self) -> Vec<Work> {
         std::mem::take(&mut self.done.lock())
+    }
+
+    /// Whether nobody wants more rows, or can get them.
+    fn is_over(&self) -> bool {
+        self.shared.is_abandoned() || self.all_failed.load(Ordering::Relaxed)
     }
 
     fn part(&self) -> Part {
@@ -215,17 +223,25 @@ impl Pipeline {
 impl Loop for Pipeline {
     fn has_work(&self) -> bool {
         self.next.load(Ordering::Relaxed) < self.morsels()
+            && !self.all_failed.load(Ordering::Relaxed)
     }
 
     fn help(&self, leave: &dyn Fn() -> bool) {
+        within(Some(self.shared.clone()), || self.work(leave));
+    }
+}
+
+impl Pipeline {
+    fn work(&self, leave: &dyn Fn() -> bool) {
         let parameters = self.shared.parameters();
         let mut worker = Worker::new(self, &parameters);
         while !leave() {
             let morsel = self.next.fetch_add(1, Ordering::Relaxed);
-            if morsel >= self.morsels() || self.shared.is_abandoned() {
+            if morsel >= self.morsels() || self.is_over() {
                 break;
             }
             worker.morsel(morsel);
+            worker.note_failures();
         }
         worker.flush();
         self.done.lock().push(worker.work);
@@ -282,6 +298,14 @@ impl<'a> Worker<'a> {
             None => {}
         }
         self.end_chunk();
+    }
+
+    /// Where everybody has failed (mostly for want of memory), nobody goes on: a join may have many pairs yet.
+    fn note_failures(&self) {
+        let (pipeline, faults) = (self.pipeline, &self.work.faults);
+        if !faults.is_empty() && pipeline.shared.each_slot().all(|slot| faults.contains(slot)) {
+            pipeline.all_failed.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether nobody asks which of a table's rows come together, and a run of rows costs something that more rows share.
@@ -363,12 +387,13 @@ impl<'a> Worker<'a> {
             return self.run(rest, morsel, tuples);
         };
         for piece in pieces {
-            if self.pipeline.shared.is_abandoned() {
+            if self.pipeline.is_over() {
                 return;
             }
             let rows: Vec<u32> = piece.collect();
             let tuples = self.step(step, tuples.take(&rows));
             self.run(rest, morsel, tuples);
+            self.note_failures();
         }
     }
 
@@ -467,7 +492,14 @@ impl<'a> Worker<'a> {
         let (batch, faults) = (&self.batch, &mut self.work.faults);
         let began = Instant::now();
         match (&mut self.work.part, self.pipeline.sink) {
-            (Part::Collect(chunks), Sink::Collect) => chunks.push((morsel, tuples)),
+            (Part::Collect(chunks), Sink::Collect) => match batch.budget.reserve(tuples.memory()) {
+                Ok(()) => chunks.push((morsel, tuples)),
+                // Whoever fits by himself is answered when the batch runs again in parts.
+                Err(error) => {
+                    let slots = self.pipeline.shared.each_slot();
+                    slots.for_each(|slot| faults.add(slot, error.clone()));
+                }
+            },
             (Part::Join(build), Sink::Join(n)) => {
                 let node = nodes[n].hash_join();
                 build.add(node, batch, tuples, faults);

@@ -74,8 +74,8 @@ impl PreparedLane {
     /// templates are made of.
     pub fn new(plan: Arc<LanePlan>, store: &Store, probes: bool) -> Result<PreparedLane> {
         let nodes = (0..plan.nodes.len()).map(|n| prepare(&plan, n, store, probes));
-        let nodes = nodes.collect::<Result<_>>()?;
-        let stars = star::find(&plan, store)?;
+        let nodes = nodes.collect::<Result<Vec<_>>>()?;
+        let stars = star::find(&plan, &nodes, store)?;
         Ok(PreparedLane { nodes, plan, stars })
     }
 

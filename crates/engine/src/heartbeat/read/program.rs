@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::prepared::PreparedLane;
 use super::probe_chain::ProbeChain;
-use crate::plan::{Catalog, CompiledTemplate, LanePlan, Operation, Weight, parameters_read};
+use crate::plan::{
+    Catalog, CompiledTemplate, LanePlan, Operation, Weight, is_uneven, parameters_read,
+};
 use crate::query_set::ColumnOrigin;
 use crate::storage::{Store, Table};
 use crate::types::{
@@ -23,6 +25,8 @@ pub struct Program {
     pub point: Option<Point>,
     /// Its scalar subqueries, in order.
     pub subqueries: Vec<Subquery>,
+    /// Whether nobody knows before how long it takes: rows may cost very much.
+    pub is_uneven: bool,
     /// Its tables as they were when it was planned: it is planned again when they have changed much.
     pub planned_for: Vec<PlannedFor>,
 }
@@ -97,7 +101,9 @@ impl Program {
         let subqueries = subqueries.collect::<Result<Vec<_>>>()?;
         let point = point(&compiled, store);
         let planned_for = tables(&compiled, store);
-        Ok(Program { point, subqueries, alone, planned_for, compiled })
+        let mut roots = compiled.subqueries.iter().map(|subquery| &subquery.root);
+        let is_uneven = is_uneven(&compiled.root) || roots.any(is_uneven);
+        Ok(Program { point, subqueries, is_uneven, alone, planned_for, compiled })
     }
 
     /// Whether a table has grown or shrunk so much, or was so different when it was counted anew, that another plan may

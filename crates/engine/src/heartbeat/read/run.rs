@@ -29,6 +29,7 @@ use crate::plan::JoinKind;
 use crate::query_set::{SetId, SetTable, Tuples};
 use crate::scan::{Request, TableAccess, TableBatch};
 use crate::storage::{Store, TableView};
+use crate::types::limit::Limit;
 use crate::types::{DataType, Error, Result, Slot, SqlState, TableId, TableSchema, Value, Version};
 
 /// Pipelines of fewer morsels than this run on the thread that opened them.
@@ -62,6 +63,19 @@ pub struct Shared {
     audience: Audience,
 }
 
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("slots", &self.slots.len()).finish_non_exhaustive()
+    }
+}
+
+/// For expressions that take long: they fail once all have left, and nobody gets to see it.
+impl Limit for Shared {
+    fn fault(&self) -> Option<Error> {
+        self.is_abandoned().then(super::batch::cancelled)
+    }
+}
+
 impl Shared {
     /// The parameters and their types, by slot.
     pub fn parameters(&self) -> Rows<'_> {
@@ -77,6 +91,11 @@ impl Shared {
     pub fn batch<'a>(&'a self, rows: &'a Rows<'a>) -> Batch<'a> {
         let (parameters, types) = (&rows.values[..], &rows.types[..]);
         Batch { sets: &self.sets, parameters, types, budget: &self.budget }
+    }
+
+    /// All of the batch.
+    pub fn each_slot(&self) -> impl Iterator<Item = Slot> {
+        (0..self.slots.len() as u32).map(Slot)
     }
 
     /// Whether nobody waits any more. From then on work may be left out: there will be no answer that lacks it.

@@ -11,7 +11,7 @@ use crate::scan::TableAccess;
 use crate::storage::Store;
 use crate::types::{ColumnId, DataType, IndexId, Predicate, Result, TableId};
 
-use super::prepared::access;
+use super::prepared::{PreparedNode, access};
 
 /// One table's star queries, ready to run.
 #[derive(Debug)]
@@ -115,8 +115,8 @@ impl Stars {
     }
 }
 
-/// Finds a lane's stars.
-pub fn find(plan: &LanePlan, store: &Store) -> Result<Stars> {
+/// Finds a lane's stars. What runs as a chain of probes is none: `nodes` are the plan's as they are prepared.
+pub fn find(plan: &LanePlan, nodes: &[PreparedNode], store: &Store) -> Result<Stars> {
     let mut stars: Vec<PreparedStar> = Vec::new();
     let mut places = vec![None; plan.nodes.len()];
     for (n, node) in plan.nodes.iter().enumerate() {
@@ -125,6 +125,9 @@ pub fn find(plan: &LanePlan, store: &Store) -> Result<Stars> {
             continue;
         }
         let Some(way) = way(plan, node.inputs[0], store) else { continue };
+        if !matches!(nodes[way.scan], PreparedNode::Scan { .. }) {
+            continue;
+        }
         let known = stars.iter().position(|star| star.scan == way.scan);
         let number = known.unwrap_or(stars.len());
         if known.is_none() {

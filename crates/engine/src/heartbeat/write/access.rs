@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::env::memory::Growth;
 use crate::scan;
 use crate::storage::{Bound, Index, TableView};
 use crate::transaction::{Evaluation, Overlay, Parameters, Relation, Sight, ViewRow, Workspace};
@@ -11,6 +12,23 @@ use crate::types::{
 
 /// A row and its present values.
 pub(super) type Found = (RowId, Vec<Value>);
+
+/// Rows that were found, and what they take.
+#[derive(Default)]
+struct FoundRows {
+    rows: Vec<Found>,
+    growth: Growth,
+}
+
+impl FoundRows {
+    /// 53200 where memory for it is missing.
+    fn push(&mut self, id: RowId, row: Vec<Value>) -> Result<()> {
+        let heap: usize = row.iter().map(Value::heap).sum();
+        self.growth.add(size_of::<Found>() + row.len() * size_of::<Value>() + heap)?;
+        self.rows.push((id, row));
+        Ok(())
+    }
+}
 
 /// How rows are reached.
 #[derive(Debug)]
@@ -25,22 +43,24 @@ enum Path {
     Pass,
 }
 
-/// The rows of a table, own and stored, that meet all predicates, with their values.
+/// The rows of a table, own and stored, that meet all predicates, with their values where somebody needs them: without, many
+/// can be found when memory is short.
 pub(super) fn matching_rows(
     workspace: &mut Workspace<'_>,
     relation: &Relation,
     predicates: &[Predicate],
     parameters: Parameters<'_>,
+    with_values: bool,
 ) -> Result<Vec<Found>> {
-    let mut found = Vec::new();
+    let mut found = FoundRows::default();
     let path = choose(relation, predicates, parameters)?;
     if matches!(path, Path::Nothing) {
-        return Ok(found);
+        return Ok(Vec::new());
     }
-    let filter = Filter { relation, predicates, parameters };
+    let filter = Filter { relation, predicates, parameters, with_values };
     filter.own_rows(workspace, &path, &mut found)?;
     filter.stored_rows(workspace, &path, &mut found)?;
-    Ok(found)
+    Ok(found.rows)
 }
 
 /// Whether the rows would be found without a pass over the table.
@@ -157,6 +177,7 @@ struct Filter<'a> {
     relation: &'a Relation,
     predicates: &'a [Predicate],
     parameters: Parameters<'a>,
+    with_values: bool,
 }
 
 impl Filter<'_> {
@@ -164,7 +185,7 @@ impl Filter<'_> {
         &self,
         workspace: &mut Workspace<'_>,
         path: &Path,
-        found: &mut Vec<Found>,
+        found: &mut FoundRows,
     ) -> Result<()> {
         if workspace.set.is_empty() {
             return Ok(());
@@ -185,7 +206,8 @@ impl Filter<'_> {
             let Overlay::Row(row) = workspace.set.lookup(table, id) else { continue };
             let (types, parameters) = (&*self.relation.types, self.parameters);
             if (Evaluation { row, types, parameters }).all(self.predicates)? {
-                found.push((id, row.to_vec()));
+                let row = if self.with_values { row.to_vec() } else { Vec::new() };
+                found.push(id, row)?;
             }
         }
         Ok(())
@@ -195,7 +217,7 @@ impl Filter<'_> {
         &self,
         workspace: &mut Workspace<'_>,
         path: &Path,
-        found: &mut Vec<Found>,
+        found: &mut FoundRows,
     ) -> Result<()> {
         if let (Sight::Newest { .. }, Path::Keys(index, keys)) = (workspace.sight, path)
             && index.schema().unique
@@ -233,7 +255,7 @@ impl Filter<'_> {
         workspace: &mut Workspace<'_>,
         index: &Index,
         keys: &[Vec<Value>],
-        found: &mut Vec<Found>,
+        found: &mut FoundRows,
     ) -> Result<()> {
         for key in keys {
             let key: Vec<ValueRef<'_>> = key.iter().map(Value::borrow).collect();
@@ -252,7 +274,7 @@ impl Filter<'_> {
         view: &TableView,
         location: Location,
         id: RowId,
-        found: &mut Vec<Found>,
+        found: &mut FoundRows,
     ) -> Result<()> {
         if workspace.set.lookup(self.relation.schema.id, id) != Overlay::Untouched {
             return Ok(());
@@ -260,7 +282,8 @@ impl Filter<'_> {
         let row = &ViewRow { view, location };
         let (types, parameters) = (&*self.relation.types, self.parameters);
         if (Evaluation { row, types, parameters }).all(self.predicates)? {
-            found.push((id, view.row(location)));
+            let row = if self.with_values { view.row(location) } else { Vec::new() };
+            found.push(id, row)?;
         }
         Ok(())
     }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::room::stored_bytes;
 use crate::log::Encoder;
-use crate::transaction::{Change, Relation, Relations, WriteSet};
+use crate::transaction::{Change, Relation, Relations, WriteSet, check_stored_form};
 use crate::types::{ColumnId, Result, RowId, Value, ValueRef, Version};
 
 /// What becomes of one row.
@@ -23,7 +24,7 @@ pub(super) struct RowChange<'a> {
 }
 
 /// The net change of every row of a set, in the order in which the rows were first touched. New rows get their
-/// ids here.
+/// ids here. Fails where storage could not keep a row, so that what is applied cannot.
 pub(super) fn net_changes<'a>(
     relations: &Relations,
     set: &'a WriteSet,
@@ -44,6 +45,9 @@ pub(super) fn net_changes<'a>(
             Change::Insert { row, .. } | Change::Update { row, .. } => Fate::Update(row),
         };
         let relation = relations.get(table)?.clone();
+        if let Fate::Insert(row) | Fate::Update(row) = fate {
+            check_stored_form(&relation, row)?;
+        }
         let id = if is_new { relation.table.reserve_row_id() } else { id };
         changes.push(RowChange { relation, id, fate });
     }
@@ -66,6 +70,16 @@ impl RowChange<'_> {
                 };
                 to.update(table, self.id, old, row);
             }
+        }
+    }
+
+    /// About what it adds to the tables.
+    pub fn stored_bytes(&self) -> usize {
+        match self.fate {
+            Fate::Insert(row) => stored_bytes(row, self.relation.indexes.len()),
+            // Entries of keys that stay are not touched.
+            Fate::Update(row) => stored_bytes(row, 0),
+            Fate::Delete => 0,
         }
     }
 

@@ -1,15 +1,19 @@
 //! Statements of transaction blocks: they run on the session's thread, over a snapshot and the block's own set.
 
+use super::access::has_index;
 use super::statement::run;
 use super::{LOOK, Shared, WriteHeartbeat};
 use crate::heartbeat::WriteOutcome;
-use crate::plan::WritePlan;
+use crate::plan::{WriteAction, WritePlan};
 use crate::storage::Snapshot;
 use crate::transaction::{Change, Isolation, Relations, Sight, Workspace, WriteSet, refresh};
 use crate::types::{Result, RowId, TableId, Value, Version};
 
 /// How often a statement with RETURNING runs again because its rows have changed meanwhile.
 const RETURNING_ATTEMPTS: u32 = 3;
+
+/// Rows that take a statement well below a millisecond.
+const SHORT: usize = 1_000;
 
 /// Whether a block may read its own pending changes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +58,11 @@ impl WriteHeartbeat {
         unreachable!("the last attempt returns")
     }
 
+    /// See [`crate::heartbeat::Engine::is_short`].
+    pub fn is_short(&self, plan: &WritePlan) -> bool {
+        self.shared.is_short(plan)
+    }
+
     /// Prepares a READ COMMITTED block for reading its own changes of a table: from then on others let it go
     /// first for a moment, and what it reads is what its commit will write. See
     /// [`Courtesy`](crate::transaction::Courtesy).
@@ -61,6 +70,7 @@ impl WriteHeartbeat {
         let shared = &*self.shared;
         let rows = unexposed(set, table);
         if rows.is_empty() {
+            set.looked_at(table);
             return Exposure::Ready;
         }
         if let Exposure::Wait(pause) = shared.hold(set, &rows) {
@@ -77,11 +87,26 @@ impl WriteHeartbeat {
             }
             set.exposed.mark((table, id));
         }
+        set.looked_at(table);
         Exposure::Ready
     }
 }
 
 impl Shared {
+    /// Whether a statement's rows are few, or found by an index. What is longer runs apart from the threads that serve
+    /// connections.
+    pub(super) fn is_short(&self, plan: &WritePlan) -> bool {
+        let (table, predicates) = match &plan.action {
+            WriteAction::Insert(insert) => return insert.rows.len() <= SHORT,
+            WriteAction::Update(update) => (update.table, &update.predicates),
+            WriteAction::Delete(delete) => (delete.table, &delete.predicates),
+        };
+        let relations = self.relations.load();
+        relations.get(table).map_or(true, |relation| {
+            relation.table.live_rows() <= SHORT as u64 || has_index(relation, predicates)
+        })
+    }
+
     /// Holds rows; ready when a snapshot taken now sees all their changes by others so far.
     pub(super) fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
         let now = self.environment.clock.now();
@@ -115,7 +140,7 @@ impl Shared {
             Ok(effect) => {
                 let (rows, returning) = (effect.rows, effect.returning);
                 let version = snapshot.version();
-                Ok((WriteOutcome { version, rows, returning }, effect.shown))
+                Ok((WriteOutcome { version, rows, returning, is_first: false }, effect.shown))
             }
             Err(error) => {
                 set.rollback_to(mark);
@@ -136,7 +161,7 @@ impl Shared {
 /// The stored rows of a table that a set changes and that its client has not seen so.
 fn unexposed(set: &WriteSet, table: TableId) -> Vec<(TableId, RowId)> {
     let mut rows: Vec<_> = set
-        .changes()
+        .changes_to_look_at(table)
         .filter(|change| matches!(change, Change::Update { .. } | Change::Delete { .. }))
         .map(Change::row_key)
         .filter(|key| {

@@ -1,15 +1,14 @@
-//! Slow work beside the write heartbeat: checkpoints, making the next log segment ahead, counting tables anew.
+//! Slow work beside the write heartbeat: checkpoints, making the next log segment ahead, counting and measuring tables anew.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::Shared;
 use super::turn::{answer, outcome};
 use crate::heartbeat::WriteReceiver;
-use crate::log::{CheckpointSource, TableSource, write_checkpoint};
+use crate::log::{CheckpointSource, TableSource, Written, write_checkpoint};
 use crate::storage::{Recount, Sequence, Table};
 use crate::types::{Result, SequenceSchema};
 
@@ -18,6 +17,8 @@ enum Task {
     Spare,
     /// A few chunks at a time, then it waits again.
     Recount(Recount, Option<WriteReceiver>),
+    /// What the tables take.
+    Measure,
 }
 
 /// Tasks of the housekeeping thread. At most one checkpoint waits: a newer one takes its place and answers for
@@ -26,14 +27,7 @@ enum Task {
 pub(super) struct Housekeeping {
     state: Mutex<State>,
     wake: Condvar,
-    /// Bytes of the last checkpoint's rows; 0 before the first since the start.
-    written: AtomicU64,
 }
-
-/// A checkpoint writes all rows again: one is due after a log of so many times fewer bytes than the last one had, so that a
-/// load writes its rows a few times and not once for each [`Tuning::checkpoint_bytes`](super::Tuning), and a recovery reads
-/// little more than half as much log as rows.
-const LOG_SHARE: u64 = 2;
 
 /// Chunks that are counted before other tasks have their turn.
 const CHUNKS_COUNTED: usize = 16;
@@ -83,16 +77,11 @@ impl Housekeeping {
                 receivers.append(waiting);
                 false
             }
-            Task::Spare | Task::Recount(..) => true,
+            Task::Spare | Task::Recount(..) | Task::Measure => true,
         });
         state.tasks.push_back(Task::Checkpoint(source, receivers));
         drop(state);
         self.wake.notify_one();
-    }
-
-    /// Bytes of log after which a checkpoint is due, of these at least.
-    pub fn due_after(&self, least: u64) -> u64 {
-        least.max(self.written.load(Ordering::Relaxed) / LOG_SHARE)
     }
 
     /// Has a log segment made ahead.
@@ -104,6 +93,12 @@ impl Housekeeping {
     /// Has a table counted anew.
     pub fn recount(&self, table: Arc<Table>, receiver: Option<WriteReceiver>) {
         self.wait_again(Task::Recount(Recount::new(table), receiver));
+    }
+
+    /// Has the tables' memory measured, before other tasks: writes may wait for room.
+    pub fn measure(&self) {
+        self.state.lock().tasks.push_front(Task::Measure);
+        self.wake.notify_one();
     }
 
     fn wait_again(&self, task: Task) {
@@ -133,8 +128,12 @@ impl Housekeeping {
 
 impl Shared {
     /// The housekeeping thread.
-    pub(super) fn keep_house(&self, spare: Option<Arc<crate::log::Spare>>, segment_size: u64) {
-        let mut last = 0;
+    pub(super) fn keep_house(
+        &self,
+        spare: Option<Arc<crate::log::Spare>>,
+        segment_size: u64,
+        (mut last, mut written): (u64, Written),
+    ) {
         while let Some(task) = self.housekeeping.next() {
             match task {
                 Task::Spare => {
@@ -145,9 +144,14 @@ impl Shared {
                     }
                 }
                 Task::Recount(recount, receiver) => self.recount(recount, receiver),
+                Task::Measure => self.measure(),
                 Task::Checkpoint(source, receivers) => {
                     let (sequence, version) = (source.sequence, source.snapshot.version());
-                    let result = if sequence > last { self.checkpoint(source) } else { Ok(()) };
+                    let result = if sequence > last {
+                        self.checkpoint(source, &mut written)
+                    } else {
+                        Ok(())
+                    };
                     match &result {
                         Ok(()) => last = sequence,
                         Err(error) => tracing::warn!(%error, "could not write a checkpoint"),
@@ -174,28 +178,13 @@ impl Shared {
         self.housekeeping.wait_again(Task::Recount(recount, receiver));
     }
 
-    fn checkpoint(&self, source: CheckpointSource) -> Result<()> {
+    fn checkpoint(&self, source: CheckpointSource, written: &mut Written) -> Result<()> {
         let Some(data) = &self.data else { return Ok(()) };
         let randomness = &*self.environment.randomness;
         let segments = self.store.segments();
-        let bytes =
-            write_checkpoint(&*data.directory, randomness, data.database, segments, &source)?;
-        self.housekeeping.written.store(bytes, Ordering::Relaxed);
+        let (directory, database) = (&*data.directory, data.database);
+        let bytes = write_checkpoint(directory, randomness, database, segments, &source, written)?;
+        tracing::debug!(sequence = source.sequence, bytes, "wrote a checkpoint");
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_checkpoints_are_written_less_often() {
-        let housekeeping = Housekeeping::default();
-        assert_eq!(housekeeping.due_after(100), 100);
-        housekeeping.written.store(150, Ordering::Relaxed);
-        assert_eq!(housekeeping.due_after(100), 100);
-        housekeeping.written.store(1000, Ordering::Relaxed);
-        assert_eq!(housekeeping.due_after(100), 500);
     }
 }

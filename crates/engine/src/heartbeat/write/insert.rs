@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::statement::Run;
+use super::statement::{Run, check_now_and_then};
 use crate::plan::{ConflictAction, InsertPlan, InsertSource, OnConflict};
 use crate::storage::Store;
 use crate::transaction::{
@@ -13,9 +13,11 @@ use crate::types::{Error, Result, RowId, SequenceId, SqlState, Value, ValueRef};
 pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
     let relation = run.workspace.target(plan.table)?;
     let mut affected = Vec::new();
-    for sources in &plan.rows {
+    for (at, sources) in plan.rows.iter().enumerate() {
+        check_now_and_then(at)?;
         let mut row = new_row(run.store, run.parameters, &relation, sources)?;
         check_row(&relation, &mut row, &plan.checks)?;
+        run.workspace.set.make_room()?;
         match &plan.on_conflict {
             None => drop(add(run, plan, row, false)),
             Some(on_conflict) => match conflicting(run, &relation, on_conflict, &row) {

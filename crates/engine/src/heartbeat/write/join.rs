@@ -113,6 +113,7 @@ impl Writer {
             match last {
                 Some((_, Change::Update(new))) => {
                     self.scratch_mut().update_row(table, row.row, base, new, None);
+                    self.scratch_mut().make_room()?;
                 }
                 Some((_, Change::Delete)) => {
                     self.scratch_mut().delete(table, row.row, base, None);
@@ -121,13 +122,18 @@ impl Writer {
             }
         }
         let now = Some(shared.environment.clock.now());
+        let is_first = self.has_changed_nothing();
         let Fate::Done(outcome) = self.commit(shared, Effect::default(), now, applying)? else {
             return Ok(None);
         };
         let version = outcome?.version;
         let mut results: Vec<Result<WriteOutcome>> = rows
             .into_iter()
-            .map(|rows| Ok(WriteOutcome { version, rows, returning: None }))
+            .enumerate()
+            .map(|(number, rows)| {
+                let is_first = is_first && number == 0;
+                Ok(WriteOutcome { version, rows, returning: None, is_first })
+            })
             .collect();
         for (statement, error) in output.errors {
             results[statement] = Err(error);

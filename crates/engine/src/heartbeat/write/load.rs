@@ -7,8 +7,11 @@
 use std::sync::Arc;
 
 use super::insert::{narrow, new_row, next_value};
+use super::room::ENTRY_BYTES;
+use super::statement::check_now_and_then;
 use super::turn::{Fate, Writer};
 use super::{Shared, WriteHeartbeat};
+use crate::env::memory::{Reservation, Share};
 use crate::heartbeat::WriteOutcome;
 use crate::log::Encoder;
 use crate::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
@@ -57,6 +60,7 @@ pub struct BulkLoad {
     record: Option<Encoder>,
     /// Threads that may sort keys.
     workers: usize,
+    held: Reservation,
 }
 
 impl BulkLoad {
@@ -67,6 +71,9 @@ impl BulkLoad {
 
     /// Checks and takes rows, at most [`CHUNK_ROWS`].
     pub fn append(&mut self, block: &RowBlock) -> Result<()> {
+        if !block.is_of(self.rows.schema()) {
+            return Err(definition_changed());
+        }
         let before = self.rows.rows() as u64;
         check_block(&self.relation, block, &self.plan.checks)
             .map_err(|(row, error)| self.plan.told(error, before + row as u64))?;
@@ -74,7 +81,13 @@ impl BulkLoad {
         if let Some(record) = &mut self.record {
             record.insert_block(self.plan.table, first, block);
         }
-        Ok(())
+        let record = self.record.as_ref().map_or(0, |record| record.bytes.capacity());
+        self.held.grow_to(self.bytes() + record)
+    }
+
+    /// About what the rows will take in their table.
+    fn bytes(&self) -> usize {
+        self.rows.memory() + self.rows.rows() * ENTRY_BYTES * self.relation.indexes.len()
     }
 
     /// No row follows: sorts the keys. 23505 where two of the rows have the same.
@@ -117,7 +130,8 @@ impl WriteHeartbeat {
         let relation = shared.relations.load().get(plan.table)?.clone();
         let rows = Load::new(&relation.table);
         let record = shared.data.is_some().then(Encoder::default);
-        Ok(BulkLoad { plan, relation, rows, record, workers: shared.store.segments() })
+        let (workers, held) = (shared.store.segments(), Reservation::new(Share::Loads));
+        Ok(BulkLoad { plan, relation, rows, record, workers, held })
     }
 
     /// See [`crate::heartbeat::Engine::load_in_transaction`].
@@ -137,12 +151,14 @@ impl WriteHeartbeat {
         check_block(relation, block, &plan.checks)
             .map_err(|(row, error)| plan.told(error, before + row as u64))?;
         let mark = set.mark();
-        for row in 0..block.rows() {
+        let added = (0..block.rows()).try_for_each(|row| {
             set.insert(plan.table, block.row(row).into());
-        }
+            set.make_room()
+        });
         let sight = Sight::At(snapshot.version());
-        check_changes(&mut Workspace::new(&relations, sight, set), mark)
-            .inspect_err(|_| set.rollback_to(mark))
+        let checked =
+            added.and_then(|()| check_changes(&mut Workspace::new(&relations, sight, set), mark));
+        checked.inspect_err(|_| set.rollback_to(mark))
     }
 
     /// See [`crate::heartbeat::Engine::insert_in_bulk`].
@@ -167,7 +183,8 @@ impl WriteHeartbeat {
         rows: &[Vec<InsertSource>],
         parameters: Parameters<'_>,
     ) -> Result<RowBlock> {
-        let rows = rows.iter().map(|sources| {
+        let rows = rows.iter().enumerate().map(|(at, sources)| {
+            check_now_and_then(at)?;
             let mut row = new_row(&self.shared.store, parameters, relation, sources)?;
             check_row(relation, &mut row, &insert.checks).map(|()| row)
         });
@@ -200,6 +217,7 @@ impl Writer {
     ) -> Result<Fate> {
         let relations: arc_swap::Guard<Arc<Relations>> = shared.relations.load();
         load.check(&mut self.newest(&relations))?;
+        shared.make_room_for(load.bytes())?;
         let length = self.record.bytes.len();
         if let Some(record) = &load.record {
             self.record.bytes.extend_from_slice(&record.bytes);
@@ -212,6 +230,6 @@ impl Writer {
         load.rows.attach(version);
         *applying = false;
         self.count_changes(load.rows());
-        Ok(Fate::Done(Ok(WriteOutcome { version, rows, returning: None })))
+        Ok(Fate::Done(Ok(WriteOutcome { version, rows, returning: None, is_first: false })))
     }
 }

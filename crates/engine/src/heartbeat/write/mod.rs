@@ -25,6 +25,7 @@ mod load;
 mod open;
 mod queue;
 mod rewrite;
+mod room;
 mod sequences;
 mod statement;
 mod turn;
@@ -46,6 +47,7 @@ use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries};
 use crate::storage::Store;
 use crate::transaction::{Courtesy, Relations};
+use crate::types::limit::{current, within};
 use crate::types::{Error, SessionId, SqlState};
 
 pub use block::Exposure;
@@ -87,6 +89,7 @@ struct Shared {
     data: Option<DataDirectory>,
     housekeeping: Housekeeping,
     heavy_work: Arc<HeavyWork>,
+    room: room::TableRoom,
 }
 
 impl Shared {
@@ -123,10 +126,13 @@ impl Shared {
         if self.stopped.load(Ordering::Acquire) {
             return receiver(Err(crate::log::stopped()));
         }
-        let lead = self.data.is_none() && work.is_small();
-        match self.queue.push(Request { work, session, receiver, patience: None }, !lead) {
+        let is_short = !matches!(&work, Work::Write(plan, _) if !self.is_short(plan));
+        let lead = self.data.is_none() && work.is_small() && is_short;
+        let request = Request { work, session, receiver, patience: None, limit: current() };
+        match self.queue.push(request, !lead) {
             Some(refused) => (refused.receiver)(Err(queue_full())),
-            None if lead => self.run_turns(),
+            // Others' writes wait, too.
+            None if lead => within(None, || self.run_turns()),
             None => {}
         }
     }

@@ -15,7 +15,7 @@ use super::{DefinitionChanges, Exposure, Shared, WriteHeartbeat};
 use crate::env::Environment;
 use crate::heartbeat::WriteReceiver;
 use crate::heartbeat::heavy_work::HeavyWork;
-use crate::log::{DataDirectory, Entries, LogWriter, Recovered, recover};
+use crate::log::{DataDirectory, Entries, LogWriter, Recovered, Written, recover};
 use crate::plan::WritePlan;
 use crate::storage::{Store, Table};
 use crate::transaction::{Courtesy, Definition, Isolation, Relations, WriteSet};
@@ -51,12 +51,15 @@ impl WriteHeartbeat {
             Some(data) => Some(recovered(&environment, data, workers, tuning.segment_size)?),
             None => None,
         };
-        let (store, entries, version, log) = match recovered {
-            Some(r) => (r.store, r.entries, r.version, Some(r.writer)),
+        let (store, entries, version, log, checkpoint) = match recovered {
+            Some(r) => {
+                let checkpoint = (r.checkpoint, r.written);
+                (r.store, r.entries, r.version, Some(r.writer), checkpoint)
+            }
             None => {
                 let store = Store::new(workers);
                 let version = store.published();
-                (store, Entries::default(), version, None)
+                (store, Entries::default(), version, None, (0, Written::default()))
             }
         };
         let spare = log.as_ref().map(|log: &LogWriter| log.spare().clone());
@@ -75,9 +78,13 @@ impl WriteHeartbeat {
             data,
             housekeeping: Housekeeping::default(),
             heavy_work: Arc::default(),
+            room: Default::default(),
         });
+        shared.measure();
         let thread = spawn(&shared, "write", |shared| shared.thread())?;
-        let keep_house = move |shared: &Shared| shared.keep_house(spare, tuning.segment_size);
+        let keep_house = move |shared: &Shared| {
+            shared.keep_house(spare, tuning.segment_size, checkpoint);
+        };
         let housekeeping = spawn(&shared, "housekeeping", keep_house)?;
         shared.housekeeping.prepare_spare();
         Ok(WriteHeartbeat { shared, thread: Some(thread), housekeeping: Some(housekeeping) })

@@ -12,6 +12,7 @@ use super::company::Company;
 use crate::heartbeat::WriteReceiver;
 use crate::plan::WritePlan;
 use crate::transaction::{Definition, Isolation, WriteSet};
+use crate::types::limit::Limit;
 use crate::types::{SequenceId, SessionId, Value};
 
 /// Sets with more changes than this are not run on the submitting thread, which may serve others.
@@ -45,6 +46,8 @@ pub(super) struct Request {
     pub receiver: WriteReceiver,
     /// Until when it waits for somebody's hold at most, once it has met one.
     pub patience: Option<Duration>,
+    /// What may end it before it is applied.
+    pub limit: Option<Arc<dyn Limit>>,
 }
 
 impl std::fmt::Debug for Request {

@@ -13,15 +13,18 @@ use crate::log::Encoder;
 use crate::storage::{Chunk, Load, Store, TableView};
 use crate::transaction::{
     Relation, Relations, Sight, Workspace, WriteSet, check_kept_children, check_kept_rows,
-    check_loaded_parents,
+    check_loaded_parents, check_type,
 };
 use crate::types::{
     BlockColumn, Check, ChunkId, ColumnId, ColumnSchema, Definition, Location, Result, RowBlock,
-    Scalar, TableId, TableSchema, Version, array_cell,
+    Scalar, TableId, TableSchema, ValueRef, Version, array_cell, limit,
 };
 
 /// Chunks that are converted before their rows go into the new table, per worker.
 const CHUNKS_AT_ONCE: usize = 4;
+
+/// Rows whose values are computed at once: whoever wants the rewrite may leave meanwhile.
+const ROWS_AT_ONCE: usize = 256;
 
 /// What a table's rows become.
 #[derive(Debug)]
@@ -80,28 +83,30 @@ impl TableRewrite {
         if column.dropped {
             return Ok(values);
         }
+        let mut push = |value: ValueRef<'_>| check_type(value, column).map(|()| values.push(value));
         match self.conversion(id) {
             Some(Scalar::Expression(expression)) => {
                 let read = expression.columns().iter().map(|column| ColumnId(*column as u32));
-                let read: Vec<_> = read.map(|column| view.gather(column, locations)).collect();
-                let computed = expression.evaluate(&read, &[], locations.len())?;
-                (0..locations.len()).for_each(|row| values.push(array_cell(&computed, row)));
+                let read: Vec<ColumnId> = read.collect();
+                for rows in locations.chunks(ROWS_AT_ONCE) {
+                    limit::check()?;
+                    let read: Vec<_> = read.iter().map(|id| view.gather(*id, rows)).collect();
+                    let computed = expression.evaluate(&read, &[], rows.len())?;
+                    (0..rows.len()).try_for_each(|row| push(array_cell(&computed, row)))?;
+                }
             }
             Some(Scalar::Literal(value)) => {
-                locations.iter().for_each(|_| values.push(value.borrow()))
+                locations.iter().try_for_each(|_| push(value.borrow()))?;
             }
             Some(Scalar::Column(from)) => {
-                copy(view, locations, ColumnId(*from as u32), &mut values)
+                let from = ColumnId(*from as u32);
+                locations.iter().try_for_each(|location| push(view.cell(from, *location)))?;
             }
             Some(Scalar::Parameter(_)) => unreachable!("a definition has no parameters"),
-            None => copy(view, locations, id, &mut values),
+            None => locations.iter().try_for_each(|location| push(view.cell(id, *location)))?,
         }
         Ok(values)
     }
-}
-
-fn copy(view: &TableView, locations: &[Location], from: ColumnId, to: &mut BlockColumn) {
-    locations.iter().for_each(|location| to.push(view.cell(from, *location)));
 }
 
 /// A table's new rows, where nobody sees them, and the log's part.
@@ -164,10 +169,14 @@ impl Rewritten {
         relation: &Arc<Relation>,
     ) -> Result<()> {
         let (workers, filled) = (shared.store.segments(), rewrite.filled());
+        let wanted = limit::current();
         for chunks in view.chunks().chunks(workers * CHUNKS_AT_ONCE) {
-            let blocks = in_parallel(workers, chunks, |(id, chunk)| {
-                let block = rewrite.convert(view, &visible(*id, chunk, view.version()))?;
+            let convert = |id: ChunkId, chunk: &Chunk| {
+                let block = rewrite.convert(view, &visible(id, chunk, view.version()))?;
                 check_kept_rows(relation, &block, &filled, &rewrite.checks).map(|()| block)
+            };
+            let blocks = in_parallel(workers, chunks, |(id, chunk)| {
+                limit::within(wanted.clone(), || convert(*id, chunk))
             });
             for block in blocks {
                 let block = block?;

@@ -10,7 +10,10 @@ use crate::storage::Store;
 use crate::transaction::{
     Evaluation, Parameters, Reevaluation, Relation, Workspace, check_changes, check_row,
 };
-use crate::types::{ColumnId, Result, RowId, Scalar, TableId, Value};
+use crate::types::{ColumnId, Result, RowId, Scalar, TableId, Value, limit};
+
+/// Rows of which a statement computes the values before it asks whether it goes on.
+const ROWS_BETWEEN_CHECKS: usize = 32;
 
 /// What a statement did.
 #[derive(Debug, Default)]
@@ -80,7 +83,7 @@ impl Run<'_, '_> {
 
 fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
     let relation = run.workspace.target(plan.table)?;
-    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters)?;
+    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters, true)?;
     let base = run.workspace.base();
     let again = (run.again && !found.is_empty()).then(|| {
         Arc::new(Reevaluation {
@@ -92,13 +95,20 @@ fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
             excluded: None,
         })
     });
-    for (id, mut row) in found {
+    for (at, (id, mut row)) in found.into_iter().enumerate() {
+        check_now_and_then(at)?;
         assign(&relation, &mut row, &plan.assignments, run.parameters)?;
         check_row(&relation, &mut row, &plan.checks)?;
         run.touch(plan.table, id, || row.clone());
         run.workspace.set.update_row(plan.table, id, base, row, again.clone());
+        run.workspace.set.make_room()?;
     }
     Ok(())
+}
+
+/// Asks now and then whether the statement goes on: a row's values may take long.
+pub(super) fn check_now_and_then(row: usize) -> Result<()> {
+    if row % ROWS_BETWEEN_CHECKS == ROWS_BETWEEN_CHECKS - 1 { limit::check() } else { Ok(()) }
 }
 
 /// Gives a row its new values; all of them are computed from the old ones.
@@ -123,7 +133,8 @@ pub(super) fn assign(
 
 fn delete(run: &mut Run<'_, '_>, plan: &DeletePlan) -> Result<()> {
     let relation = run.workspace.relation(plan.table)?;
-    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters)?;
+    let shows = !run.plan.output.is_empty();
+    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters, shows)?;
     let base = run.workspace.base();
     let again = (run.again && !found.is_empty()).then(|| {
         Arc::new(Reevaluation {
@@ -135,9 +146,11 @@ fn delete(run: &mut Run<'_, '_>, plan: &DeletePlan) -> Result<()> {
             excluded: None,
         })
     });
-    for (id, old) in found {
+    for (at, (id, old)) in found.into_iter().enumerate() {
+        check_now_and_then(at)?;
         run.touch(plan.table, id, || old);
         run.workspace.set.delete(plan.table, id, base, again.clone());
+        run.workspace.set.make_room()?;
     }
     Ok(())
 }

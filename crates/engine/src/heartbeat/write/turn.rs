@@ -20,6 +20,7 @@ use crate::plan::WritePlan;
 use crate::transaction::{
     Definition, HOLD, Isolation, Relations, Sight, Workspace, WriteSet, rebase,
 };
+use crate::types::limit::within;
 use crate::types::{Error, Result, SequenceId, SqlState, Value, Version};
 
 /// A record is closed at this size: what one turn holds in memory.
@@ -52,6 +53,8 @@ pub(super) struct Writer {
     answers: Vec<(WriteReceiver, Result<WriteOutcome>)>,
     checkpoints: Vec<WriteReceiver>,
     changes: usize,
+    /// Nothing had been changed in the turn when the write began that runs now.
+    is_first: bool,
 }
 
 impl std::fmt::Debug for Writer {
@@ -91,6 +94,7 @@ impl Writer {
             answers: Vec::new(),
             checkpoints: Vec::new(),
             changes: 0,
+            is_first: false,
         }
     }
 
@@ -107,6 +111,11 @@ impl Writer {
         answers: impl Iterator<Item = (WriteReceiver, Result<WriteOutcome>)>,
     ) {
         self.answers.extend(answers);
+    }
+
+    /// Whether nothing has been changed in the turn so far.
+    pub(super) fn has_changed_nothing(&self) -> bool {
+        self.changes == 0
     }
 
     pub(super) fn present(&self) -> Version {
@@ -127,7 +136,11 @@ impl Writer {
             if alone == 0
                 && let Some(length) = pass_length(shared, &requests)
             {
-                let joined = requests.drain(..length).collect();
+                let joined = requests.drain(..length);
+                let joined: Vec<Request> = joined.filter_map(|one| self.begun(one)).collect();
+                if joined.is_empty() {
+                    continue;
+                }
                 let refused = self.pass(shared, joined).unwrap_or_default();
                 alone = refused.len();
                 refused.into_iter().rev().for_each(|request| requests.push_front(request));
@@ -145,8 +158,24 @@ impl Writer {
         !self.incoming.is_empty() || released
     }
 
+    /// A request that is still wanted. Who has withdrawn it has been answered.
+    fn begun(&mut self, request: Request) -> Option<Request> {
+        let Some(limit) = &request.limit else { return Some(request) };
+        if !limit.take() {
+            return None;
+        }
+        match limit.fault() {
+            Some(fault) => {
+                self.answers.push((request.receiver, Err(fault)));
+                None
+            }
+            None => Some(request),
+        }
+    }
+
     fn request(&mut self, shared: &Shared, request: Request) {
-        let Request { mut work, session, receiver, patience } = request;
+        let Some(request) = self.begun(request) else { return };
+        let Request { mut work, session, receiver, patience, limit } = request;
         if shared.stopped.load(Ordering::Acquire) {
             return self.answers.push((receiver, Err(stopped())));
         }
@@ -156,7 +185,8 @@ impl Writer {
         let now = shared.environment.clock.now();
         let impatient = patience.is_some_and(|end| now >= end);
         shared.writing.fetch_add(1, Ordering::SeqCst);
-        let fate = self.guarded(shared, &mut work, (!impatient).then_some(now));
+        let now_or_never = (!impatient).then_some(now);
+        let fate = within(limit.clone(), || self.guarded(shared, &mut work, now_or_never));
         shared.writing.fetch_add(1, Ordering::SeqCst);
         match fate {
             Fate::Done(result) => {
@@ -167,10 +197,10 @@ impl Writer {
             }
             Fate::Held => {
                 let patience = patience.or(Some(now + HOLD));
-                self.deferred.push(Request { work, session, receiver, patience });
+                self.deferred.push(Request { work, session, receiver, patience, limit });
             }
             Fate::Full => {
-                let request = Request { work, session, receiver, patience };
+                let request = Request { work, session, receiver, patience, limit };
                 self.incoming.push_front(request);
             }
         }
@@ -209,6 +239,7 @@ impl Writer {
     ) -> Result<Fate> {
         match work {
             Work::Write(plan, parameters) => {
+                self.is_first = self.has_changed_nothing();
                 let effect = self.compute(shared, plan, parameters)?;
                 self.commit(shared, effect, now, applying)
             }
@@ -265,7 +296,8 @@ impl Writer {
 
     fn done(&self, effect: Effect) -> Fate {
         let Effect { rows, returning, .. } = effect;
-        Fate::Done(Ok(WriteOutcome { version: self.present(), rows, returning }))
+        let (version, is_first) = (self.present(), self.is_first);
+        Fate::Done(Ok(WriteOutcome { version, rows, returning, is_first }))
     }
 
     /// Gives the scratch set its place in the log and applies it.
@@ -282,6 +314,7 @@ impl Writer {
         let set = std::mem::take(&mut self.scratch);
         let relations = shared.relations.load();
         let changes = net_changes(&relations, &set)?;
+        shared.make_room(&changes)?;
         let fate = if self.log_changes(shared, &changes)? {
             *applying = true;
             let present = self.present();
@@ -379,6 +412,7 @@ impl Writer {
         let set = std::mem::take(&mut self.scratch);
         let relations = shared.relations.load();
         let changes = net_changes(&relations, &set)?;
+        shared.make_room(&changes)?;
         for change in changes.iter().filter(|_| self.log.is_some()) {
             change.encode(self.published, &mut self.record);
         }
@@ -513,7 +547,7 @@ impl Writer {
             }
             return;
         };
-        let due = log.written() >= shared.housekeeping.due_after(self.checkpoint_bytes);
+        let due = log.written() >= self.checkpoint_bytes;
         if (due || !self.checkpoints.is_empty()) && !shared.stopped.load(Ordering::Acquire) {
             log.forget_written();
             let (sequence, segment) = (log.last_sequence(), log.segment());
@@ -537,6 +571,12 @@ impl Writer {
             self.reservations.encode(&mut self.record, true);
             self.sync(shared);
         }
+        if let Some(log) = &mut self.log
+            && !shared.stopped.load(Ordering::Acquire)
+            && let Err(fault) = log.acknowledge_durably()
+        {
+            tracing::warn!(error = %fault.error(), "could not note the end of the log");
+        }
     }
 }
 
@@ -546,7 +586,7 @@ fn held(shared: &Shared, set: &WriteSet, now: Option<Duration>) -> bool {
 }
 
 pub(super) fn outcome(version: Version) -> WriteOutcome {
-    WriteOutcome { version, rows: 0, returning: None }
+    WriteOutcome { version, rows: 0, returning: None, is_first: false }
 }
 
 /// A receiver that panics harms nobody else.

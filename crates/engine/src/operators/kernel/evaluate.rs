@@ -274,9 +274,14 @@ fn evaluate_around_faults(
     let mut search = Search { expression, inputs, tuples, batch, faults };
     search.halve(&all, error);
     let sound: Vec<u32> = all.into_iter().filter(|&row| search.is_wanted(row)).collect();
-    let value = inputs.take(&sound).evaluate(expression);
-    let value = value.expect("rows that fail alone are out, and expressions work row by row");
-    scatter(&value, &sound, tuples.rows)
+    match inputs.take(&sound).evaluate(expression) {
+        Ok(value) => scatter(&value, &sound, tuples.rows),
+        // It fails whatever the rows, even for none.
+        Err(error) => {
+            search.fail(&sound, &error);
+            new_null_array(&expression.data_type().arrow(), tuples.rows)
+        }
+    }
 }
 
 struct Search<'a> {
@@ -290,10 +295,8 @@ struct Search<'a> {
 impl Search<'_> {
     /// `rows` fail with `error` when evaluated together.
     fn halve(&mut self, rows: &[u32], error: Error) {
-        if let &[row] = rows {
-            let set = self.tuples.sets.row(row as usize);
-            set.for_each(self.batch.sets, |slot| self.faults.add(slot, error.clone()));
-            return;
+        if let [_] = rows {
+            return self.fail(rows, &error);
         }
         let (left, right) = rows.split_at(rows.len() / 2);
         for half in [left, right] {
@@ -304,6 +307,14 @@ impl Search<'_> {
             if let Err(error) = self.inputs.take(&wanted).evaluate(self.expression) {
                 self.halve(&wanted, error);
             }
+        }
+    }
+
+    /// Fails the slots that want one of the rows.
+    fn fail(&mut self, rows: &[u32], error: &Error) {
+        for &row in rows {
+            let set = self.tuples.sets.row(row as usize);
+            set.for_each(self.batch.sets, |slot| self.faults.add(slot, error.clone()));
         }
     }
 

@@ -47,6 +47,9 @@ struct Case {
     dimension_types: Vec<DataType>,
     /// All slots want all rows of the fact table.
     asks_nothing: bool,
+    /// Rows of dimensions come once for the slots of even numbers and once for the others, as where some probe and others
+    /// ride a scan.
+    twice: bool,
     /// Queries without bins are aggregated in packs, drawn with this seed.
     packed: Option<u64>,
 }
@@ -85,7 +88,7 @@ impl Case {
         });
         let dimensions = dimensions.collect();
         let (asks_nothing, packed) = (true, random.chance(50).then(|| random.below(1_000) as u64));
-        let groupings = own;
+        let (groupings, twice) = (own, slots.is_multiple_of(2));
         Case {
             node,
             groupings,
@@ -94,7 +97,24 @@ impl Case {
             fact_types,
             dimension_types,
             asks_nothing,
+            twice,
             packed,
+        }
+    }
+
+    /// The rows of a dimension with their sets, as its table is read.
+    fn chunks(&self, d: usize, activations: &Activations, view: &Arc<TableView>) -> Vec<Tuples> {
+        let rows = &self.dimensions[d];
+        let chunk = |asked: &dyn Fn(Slot) -> bool| {
+            let own = |(row, set): &(Row, BTreeSet<Slot>)| {
+                (row.clone(), set.iter().copied().filter(|slot| asked(*slot)).collect())
+            };
+            let own: Wanted = rows.iter().map(own).collect();
+            Tuples::of_table(view.clone(), locations(view), sets(&own, activations))
+        };
+        match self.twice {
+            true => vec![chunk(&|slot| slot.0 % 2 == 0), chunk(&|slot| slot.0 % 2 == 1)],
+            false => vec![chunk(&|_| true)],
         }
     }
 
@@ -227,10 +247,9 @@ fn star(
         let users = users.fold(SetId::EMPTY, |all, g| batch.sets.union(all, wanted[g]));
         let id = store.tables().len() as u32 + 1;
         let view = view(store, id, &case.dimension_types, &case.dimensions[d]);
-        let sets = sets(&case.dimensions[d], activations);
-        let chunk = Tuples::of_table(view.clone(), locations(&view), sets);
+        let chunks = case.chunks(d, activations, &view);
         let passing = batch.sets.difference(batch.sets.all(), users);
-        let rows = DimensionRows { view, key: ColumnId(0), chunks: vec![chunk], passing };
+        let rows = DimensionRows { view, key: ColumnId(0), chunks, passing };
         // Built from the last to the first: dimension 2 is there when its parent comes.
         let child = |dimension| Child { outer: ColumnId(1), dimension, number: 2 };
         let children: Vec<Child<'_>> = match d {

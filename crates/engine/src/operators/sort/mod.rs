@@ -113,7 +113,7 @@ fn way(tuples: &Tuples, batch: &Batch<'_>, cuts: &[Cut]) -> Way {
 }
 
 /// Rows in their order, and who wants them where that is not who wanted them before.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sorted {
     rows: Vec<u32>,
     sets: Option<QuerySets>,

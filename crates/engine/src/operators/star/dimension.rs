@@ -30,7 +30,8 @@ pub struct DimensionRows {
     pub view: Arc<TableView>,
     /// Its key.
     pub key: ColumnId,
-    /// The rows that meet somebody's predicates, with their sets.
+    /// The rows that meet somebody's predicates, with their sets. A row may come several times, for other slots each time:
+    /// once by a probe and once by a scan.
     pub chunks: Vec<Tuples>,
     /// The slots that take part in the star and do not join the dimension: they pass whatever the key.
     pub passing: SetId,
@@ -164,7 +165,13 @@ impl Dimension {
                 continue;
             }
             let place = self.range.place(key);
-            numbers[place as usize] = number;
+            let known = &mut numbers[place as usize];
+            if *known != 0 {
+                // The key is unique: it is the same row, which has come before for others.
+                *known = sets.united(*known, number)?;
+                continue;
+            }
+            *known = number;
             self.places.push(place);
             self.locations.push(chunk.sources[0].locations[row]);
             for ((_, own), places) in self.children.iter_mut().zip(&references) {
@@ -279,6 +286,15 @@ impl NumberedSets {
             let wants = other[there.index() / 64] >> (there.index() % 64) & 1;
             self.scratch[here.index() / 64] |= wants << (here.index() % 64);
         }
+        self.number_scratch()
+    }
+
+    /// The number of two numbered sets' union.
+    fn united(&mut self, a: u16, b: u16) -> Option<u16> {
+        let own =
+            |number: u16| usize::from(number) * self.width..usize::from(number + 1) * self.width;
+        self.scratch.copy_from_slice(&self.words[own(a)]);
+        words::union_into(&mut self.scratch, &self.words[own(b)]);
         self.number_scratch()
     }
 

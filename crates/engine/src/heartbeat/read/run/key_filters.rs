@@ -336,7 +336,9 @@ fn sources(plan: &LanePlan, node: &LaneNode, column: usize) -> Vec<(usize, usize
             vec![below(0, keys[column])]
         }
         SharedOperation::IndexJoin { kind, residuals, .. } => {
-            match keeps_left(*kind) && !any_expression(residuals) {
+            // The inner table's columns are no left row's: of an outer join they say nothing below.
+            let is_left = column < left_width(plan, node);
+            match is_left && keeps_left(*kind) && !any_expression(residuals) {
                 true => vec![below(0, column)],
                 false => Vec::new(),
             }

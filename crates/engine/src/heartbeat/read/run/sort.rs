@@ -7,7 +7,7 @@ use super::{Run, chunks_pipe, then};
 use crate::heartbeat::read::pipeline::{Part, Pipe, Sink, Step};
 use crate::heartbeat::read::prepared::{Cuts, PreparedNode};
 use crate::operators::{
-    self, Cut, DividedSort, SortBuild, SortNode, SortRun, divided_runs, sort_run, sort_runs,
+    self, Cut, DividedSort, SortBuild, SortNode, SortRun, Sorted, divided_runs, sort_run, sort_runs,
 };
 use crate::query_set::Tuples;
 use crate::types::Result;
@@ -58,7 +58,7 @@ impl Run<'_> {
         })
     }
 
-    /// All rows, divided and then sorted part by part, by whoever is free.
+    /// All rows, divided and then sorted part by part, by whoever is free. Parts are left out once nobody waits.
     fn sort_divided(&mut self, n: usize, runs: Vec<Vec<Tuples>>, cuts: &Arc<[Cut]>) -> Vec<Tuples> {
         let runs = self.each_for(n, runs, move |shared, chunks, _| {
             SortRun::of(sort_node(&shared.lane.nodes[n]), chunks, &shared.sets)
@@ -68,17 +68,24 @@ impl Run<'_> {
             Err(nothing) => return vec![nothing],
         };
         let own = sort.clone();
-        let divided = self.each_for(n, sort.stretches(), move |_, rows, _| own.divide(rows));
+        let divided = self.each_for(n, sort.stretches(), move |shared, rows, _| {
+            own.divide(if shared.is_abandoned() { rows.start..rows.start } else { rows })
+        });
         let (own, own_cuts) = (sort.clone(), cuts.clone());
         let parts = sort.parts(divided);
-        let sorted = self.each_for(n, parts, move |_, part, _| own.sorted(&own_cuts, part));
+        let sorted = self.each_for(n, parts, move |shared, part, _| match shared.is_abandoned() {
+            true => Sorted::default(),
+            false => own.sorted(&own_cuts, part),
+        });
         let (shared, began) = (self.shared.clone(), Instant::now());
         let parameters = shared.parameters();
         let batch = shared.batch(&parameters);
         let sorted = sort.cut(&batch, cuts, sorted);
         self.note(n, 0, began);
         let own = sort.clone();
-        let tuples = self.each_for(n, sorted, move |_, sorted, _| own.take(sorted));
+        let tuples = self.each_for(n, sorted, move |shared, sorted, _| {
+            own.take(if shared.is_abandoned() { Sorted::default() } else { sorted })
+        });
         sort.release(&batch);
         self.spent[n].rows += tuples.iter().map(|chunk| chunk.rows).sum::<usize>();
         tuples

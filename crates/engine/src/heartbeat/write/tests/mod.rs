@@ -1,5 +1,6 @@
 //! Tests of the write side, from submitting to what a reader sees.
 
+mod checkpoints;
 mod constraints;
 mod crash;
 mod disk;

@@ -1,7 +1,7 @@
 use super::fixture::*;
 use crate::heartbeat::AnswerPart;
 use crate::plan::{ConflictAction, OnConflict};
-use crate::transaction::Definition;
+use crate::transaction::{Definition, Isolation, WriteSet};
 use crate::types::*;
 
 #[test]
@@ -43,6 +43,30 @@ fn a_fault_or_a_panic_is_its_own() {
     );
     f.write(&add_to(T, false), &[int(2), int(1)]).unwrap();
     assert_eq!(f.rows(), [(1, 600), (2, 1)]);
+}
+
+#[test]
+fn what_storage_cannot_keep_is_refused_before_it_is_applied() {
+    let f = Fixture::in_memory();
+    f.insert(1, 10).unwrap();
+    let rows = [
+        vec![int(2), Value::Numeric(110, 2), Value::Null],
+        vec![int(2), Value::BigInt(1), Value::Null],
+        vec![int(2), int(1), Value::Date(1)],
+        vec![Value::Null, int(1), Value::Null],
+        vec![int(2), int(1)],
+    ];
+    for row in rows {
+        let mut set = WriteSet::new();
+        set.insert(T, row.clone().into());
+        assert!(f.commit(set, Isolation::RepeatableRead).is_err(), "{row:?}");
+        let mut set = WriteSet::new();
+        let base = f.snapshot().version();
+        set.update(T, RowId(0), base, row.clone().into(), None);
+        assert!(f.commit(set, Isolation::RepeatableRead).is_err(), "{row:?}");
+    }
+    f.insert(2, 20).unwrap();
+    assert_eq!(f.rows(), [(1, 10), (2, 20)], "the process goes on");
 }
 
 #[test]
