@@ -152,6 +152,20 @@ fn a_panic_is_answered_to_its_culprit_only() {
 }
 
 #[test]
+fn a_panic_around_a_batch_does_not_keep_the_lane() {
+    let engine = shop(Sharing::Always);
+    for plan in [bookstore::item_by_id(), superstitious()] {
+        let template = engine.register(plan).expect("it is shareable");
+        bookstore::submit(&engine, &template, vec![Value::Integer(1)], |_| {
+            panic!("whoever takes this answer has a bug, for a test")
+        });
+        engine.lead(template.lane());
+        let answers = bookstore::run(&engine, vec![(template, vec![Value::Integer(2)])]);
+        assert_eq!(answers[0].as_ref().map(Vec::len), Ok(1));
+    }
+}
+
+#[test]
 fn a_full_lane_refuses() {
     let engine = shop(Sharing::Always);
     let template = engine.register(bookstore::item_by_id()).expect("it is shareable");

@@ -12,7 +12,7 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("log", &["types", "env", "storage", "transaction"]),
     ("scan", &["types", "storage", "query_set", "transaction"]),
     ("plan", &["types", "storage", "transaction", "query_set", "scan"]),
-    ("operators", &["types", "storage", "transaction", "query_set", "scan", "plan"]),
+    ("operators", &["types", "env", "storage", "transaction", "query_set", "scan", "plan"]),
     (
         "heartbeat",
         &[

@@ -2,6 +2,7 @@
 
 mod boarding;
 mod bookstore;
+mod choices;
 mod golden;
 mod heartbeat;
 mod hook;
@@ -10,7 +11,7 @@ mod imports;
 mod parts;
 mod paths;
 mod plans;
+mod random_batches;
 mod reference;
-mod shared_equals_alone;
 mod star;
 mod star_schema;

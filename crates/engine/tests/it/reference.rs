@@ -1,21 +1,29 @@
 //! The slow obvious interpreter of template plans: what every batch is compared with.
 
+use std::collections::BTreeMap;
+
 use engine::plan::{Aggregate, AggregateFunction, JoinKind, PlanNode, TemplatePlan};
 use engine::storage::{Store, TableView};
 use engine::transaction::{Evaluation, Parameters};
 use engine::types::{
-    DataType, Error, Expression, Predicate, Result, Scalar, SqlState, Value, ValueRef,
+    DataType, Error, Expression, Predicate, Result, Scalar, SqlState, Value, Version,
 };
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 pub type Row = Vec<Value>;
 
-/// Runs a template for one activation on the newest version.
-pub fn answer(plan: &TemplatePlan, store: &Arc<Store>, given: &[Value]) -> Result<Vec<Row>> {
+/// Runs a template for one activation on a version.
+pub fn answer(
+    plan: &TemplatePlan,
+    store: &Arc<Store>,
+    version: Version,
+    given: &[Value],
+) -> Result<Vec<Row>> {
     let mut values = given.to_vec();
     values.resize(plan.parameters.len(), Value::Null);
-    let mut interpreter = Interpreter { store, values, types: plan.parameters.clone() };
+    let types = plan.parameters.clone();
+    let mut interpreter = Interpreter { store, version, values, types };
     for subquery in &plan.scalar_subqueries {
         let rows = interpreter.node(&subquery.root)?;
         interpreter.values[subquery.parameter] = match rows.len() {
@@ -32,6 +40,7 @@ pub fn answer(plan: &TemplatePlan, store: &Arc<Store>, given: &[Value]) -> Resul
 
 struct Interpreter<'a> {
     store: &'a Arc<Store>,
+    version: Version,
     values: Vec<Value>,
     types: Vec<DataType>,
 }
@@ -125,7 +134,7 @@ impl Interpreter<'_> {
     fn node(&self, node: &PlanNode) -> Result<Vec<Row>> {
         match node {
             PlanNode::Scan { table, predicates } => {
-                let view = self.store.table(*table).expect("exists").view(self.store.published());
+                let view = self.store.table(*table).expect("exists").view(self.version);
                 self.kept(rows_of(&view), &self.types(node), predicates)
             }
             PlanNode::Values { rows, .. } => {
@@ -157,13 +166,11 @@ impl Interpreter<'_> {
             }
             PlanNode::Limit { input, skip, fetch } => self.cut(self.node(input)?, skip, fetch),
             PlanNode::Distinct { input } => {
-                let mut kept: Vec<Row> = Vec::new();
+                let mut kept: BTreeMap<Ordered, ()> = BTreeMap::new();
                 for row in self.node(input)? {
-                    if !kept.iter().any(|other| same(other, &row)) {
-                        kept.push(row);
-                    }
+                    kept.entry(Ordered(row)).or_default();
                 }
-                Ok(kept)
+                Ok(kept.into_keys().map(|Ordered(row)| row).collect())
             }
             PlanNode::Union { inputs } => {
                 let all: Result<Vec<Vec<Row>>> = inputs.iter().map(|i| self.node(i)).collect();
@@ -185,15 +192,22 @@ impl Interpreter<'_> {
         let (lefts, rights) = (self.node(left)?, self.node(right)?);
         let mut used = vec![false; rights.len()];
         let mut out = Vec::new();
+        // Right rows by their keys: NULL equals nothing.
+        let mut by_key: BTreeMap<Ordered, Vec<usize>> = BTreeMap::new();
+        for (position, r) in rights.iter().enumerate() {
+            let key: Row = keys.iter().map(|(_, b)| r[*b].clone()).collect();
+            by_key.entry(Ordered(key)).or_default().push(position);
+        }
         for l in &lefts {
             let mut found = false;
-            for (position, r) in rights.iter().enumerate() {
-                let equal = |(a, b): &(usize, usize)| {
-                    let (a, b) = (l[*a].borrow(), r[*b].borrow());
-                    !a.is_null() && !b.is_null() && a.compare(b).is_eq()
-                };
-                let pair = [l.clone(), r.clone()].concat();
-                if keys.iter().all(equal) && self.meets(&pair, &types, residual)? {
+            let key: Row = keys.iter().map(|(a, _)| l[*a].clone()).collect();
+            let partners = match key.iter().any(Value::is_null) {
+                true => &[][..],
+                false => by_key.get(&Ordered(key)).map_or(&[][..], Vec::as_slice),
+            };
+            for &position in partners {
+                let pair = [l.clone(), rights[position].clone()].concat();
+                if self.meets(&pair, &types, residual)? {
                     found = true;
                     used[position] = true;
                     if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
@@ -227,18 +241,15 @@ impl Interpreter<'_> {
         aggregates: &[Aggregate],
     ) -> Result<Vec<Row>> {
         let types = self.types(input);
-        let mut groups: Vec<(Row, Vec<Row>)> = Vec::new();
+        let mut groups: BTreeMap<Ordered, Vec<Row>> = BTreeMap::new();
         if keys.is_empty() {
-            groups.push((vec![], vec![]));
+            groups.insert(Ordered(vec![]), vec![]);
         }
         for row in self.node(input)? {
             let key: Row = keys.iter().map(|k| row[*k].clone()).collect();
-            match groups.iter_mut().find(|(other, _)| same(other, &key)) {
-                Some((_, rows)) => rows.push(row),
-                None => groups.push((key, vec![row])),
-            }
+            groups.entry(Ordered(key)).or_default().push(row);
         }
-        let finish = |(key, rows): (Row, Vec<Row>)| {
+        let finish = |(Ordered(key), rows): (Ordered, Vec<Row>)| {
             let mut out = key;
             for aggregate in aggregates {
                 out.push(self.one(aggregate, &rows, &types)?);
@@ -250,6 +261,7 @@ impl Interpreter<'_> {
 
     fn one(&self, aggregate: &Aggregate, rows: &[Row], types: &[DataType]) -> Result<Value> {
         let mut values: Vec<Value> = Vec::new();
+        let mut seen: BTreeMap<Ordered, ()> = BTreeMap::new();
         for row in rows {
             if let Some(filter) = &aggregate.filter
                 && !self.holds(row, types, &**filter)?
@@ -260,8 +272,8 @@ impl Interpreter<'_> {
                 None => Value::Boolean(true),
                 Some(argument) => self.scalar(row, types, argument)?,
             };
-            let seen = |v: &Value| v.borrow().compare(value.borrow()).is_eq();
-            if !(value.is_null() || aggregate.distinct && values.iter().any(seen)) {
+            let mut again = || seen.insert(Ordered(vec![value.clone()]), ()).is_some();
+            if !(value.is_null() || aggregate.distinct && again()) {
                 values.push(value);
             }
         }
@@ -269,27 +281,69 @@ impl Interpreter<'_> {
         Ok(match aggregate.function {
             AggregateFunction::Count => Value::BigInt(values.len() as i64),
             _ if values.is_empty() => Value::Null,
-            AggregateFunction::Sum => {
-                let sum = values.iter().map(|v| integer(v.borrow())).sum();
-                Value::BigInt(sum)
-            }
+            AggregateFunction::Sum => total(&values, aggregate.data_type, 1),
+            AggregateFunction::Average => total(&values, aggregate.data_type, values.len() as i128),
             AggregateFunction::Min => values.iter().min_by(least).cloned().expect("not empty"),
             AggregateFunction::Max => values.iter().max_by(least).cloned().expect("not empty"),
-            AggregateFunction::Average => panic!("the operators' own twins cover AVG"),
         })
     }
 }
 
-fn integer(value: ValueRef<'_>) -> i64 {
-    match value {
-        ValueRef::SmallInt(v) => v.into(),
-        ValueRef::Integer(v) => v.into(),
-        ValueRef::BigInt(v) => v,
-        other => panic!("not an integer: {other:?}"),
+/// The sum by a divisor, rounded half away from zero.
+fn total(values: &[Value], data_type: DataType, divisor: i128) -> Value {
+    let float = |value: &Value| match value {
+        Value::Real(v) => f64::from(*v),
+        Value::Double(v) => *v,
+        other => panic!("not a float: {other:?}"),
+    };
+    let digits = |value: &Value| match value {
+        Value::SmallInt(v) => (i128::from(*v), 0),
+        Value::Integer(v) => (i128::from(*v), 0),
+        Value::BigInt(v) => (i128::from(*v), 0),
+        Value::Numeric(v, scale) => (*v, *scale),
+        other => panic!("not exact: {other:?}"),
+    };
+    let floats = || values.iter().map(float).sum::<f64>() / divisor as f64;
+    match data_type {
+        DataType::Double => Value::Double(floats()),
+        DataType::Real => Value::Real(floats() as f32),
+        DataType::BigInt => Value::BigInt(values.iter().map(|v| digits(v).0).sum::<i128>() as i64),
+        DataType::Numeric { scale, .. } => {
+            let scaled = |(v, own): (i128, u8)| v * 10i128.pow(u32::from(scale - own));
+            let sum: i128 = values.iter().map(digits).map(scaled).sum();
+            let (quotient, rest) = (sum / divisor, (sum % divisor).abs());
+            let away = if 2 * rest >= divisor { sum.signum() } else { 0 };
+            Value::Numeric(quotient + away, scale)
+        }
+        other => panic!("no sum is {other}"),
     }
 }
 
-fn by_key(key: &engine::plan::SortKey, a: &Row, b: &Row) -> Ordering {
+/// A row in [`order`].
+#[derive(Clone, Debug)]
+struct Ordered(Row);
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Ordered) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Ordered) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Ordered) -> Ordering {
+        order(&self.0, &other.0)
+    }
+}
+
+pub fn by_key(key: &engine::plan::SortKey, a: &Row, b: &Row) -> Ordering {
     let (a, b) = (a[key.column].borrow(), b[key.column].borrow());
     match (a.is_null(), b.is_null()) {
         (true, true) => Ordering::Equal,

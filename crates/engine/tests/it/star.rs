@@ -8,13 +8,95 @@ use std::time::Duration;
 use engine::heartbeat::{
     Activation, Answer, Engine, EngineOptions, Figures, Packing, Sharing, Template,
 };
+use engine::plan::{AggregateFunction, PlanNode, TemplatePlan};
+use engine::storage::Store;
 use engine::system::TABLES;
-use engine::types::{Result, Value};
+use engine::types::{Comparison, DataType, Predicate, Result, TableId, Value};
 
-use crate::bookstore::{engine, options, rows, run};
+use crate::bookstore::{
+    aggregate, column, compare, engine, equals, index, join, options, rows, run, scan, table,
+    template,
+};
 use crate::star_schema::{CUSTOMER, LINEORDER, Numbers, Query, SUPPLIER, fill, queries, sums_by};
 
 type Request = (Arc<Template>, Vec<Value>);
+
+const SMALL: TableId = TableId(201);
+const FACTS: TableId = TableId(202);
+
+/// `d (k PRIMARY KEY, v)` of some rows, with an index on `v`, and `f (id, k)` of many, each `k` as often.
+fn fill_small(store: &Arc<Store>, rows: i32, facts: i32) {
+    let version = store.published().next();
+    let columns = ["k", "v"].map(|name| column(name, DataType::Integer, true)).into();
+    let keys =
+        vec![index(2010, "d_pkey", &[0], true, true), index(2011, "d_v", &[1], false, false)];
+    let small = store.create_table(table(SMALL, "d", columns, keys));
+    for k in 0..rows {
+        small.insert(&[k, rows - k].map(Value::Integer), version);
+    }
+    let columns = ["id", "k"].map(|name| column(name, DataType::Integer, true)).into();
+    let keys = vec![index(2020, "f_pkey", &[0], true, true)];
+    let fact = store.create_table(table(FACTS, "f", columns, keys));
+    for id in 0..facts {
+        fact.insert(&[id, id % rows].map(Value::Integer), version);
+    }
+    store.publish(version);
+}
+
+/// `SELECT count(*) FROM f JOIN d ON f.k = d.k WHERE ..`, by what is asked of `d`.
+fn counting(predicates: Vec<Predicate>, parameters: usize, text: &str) -> TemplatePlan {
+    counting_of(vec![], predicates, parameters, text)
+}
+
+/// The same by what is asked of `f` and of `d`.
+fn counting_of(
+    facts: Vec<Predicate>,
+    predicates: Vec<Predicate>,
+    parameters: usize,
+    text: &str,
+) -> TemplatePlan {
+    let joined = join(scan(FACTS, facts), scan(SMALL, predicates), &[(1, 0)]);
+    let counts = vec![aggregate(AggregateFunction::Count, None, DataType::BigInt)];
+    let root =
+        PlanNode::Aggregate { input: Box::new(joined), keys: Vec::new(), aggregates: counts };
+    let parameters = vec![DataType::Integer; parameters];
+    template(root, &[("count", DataType::BigInt)], &parameters, text)
+}
+
+#[test]
+fn a_small_dimensions_row_is_wanted_by_all_whose_probes_find_it() {
+    let engine = engine(Sharing::Always, 2);
+    fill_small(engine.store(), 40, 20_000);
+    let register = |plan| engine.register(plan).expect("it is shareable");
+    let below = register(counting(vec![compare(0, Comparison::Less, 0)], 1, "d.k < $1"));
+    let above = vec![compare(1, Comparison::GreaterOrEqual, 0)];
+    let above = register(counting(above, 1, "d.v >= $1"));
+    let equal = register(counting(vec![equals(0, 0)], 1, "d.k = $1"));
+    let from = vec![compare(0, Comparison::GreaterOrEqual, 0), compare(0, Comparison::Less, 1)];
+    let from = register(counting(from, 2, "d.k >= $1 AND d.k < $2"));
+    let all = register(counting(vec![], 0, "all"));
+    let asked = |template: &Arc<Template>, values: &[i32]| {
+        (template.clone(), values.iter().copied().map(Value::Integer).collect())
+    };
+    let few = [asked(&below, &[20]), asked(&below, &[30])];
+    let some = [asked(&below, &[10]), asked(&above, &[25]), asked(&equal, &[3])];
+    let nested = (0..20).map(|n| asked(&from, &[n, 40 - n]));
+    let batches: [Vec<Request>; 4] = [
+        few.to_vec(),
+        [&few[..], &some[..]].concat(),
+        // One rides a scan, single keys are probed.
+        [&some[..], &few[..], &[asked(&all, &[])]].concat(),
+        nested.chain(some.clone()).collect(),
+    ];
+    for batch in batches {
+        let together = run(&engine, batch.clone());
+        for (request, together) in batch.into_iter().zip(together) {
+            let alone = run(&engine, vec![request.clone()]).remove(0);
+            assert_ne!(alone, Ok(vec![vec![Value::BigInt(0)]]), "{:?}", request.1);
+            assert_eq!(together, alone, "{} with {:?}", request.0.plan.text, request.1);
+        }
+    }
+}
 
 #[test]
 fn a_batch_of_star_queries_equals_each_alone() {
@@ -61,12 +143,32 @@ fn packs_are_made_while_rows_are_appended() {
         }
         is_done.store(true, Ordering::Relaxed);
     });
+    let counts = panics(&engine);
+    assert!(counts.iter().all(|count| *count == Value::BigInt(0)), "{counts:?}");
+}
+
+/// A light lane's probes are no pass, however small the dimension is.
+#[test]
+fn a_fact_row_by_its_key_is_probed() {
+    let engine = engine(Sharing::Always, 2);
+    fill_small(engine.store(), 2, 1_000);
+    let plan = counting_of(vec![equals(0, 0)], vec![], 1, "f.id = $1");
+    let template = engine.register(plan).expect("it is shareable");
+    for members in [1, 2, 9] {
+        let asked = (0..members).map(|id| (template.clone(), vec![Value::Integer(id)]));
+        for answer in run(&engine, asked.collect()) {
+            assert_eq!(answer, Ok(vec![vec![Value::BigInt(1)]]));
+        }
+    }
+    assert_eq!(panics(&engine), [Value::BigInt(0)]);
+}
+
+/// By lane, batches in which something panicked.
+fn panics(engine: &Arc<Engine>) -> Vec<Value> {
     let lanes = TABLES.iter().find(|table| table.name == "lanes").expect("there is one");
     let panics =
         lanes.columns.iter().position(|(name, _)| *name == "panics").expect("there is one");
-    let count = |row: &Vec<Value>| row[panics].clone();
-    let counts: Vec<Value> = (lanes.rows)(&engine).iter().map(count).collect();
-    assert!(counts.iter().all(|count| *count == Value::BigInt(0)), "{counts:?}");
+    (lanes.rows)(engine).iter().map(|row| row[panics].clone()).collect()
 }
 
 /// Fact rows for which one pass is cheaper than a hash join with dates.
