@@ -11,10 +11,22 @@ use parking_lot::Mutex;
 
 use super::lex::{LiteralKind, LiteralToken, Scratch, scan};
 use super::lift::{Lifted, LiftedLiteral};
-use super::parameters::fraction_digits;
+use super::parameters::{fraction_digits, natural_number, natural_type};
 
 /// Statements that differ only in what stays in their key (`ORDER BY 1`, `ORDER BY 2`) are kept side by side.
 const VARIANT_LIMIT: usize = 16;
+
+/// Bytes of a text that is looked for, and kept, at most: longer ones are planned each time.
+const TEXT_LIMIT: usize = 64 << 10;
+
+/// Bytes that all that is kept may take, as far as [`plan_bytes`] tells.
+const BYTE_LIMIT: usize = 512 << 20;
+
+/// About the bytes that a planned statement takes, by those of its text: measured, plans of long lists and of joins came to 200 to
+/// 500 for each.
+pub fn plan_bytes(text: usize) -> usize {
+    (16 << 10) + 512 * text
+}
 
 /// What a text was planned as, by text. Reading takes no lock; the least recently used goes first.
 #[derive(Debug)]
@@ -22,6 +34,7 @@ pub struct TemplateCache<T> {
     map: ArcSwap<Map<T>>,
     writing: Mutex<()>,
     limit: usize,
+    byte_limit: usize,
     clock: AtomicU64,
     hasher: foldhash::fast::RandomState,
 }
@@ -46,8 +59,9 @@ struct Slot {
     token: usize,
     negative: bool,
     kind: LiteralKind,
-    row_count: bool,
     data_type: DataType,
+    /// The type is what the literal itself has, not what a column beside it gave it.
+    natural: bool,
 }
 
 std::thread_local! {
@@ -61,6 +75,7 @@ impl<T> TemplateCache<T> {
             map: ArcSwap::default(),
             writing: Mutex::new(()),
             limit: limit.max(1),
+            byte_limit: BYTE_LIMIT,
             clock: AtomicU64::new(0),
             hasher: foldhash::fast::RandomState::default(),
         }
@@ -71,6 +86,11 @@ impl<T> TemplateCache<T> {
         self.map.load().values().map(Vec::len).sum()
     }
 
+    /// About the bytes of what is kept.
+    pub fn bytes(&self) -> usize {
+        bytes_of(&self.map.load())
+    }
+
     /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -78,6 +98,9 @@ impl<T> TemplateCache<T> {
 
     /// The statement of that text, and the values of its lifted literals.
     pub fn find(&self, text: &str, declared: &[u32], version: u64) -> Option<(Arc<T>, Vec<Value>)> {
+        if text.len() > TEXT_LIMIT {
+            return None;
+        }
         SCRATCH.with_borrow_mut(|scratch| {
             if !scan(text, scratch) {
                 return None;
@@ -110,7 +133,9 @@ impl<T> TemplateCache<T> {
         types: &[DataType],
         value: Arc<T>,
     ) {
-        let Some(source) = &lifted.source else { return };
+        let Some(source) = lifted.source.as_ref().filter(|s| s.key.len() <= TEXT_LIMIT) else {
+            return;
+        };
         let entry = Arc::new(Entry {
             key: source.key.clone(),
             declared: declared.into(),
@@ -138,7 +163,9 @@ impl<T> TemplateCache<T> {
     }
 
     fn evict(&self, map: &mut Map<T>) {
-        while map.values().map(Vec::len).sum::<usize>() > self.limit {
+        while map.values().map(Vec::len).sum::<usize>() > self.limit
+            || bytes_of(map) > self.byte_limit
+        {
             let used = |entry: &Arc<Entry<T>>| entry.used.load(Ordering::Relaxed);
             let oldest = map.values().flatten().map(used).min();
             map.values_mut().for_each(|entries| entries.retain(|e| Some(used(e)) != oldest));
@@ -155,14 +182,18 @@ impl<T> TemplateCache<T> {
     }
 }
 
+fn bytes_of<T>(map: &Map<T>) -> usize {
+    map.values().flatten().map(|entry| entry.bytes()).sum()
+}
+
 impl Slot {
     fn new(literal: &LiftedLiteral, data_type: DataType) -> Slot {
         Slot {
             token: literal.token,
             negative: literal.negative,
             kind: literal.kind,
-            row_count: literal.row_count,
             data_type,
+            natural: natural_type(literal) == Some(data_type.arrow()),
         }
     }
 
@@ -177,15 +208,16 @@ impl Slot {
         } else {
             crate::text::parse_value(&raw, self.data_type)
         };
-        let value = value.ok()?;
-        self.is_natural(&raw, &value).then_some(value)
+        value.ok().filter(|_| self.would_be_planned_alike(&raw))
     }
 
     /// Whether planning this literal afresh would give the same type.
-    fn is_natural(&self, raw: &str, value: &Value) -> bool {
-        match (self.kind, self.data_type, value) {
-            (LiteralKind::Integer, DataType::BigInt, _) if self.row_count => true,
-            (LiteralKind::Decimal, DataType::Numeric { scale, .. }, _) => {
+    fn would_be_planned_alike(&self, raw: &str) -> bool {
+        match (self.kind, self.data_type) {
+            (LiteralKind::Decimal | LiteralKind::HugeInteger, _) if self.natural => {
+                natural_number(raw) == self.data_type.arrow()
+            }
+            (LiteralKind::Decimal, DataType::Numeric { scale, .. }) => {
                 fraction_digits(raw) <= usize::from(scale)
             }
             _ => true,
@@ -194,6 +226,10 @@ impl Slot {
 }
 
 impl<T> Entry<T> {
+    fn bytes(&self) -> usize {
+        plan_bytes(self.key.len())
+    }
+
     fn values(&self, text: &str, tokens: &[LiteralToken]) -> Option<Vec<Value>> {
         let same = |(i, raw): &(usize, Box<str>)| {
             tokens.get(*i).is_some_and(|token| text[token.start..token.end] == **raw)
@@ -233,6 +269,26 @@ mod tests {
     }
 
     #[test]
+    fn literals_of_other_types_are_other_statements() {
+        let cache = TemplateCache::new(10);
+        insert(&cache, "select 5000000000 * 2", &[DataType::BigInt, DataType::Integer], "big");
+        assert!(cache.find("select 2147483647 * 2", &[], 1).is_none());
+        assert!(cache.find("select 5000000001 * 2", &[], 1).is_some());
+        let numeric = |scale| DataType::Numeric { precision: 18, scale };
+        insert(&cache, "select 1.55 + a from t", &[numeric(2)], "two digits");
+        assert!(cache.find("select 1.5 + a from t", &[], 1).is_none());
+        assert!(cache.find("select 1e3 + a from t", &[], 1).is_none());
+        assert!(cache.find("select 2.25 + a from t", &[], 1).is_some());
+    }
+
+    #[test]
+    fn comments_do_not_hide_what_follows_a_carriage_return() {
+        let cache = TemplateCache::new(10);
+        insert(&cache, "delete from t", &[], "all rows");
+        assert!(cache.find("delete from t -- c\r where a = 1", &[], 1).is_none());
+    }
+
+    #[test]
     fn kept_literals_tell_statements_apart() {
         let cache = TemplateCache::new(10);
         insert(&cache, "select a, b from t order by 1", &[], "first");
@@ -251,5 +307,20 @@ mod tests {
         assert_eq!(cache.len(), 2);
         assert!(cache.find("select b from t", &[], 1).is_none());
         assert!(cache.find("select a from t", &[], 1).is_some());
+    }
+
+    #[test]
+    fn what_takes_too_much_together_goes_too() {
+        let mut cache = TemplateCache::new(1000);
+        cache.byte_limit = 10 * plan_bytes(1_000);
+        let columns = |from: usize| (from..from + 150).map(|i| format!("c{i}")).collect::<Vec<_>>();
+        for i in 0..100 {
+            insert(&cache, &format!("select {} from t", columns(i * 200).join(", ")), &[], "long");
+        }
+        assert!((5..20).contains(&cache.len()), "{}", cache.len());
+        assert!(cache.bytes() <= cache.byte_limit);
+        let text = format!("select a from t where b in ({})", "c, ".repeat(TEXT_LIMIT / 2) + "c");
+        insert(&cache, &text, &[], "too long");
+        assert!(cache.find(&text, &[], 1).is_none());
     }
 }

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Insert, ObjectName, Query, SetExpr, Statement, TableObject, Visit, Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert, ObjectName,
+    Query, SetExpr, Statement, TableFactor, TableObject, Visit, Visitor,
 };
-use engine::types::{Error, Result};
+use engine::types::{Error, Result, SqlState};
 
 use super::parse::{byte_of, near};
 use super::words::{next_token, token_after};
@@ -108,6 +109,33 @@ fn insert_into(text: &str, insert: &Insert) -> Result<()> {
     }
 }
 
+fn is_unnest(name: &ObjectName) -> bool {
+    let last = name.0.last().and_then(|part| part.as_ident());
+    last.is_some_and(|name| name.value.eq_ignore_ascii_case("unnest"))
+}
+
+fn argument(argument: &FunctionArg) -> Option<&Expr> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    }
+}
+
+/// 0A000 for rows out of an array that comes as text, which a parameter's does: it would be one row.
+fn rows_of_text(arrays: &[&Expr]) -> ControlFlow<Error> {
+    let is_text = |expr: &&Expr| match expr {
+        Expr::Cast { expr, .. } => matches!(**expr, Expr::Value(_)),
+        other => matches!(other, Expr::Value(_)),
+    };
+    match arrays.iter().any(is_text) {
+        true => {
+            let message = "unnest of a parameter or a literal is not supported";
+            ControlFlow::Break(Error::new(SqlState::FeatureNotSupported, message))
+        }
+        false => ControlFlow::Continue(()),
+    }
+}
+
 fn place(text: &str, name: &Ident) -> usize {
     byte_of(text, name.span.start.line, name.span.start.column)
 }
@@ -137,6 +165,11 @@ impl Visitor for Names<'_> {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Error> {
         match expr {
             Expr::Identifier(name) => self.check(name),
+            Expr::Function(Function { name, args: FunctionArguments::List(list), .. })
+                if is_unnest(name) =>
+            {
+                rows_of_text(&list.args.iter().filter_map(argument).collect::<Vec<_>>())
+            }
             _ => ControlFlow::Continue(()),
         }
     }
@@ -146,6 +179,20 @@ impl Visitor for Names<'_> {
             Some(first) => self.check(first),
             None => ControlFlow::Continue(()),
         }
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Error> {
+        let unnested: Vec<&Expr> = match factor {
+            TableFactor::UNNEST { array_exprs, .. } => array_exprs.iter().collect(),
+            TableFactor::Table { name, args: Some(args), .. } if is_unnest(name) => {
+                args.args.iter().filter_map(argument).collect()
+            }
+            TableFactor::Function { name, args, .. } if is_unnest(name) => {
+                args.iter().filter_map(argument).collect()
+            }
+            _ => Vec::new(),
+        };
+        rows_of_text(&unnested)
     }
 
     fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<Error> {

@@ -11,6 +11,7 @@ use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 
 use super::parameters::{Parameters, placeholder_index};
+use crate::bounded::checkpoint;
 
 /// `numeric` without precision.
 const UNCONSTRAINED: DataType = DataType::Decimal128(38, 10);
@@ -47,30 +48,26 @@ pub fn bound_compared(
     is_char: &dyn Fn(&datafusion::common::Column) -> bool,
     parameters: &mut Parameters,
 ) -> Result<()> {
-    let mut found = Vec::new();
-    expr.apply(|expr| {
-        match expr {
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
-                found.push((left.clone(), right.clone()));
-                found.push((right.clone(), left.clone()));
-            }
-            Expr::InList(list) => {
-                let items = list.list.iter();
-                found.extend(items.map(|item| (list.expr.clone(), Box::new(item.clone()))));
-            }
-            _ => {}
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    for (column, parameter) in found {
-        if let (Expr::Column(column), Expr::Placeholder(parameter)) = (*column, *parameter)
-            && is_char(&column)
+    let mut pair = |column: &Expr, parameter: &Expr| {
+        if let (Expr::Column(column), Expr::Placeholder(parameter)) = (column, parameter)
+            && is_char(column)
             && let Ok(index) = placeholder_index(&parameter.id)
             && !parameters.is_declared(index)
         {
             parameters.bound_blanks(index);
         }
-    }
+    };
+    expr.apply(|expr| {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => {
+                pair(left, right);
+                pair(right, left);
+            }
+            Expr::InList(list) => list.list.iter().for_each(|item| pair(&list.expr, item)),
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
     Ok(())
 }
 
@@ -141,6 +138,7 @@ impl Inference<'_> {
     }
 
     fn expr(&mut self, expr: &Expr, wanted: Option<&DataType>) -> Result<()> {
+        checkpoint().map_err(|e| datafusion::common::DataFusionError::External(Box::new(e)))?;
         match expr {
             Expr::Placeholder(placeholder) => {
                 let index = placeholder_index(&placeholder.id)
@@ -257,7 +255,7 @@ impl Inference<'_> {
         self.operand(right, for_right.as_ref())
     }
 
-    /// A factor or summand beside a numeric has digits of its own: it does not take the other's scale.
+    /// A factor, a summand or another branch beside a numeric has digits of its own: it does not take the other's scale.
     fn operand(&mut self, expr: &Expr, wanted: Option<&DataType>) -> Result<()> {
         match (expr, wanted) {
             (Expr::Placeholder(placeholder), Some(DataType::Decimal128(..))) => {
@@ -303,7 +301,7 @@ impl Inference<'_> {
     fn alike(&mut self, exprs: &[&Expr], wanted: Option<&DataType>) -> Result<()> {
         let known = exprs.iter().find_map(|expr| self.type_of(expr));
         let known = known.or_else(|| wanted.cloned());
-        exprs.iter().try_for_each(|expr| self.expr(expr, known.as_ref()))
+        exprs.iter().try_for_each(|expr| self.operand(expr, known.as_ref()))
     }
 
     fn function(&mut self, function: &ScalarFunction, wanted: Option<&DataType>) -> Result<()> {

@@ -517,7 +517,7 @@ mod tests {
 
     #[test]
     fn typed_strings_are_casts() {
-        let lifted = lifted("select * from t where d = date '2000-01-01' and e = x'ff'");
+        let lifted = lifted("select * from t where d = date '2000-01-01'");
         assert!(lifted.text.contains("CAST($1 AS DATE)"), "{}", lifted.text);
         assert_eq!(lifted.literals.len(), 1);
     }

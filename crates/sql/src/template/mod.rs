@@ -1,9 +1,11 @@
 //! Statement text in, templates out: literals lifted, planned once, found again by text.
 //!
-//! [`lex`] and [`TemplateCache`] find a known statement in microseconds; [`lift`] makes a new one shareable;
+//! [`plain`] has a client's text in words that all readers agree on. [`lex`] and [`TemplateCache`] find a known statement in microseconds; [`lift`] makes a new one shareable;
 //! [`Planner`] has DataFusion plan it, with parameters, and hands the optimized plan to `compile`. Called by
 //! `session` and `statement`. Absent here: running anything (`alone`, the engine).
 
+#[cfg(test)]
+mod agreement;
 mod cache;
 mod comparisons;
 mod fault;
@@ -16,21 +18,27 @@ mod names;
 mod origin;
 mod parameters;
 mod parse;
+mod pieces;
 mod place;
+mod plain;
 mod planner;
 mod planning;
 mod query;
 mod symmetric;
 mod words;
+mod zones;
 
-pub use cache::TemplateCache;
+pub use cache::{TemplateCache, plan_bytes};
 pub use fault::{fault, type_name};
 pub use infer::bound_compared;
 pub use lift::{Lifted, LiftedLiteral, Source, check_parameters, lift};
 pub use names::{fold, name_columns, output_name, visible_name};
 pub use parameters::{Parameters, literal_value, placeholder_index};
 pub use parse::{byte_of, characters, parse};
+pub use pieces::{Kind, Piece, Pieces};
 pub use place::place;
+pub use plain::plain;
 pub use planner::{Planner, describe, has_subquery};
 pub use planning::{Planning, parser_options};
 pub use query::{Path, QueryTemplate};
+pub use zones::{CONVERSION, crosses};

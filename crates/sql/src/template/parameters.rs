@@ -41,6 +41,12 @@ impl Parameters {
         }
     }
 
+    /// Of these types, all sent by the client: of a statement that was planned before.
+    pub fn known(types: &[DataType]) -> Parameters {
+        let types: Vec<_> = types.iter().map(|data_type| Some(data_type.arrow())).collect();
+        Parameters { client: types.len(), types, ..Parameters::none() }
+    }
+
     /// No parameters at all.
     pub fn none() -> Parameters {
         Parameters {
@@ -87,7 +93,13 @@ impl Parameters {
     /// Learns the type of a parameter; says whether that is news.
     pub fn learn(&mut self, index: usize, data_type: &ArrowType) -> bool {
         let Some(slot) = self.types.get_mut(index) else { return false };
-        if slot.is_some() || data_type.is_null() {
+        // Who declares a numeric declares no scale.
+        let plain = DataType::PLAIN_NUMERIC;
+        let scaled = self.declared.get(index) == Some(&id_of(plain))
+            && *slot == Some(plain.arrow())
+            && matches!(data_type, ArrowType::Decimal128(..))
+            && *data_type != plain.arrow();
+        if (slot.is_some() && !scaled) || data_type.is_null() {
             return false;
         }
         // Only what the wire can carry.
@@ -199,24 +211,21 @@ pub fn literal_value(literal: &LiftedLiteral, data_type: DataType) -> Result<Val
     crate::text::parse_value(&literal.text, data_type)
 }
 
-/// The type that PostgreSQL gives a literal on its own; `None` for strings, which take that of their context.
-fn natural_type(literal: &LiftedLiteral) -> Option<ArrowType> {
+/// The type that PostgreSQL gives a literal on its own, its sign aside; `None` for strings, which take that of their context.
+pub fn natural_type(literal: &LiftedLiteral) -> Option<ArrowType> {
     if literal.row_count {
         return Some(ArrowType::Int64);
     }
     match literal.kind {
         LiteralKind::String => None,
-        LiteralKind::Integer if literal_value(literal, DataType::Integer).is_ok() => {
-            Some(ArrowType::Int32)
-        }
-        LiteralKind::Integer if literal_value(literal, DataType::BigInt).is_ok() => {
-            Some(ArrowType::Int64)
-        }
-        _ => Some(natural_numeric(&literal.text)),
+        LiteralKind::Integer => Some(ArrowType::Int32),
+        LiteralKind::BigInteger => Some(ArrowType::Int64),
+        LiteralKind::HugeInteger | LiteralKind::Decimal => Some(natural_number(&literal.text)),
     }
 }
 
-fn natural_numeric(text: &str) -> ArrowType {
+/// The type of a number that is no `integer` and no `bigint`.
+pub fn natural_number(text: &str) -> ArrowType {
     if text.contains(['e', 'E']) {
         return ArrowType::Float64;
     }
@@ -230,9 +239,7 @@ fn natural_numeric(text: &str) -> ArrowType {
 fn adopts(literal: &LiftedLiteral, target: DataType) -> bool {
     let number = literal.kind != LiteralKind::String;
     let exact = match target {
-        DataType::SmallInt | DataType::Integer | DataType::BigInt => {
-            literal.kind == LiteralKind::Integer
-        }
+        DataType::SmallInt | DataType::Integer | DataType::BigInt => literal.kind.is_whole(),
         DataType::Double => true,
         DataType::Numeric { scale, .. } => fraction_digits(&literal.text) <= usize::from(scale),
         _ => false,

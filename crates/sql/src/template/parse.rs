@@ -7,9 +7,10 @@ use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
 use super::{comparisons, grammar, symmetric, words};
+use crate::bounded::{check_length, check_tokens, check_widths, checkpoint, flatten};
 
-/// Nesting that the parser follows before it gives up with 54001.
-const DEPTH_LIMIT: usize = 100;
+/// Calls of itself after which the parser gives up with 54001: more than [`check_tokens`] lets come about.
+const DEPTH_LIMIT: usize = 50_000;
 
 /// Parses a script; an empty text gives no statement.
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
@@ -23,14 +24,20 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
 }
 
 fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
-    let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_LIMIT);
+    check_length(text)?;
+    let faulty = |error| syntax_error(text, &error);
+    let mut tokens = tokens(text).map_err(faulty)?;
+    check_tokens(&tokens)?;
+    checkpoint()?;
     let symmetric = crate::dialect::mentions(text, "symmetric");
-    let parser = match symmetric {
-        true => tokens(text).map(|all| parser.with_tokens_with_locations(symmetric::mark(all))),
-        false => parser.try_with_sql(text),
-    };
-    let parsed = parser.and_then(|mut parser| parser.parse_statements());
-    let mut statements = parsed.map_err(|error| syntax_error(text, &error))?;
+    if symmetric {
+        tokens = symmetric::mark(tokens);
+    }
+    let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_LIMIT);
+    let parsed = parser.with_tokens_with_locations(tokens).parse_statements();
+    let mut statements = parsed.map_err(faulty)?;
+    statements.iter().try_for_each(check_widths)?;
+    statements.iter_mut().for_each(flatten);
     if symmetric {
         statements.iter_mut().for_each(symmetric::spell_out);
     }

@@ -4,15 +4,18 @@
 //! of the token that PostgreSQL would point at. Faults are found by planning, on trees that have been lifted and
 //! rewritten; what the message names is looked for among the text's tokens. Runs for faults only.
 
+use std::str::Chars;
+
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use engine::types::{Error, SqlState};
 
-use super::parse::{byte_of, characters};
-
 /// Functions of many rows, for faults that name no function.
 const AGGREGATES: [&str; 9] =
     ["count", "sum", "avg", "min", "max", "string_agg", "array_agg", "bool_and", "bool_or"];
+
+/// Bytes of a text up to which faults are looked for.
+const LENGTH_LIMIT: usize = 1 << 20;
 
 /// A token of the text, without white space.
 struct Word {
@@ -27,7 +30,17 @@ struct Words(Vec<Word>);
 
 /// The fault with its position, where it has none yet and PostgreSQL gives one.
 pub fn place(fault: Error, text: &str) -> Error {
-    if fault.position.is_some() || fault.context.is_some() {
+    let is_nowhere = matches!(
+        fault.state,
+        SqlState::QueryCanceled
+            | SqlState::StatementTooComplex
+            | SqlState::ProgramLimit
+            | SqlState::TooManyColumns
+            | SqlState::OutOfMemory
+            | SqlState::InternalError
+    );
+    let is_placed = fault.position.is_some() || fault.context.is_some();
+    if is_placed || is_nowhere || text.len() > LENGTH_LIMIT {
         return fault;
     }
     let Some(words) = Words::of(text) else { return fault };
@@ -40,18 +53,42 @@ pub fn place(fault: Error, text: &str) -> Error {
     }
 }
 
+/// Lines and columns, which only ever grow, as positions in characters from 1.
+struct Places<'a> {
+    rest: Chars<'a>,
+    line: u64,
+    column: u64,
+    position: u32,
+}
+
+impl Places<'_> {
+    fn at(&mut self, line: u64, column: u64) -> u32 {
+        while (self.line, self.column) < (line, column)
+            && let Some(passed) = self.rest.next()
+        {
+            self.position += 1;
+            match passed {
+                '\n' => (self.line, self.column) = (self.line + 1, 1),
+                _ => self.column += 1,
+            }
+        }
+        self.position
+    }
+}
+
 impl Words {
     fn of(text: &str) -> Option<Words> {
         let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().ok()?;
         let visible = tokens.into_iter().filter(|t| !matches!(t.token, Token::Whitespace(_)));
+        let mut places = Places { rest: text.chars(), line: 1, column: 1, position: 1 };
         let word = visible.map(|t| {
-            let byte = byte_of(text, t.span.start.line, t.span.start.column);
+            let position = places.at(t.span.start.line, t.span.start.column);
             let folded = match &t.token {
                 Token::Word(word) if word.quote_style.is_none() => word.value.to_lowercase(),
                 Token::Word(word) => word.value.clone(),
                 other => other.to_string(),
             };
-            Word { text: folded, token: t.token, position: characters(text, byte) }
+            Word { text: folded, token: t.token, position }
         });
         Some(Words(word.collect()))
     }

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
-use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
@@ -17,7 +16,8 @@ use engine::types::{DataType, Result, TableId, TableSchema};
 use parking_lot::Mutex;
 
 use super::origin::origin;
-use super::{Parameters, Path, Planning, QueryTemplate, fault, visible_name};
+use super::{Parameters, Path, Planning, QueryTemplate, fault, visible_name, zones};
+use crate::bounded;
 use crate::catalog::{Catalog, TableRelation, types};
 use crate::compile::{Relation, Scope, compile};
 use crate::session::ColumnDescription;
@@ -106,10 +106,14 @@ impl Planner {
         let faulty = |error| fault(&error);
         let plan = self.planning.plan(catalog, query, parameters).map_err(faulty)?;
         let key = (shape.to_owned(), parameters.types(), catalog.version);
+        zones::check_plan(&plan).map_err(faulty)?;
         if let Some(known) = self.shapes.lock().get(&key).and_then(Weak::upgrade) {
+            zones::check_plan(&known.plan).map_err(faulty)?;
             return Ok(known);
         }
         let optimized = self.planning.optimize(&plan).map_err(faulty)?;
+        zones::check_plan(&optimized).map_err(faulty)?;
+        bounded::checkpoint()?;
         let (columns, output) = describe(&plan, optimized.schema());
         let types = parameters.types();
         let tables = tables(&optimized);
@@ -148,6 +152,9 @@ impl Planner {
         definitions: Vec<Arc<TableSchema>>,
         shape: &str,
     ) -> Path {
+        if let Some(reason) = bounded::too_large_to_share(plan) {
+            return Path::Alone(reason);
+        }
         let compiled = match compile(plan, &parameters.types()) {
             Ok(compiled) => compiled,
             Err(reason) => return Path::Alone(reason),
@@ -168,8 +175,8 @@ impl Planner {
     }
 }
 
-/// What the client sees of a plan's columns, whose `analyzed` schema tells how many digits a numeric has: before, a CASE has
-/// those of its first result.
+/// What the client sees of a plan's columns, whose `analyzed` schema tells which numbers they are: before, a CASE or a UNION is
+/// of the type of its first branch.
 pub fn describe(
     plan: &LogicalPlan,
     analyzed: &DFSchema,
@@ -179,7 +186,7 @@ pub fn describe(
         let name: Arc<str> = visible_name(field.name()).into();
         let origin = origin(plan, i);
         let arrow = match (field.data_type(), analyzed.field(i).data_type()) {
-            (ArrowType::Decimal128(..), exact @ ArrowType::Decimal128(..)) => exact,
+            (planned, exact) if planned.is_numeric() && exact.is_numeric() => exact,
             (planned, _) => planned,
         };
         let data_type = origin.as_ref().map_or_else(|| types::from_arrow(arrow), |o| o.data_type);

@@ -17,6 +17,8 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::infer::{infer, infer_expression};
 use super::parameters::{Parameters, placeholder_index};
+use super::zones;
+use crate::bounded::{PlanningThreads, check_plan};
 use crate::catalog::{Catalog, Names};
 
 /// Rounds of planning in which types of parameters may still be learnt.
@@ -29,6 +31,7 @@ pub struct Planning {
     /// The part of `pg_catalog` that is the same in every database.
     pg_catalog: Option<Arc<dyn SchemaProvider>>,
     current: Arc<ArcSwap<Catalog>>,
+    threads: PlanningThreads,
 }
 
 /// What DataFusion's planner is told.
@@ -41,7 +44,12 @@ impl Planning {
     pub fn new(memory: usize) -> Planning {
         let current = Arc::new(ArcSwap::default());
         let (state, pg_catalog) = crate::dialect::session_state(&current, memory);
-        Planning { state, pg_catalog, current }
+        Planning { state, pg_catalog, current, threads: PlanningThreads::new() }
+    }
+
+    /// Where planning is done.
+    pub fn threads(&self) -> &PlanningThreads {
+        &self.threads
     }
 
     /// DataFusion's state.
@@ -83,6 +91,7 @@ impl Planning {
             let mut context = context(parameters);
             let statement = Statement::Query(Box::new(query.clone()));
             let plan = planner.sql_statement_to_plan_with_context(statement, &mut context)?;
+            check_plan(&plan).map_err(|error| DataFusionError::External(Box::new(error)))?;
             if counts_copies { crate::dialect::number_bags(plan) } else { Ok(plan) }
         };
         let plan = settle(parameters, &mentioned(&query), &mut once, infer)?;
@@ -112,18 +121,21 @@ impl Planning {
     /// Coerces and simplifies an expression.
     pub fn analyze(&self, expr: Expr, schema: &Arc<DFSchema>) -> Result<Expr> {
         let expr = crate::dialect::rewrite_expression(expr, schema)?.data;
+        zones::check_expression(&expr, schema)?;
         let context = SimplifyContext::builder()
             .with_schema(schema.clone())
             .with_config_options(self.state.config_options().clone())
             .with_query_execution_start_time(Some(chrono::Utc::now()))
             .build();
         let simplifier = ExprSimplifier::new(context);
-        simplifier.simplify(simplifier.coerce(expr, schema)?)
+        let coerced = simplifier.coerce(expr, schema)?;
+        zones::check_expression(&coerced, schema)?;
+        simplifier.simplify(coerced)
     }
 
     /// Analyzes and optimizes a plan.
     pub fn optimize(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
-        crate::dialect::optimize(plan, &self.state)
+        crate::dialect::planned(|| crate::dialect::optimize(plan, &self.state))
     }
 }
 
@@ -168,7 +180,9 @@ fn settle<P>(
                 continue;
             }
         };
-        if !infer(&planned, parameters)? && !parameters.default_to_text(mentioned) {
+        // There is nothing to learn where there are no parameters.
+        let is_settled = mentioned.is_empty() || !infer(&planned, parameters)?;
+        if is_settled && !parameters.default_to_text(mentioned) {
             return Ok(planned);
         }
     }

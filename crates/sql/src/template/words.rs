@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::parse::byte_of;
-use crate::session::skip;
+use super::pieces::{Kind, Pieces};
 
 /// Words that begin a clause and name nothing.
 const CLAUSES: [&str; 9] =
@@ -87,35 +87,12 @@ pub fn token_at(text: &str, byte: usize) -> Option<&str> {
 
 /// Where the quotes or the comment start in which the text ends, and what they are.
 pub fn unterminated(text: &str) -> Option<(usize, &'static str)> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let end = skip(bytes, at);
-        if end == bytes.len() && !closed(bytes, at) {
-            let kind = match bytes[at] {
-                b'\'' => "quoted string",
-                b'"' => "quoted identifier",
-                b'$' => "dollar-quoted string",
-                b'/' => "/* comment",
-                _ => return None,
-            };
-            let prefixed = bytes[at] == b'\''
-                && at > 0
-                && matches!(bytes[at - 1], b'e' | b'E' | b'b' | b'B' | b'x' | b'X' | b'n' | b'N');
-            return Some((if prefixed { at - 1 } else { at }, kind));
-        }
-        at = end;
-    }
-    None
-}
-
-/// Whether the token from `start` to the end of the bytes is whole.
-fn closed(bytes: &[u8], start: usize) -> bool {
-    let token = &bytes[start..];
-    match token[0] {
-        quote @ (b'\'' | b'"') => token.len() > 1 && token.last() == Some(&quote),
-        b'/' => !token.starts_with(b"/*") || token.ends_with(b"*/"),
-        b'$' => token.len() > 3 && token.last() == Some(&b'$'),
-        _ => true,
-    }
+    let open = Pieces::of(text).find(|piece| !piece.closed)?;
+    let kind = match open.kind {
+        Kind::Name | Kind::UnicodeName => "quoted identifier",
+        Kind::Dollar => "dollar-quoted string",
+        Kind::Comment => "/* comment",
+        _ => "quoted string",
+    };
+    Some((open.start, kind))
 }

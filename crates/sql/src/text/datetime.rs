@@ -3,6 +3,8 @@
 
 use engine::types::{Error, Result, SqlState};
 
+use super::zone::{is_utc, zone_refused};
+
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
@@ -39,6 +41,7 @@ pub fn parse_date(text: &str) -> Result<i32> {
     if let Some(days) = iso_date(text.as_bytes()) {
         return Ok(days);
     }
+    refuse_relative(text)?;
     match special(text) {
         Some(i64::MAX) => return Ok(i32::MAX),
         Some(i64::MIN) => return Ok(i32::MIN),
@@ -49,14 +52,18 @@ pub fn parse_date(text: &str) -> Result<i32> {
     Ok(moment.days)
 }
 
-/// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (UTC without one), else
+/// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (UTC without one, see [`is_utc`]), else
 /// it is ignored.
 pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
+    refuse_relative(text)?;
     if let Some(micros) = special(text) {
         return Ok(micros);
     }
     let type_name = if zoned { "timestamp with time zone" } else { "timestamp" };
     let moment = Moment::parse(text, type_name)?;
+    if zoned && !moment.names_zone && !is_utc() {
+        return Err(zone_refused("a timestamp with time zone without an offset"));
+    }
     let local = i64::from(moment.days)
         .checked_mul(MICROS_PER_DAY)
         .and_then(|micros| micros.checked_add(moment.micros));
@@ -107,6 +114,15 @@ fn special(text: &str) -> Option<i64> {
     }
 }
 
+/// `today` is another day in another zone.
+fn refuse_relative(text: &str) -> Result<()> {
+    let is = |name: &str| text.trim().eq_ignore_ascii_case(name);
+    match !is_utc() && (is("today") || is("tomorrow") || is("yesterday")) {
+        true => Err(zone_refused("a day relative to the present one")),
+        false => Ok(()),
+    }
+}
+
 fn out_of_range(text: &str, state: SqlState) -> Error {
     Error::new(state, format!("date/time field value out of range: \"{text}\""))
 }
@@ -116,6 +132,7 @@ struct Moment {
     days: i32,
     micros: i64,
     offset_seconds: i64,
+    names_zone: bool,
 }
 
 impl Moment {
@@ -143,7 +160,8 @@ impl Moment {
         if !in_range || !valid_clock {
             return Err(out_of_range(text, SqlState::DatetimeOverflow));
         }
-        Ok(Moment { days: days_from_civil(year, month, day), micros, offset_seconds })
+        let days = days_from_civil(year, month, day);
+        Ok(Moment { days, micros, offset_seconds, names_zone: !zone.trim().is_empty() })
     }
 }
 

@@ -10,11 +10,13 @@ mod datetime;
 mod input;
 mod number;
 mod output;
+mod zone;
 
 pub use datetime::{civil_from_days, days_from_civil, parse_date, parse_timestamp};
 pub use input::{fit_string, parse_value};
 pub use number::{parse_numeric, rescale_numeric};
 pub use output::{pad, write_value};
+pub use zone::{in_zone, is_utc, polled_in_zone, zone_refused};
 
 /// How long a character of UTF-8 says that it is, by its first byte: what a fault shows of a broken one.
 pub fn sequence_length(first: u8) -> usize {

@@ -1,6 +1,6 @@
 //! Text to floating-point and decimal numbers.
 
-use engine::types::{Error, Result, SqlState};
+use engine::types::{DataType, Error, Result, SqlState};
 
 use super::input::invalid;
 
@@ -40,24 +40,50 @@ fn float_out_of_range(text: &str, type_name: &str) -> Error {
 }
 
 /// The unscaled digits of a decimal with `scale` digits after the point, rounded half away from
-/// zero.
+/// zero; 22003 where `numeric` without a precision would lose some.
 pub fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<i128> {
-    let (digits, digits_scale) = parse_decimal(text)?;
-    rescale(digits, digits_scale, scale)
-        .filter(|value| fits(*value, precision))
-        .ok_or_else(|| overflow(precision, scale))
+    let decimal = parse_decimal(text)?;
+    if decimal.is_cut && is_plain(precision, scale) {
+        return Err(Error::lost_digits());
+    }
+    fitted(decimal.digits, decimal.scale, precision, scale)
 }
 
 /// A decimal with another scale, rounded half away from zero; 22003 where it does not fit the
-/// precision.
+/// precision, or where `numeric` without one would lose digits.
 pub fn rescale_numeric(value: i128, from: u8, precision: u8, scale: u8) -> Result<i128> {
-    rescale(value, i32::from(from), scale)
+    fitted(value, i32::from(from), precision, scale)
+}
+
+fn is_plain(precision: u8, scale: u8) -> bool {
+    DataType::Numeric { precision, scale } == DataType::PLAIN_NUMERIC
+}
+
+fn fitted(digits: i128, from: i32, precision: u8, scale: u8) -> Result<i128> {
+    if is_plain(precision, scale) && loses(digits, from - i32::from(scale)) {
+        return Err(Error::lost_digits());
+    }
+    rescale(digits, from, scale)
         .filter(|value| fits(*value, precision))
         .ok_or_else(|| overflow(precision, scale))
 }
 
-/// Digits and the number of them after the point (negative after a positive exponent).
-fn parse_decimal(text: &str) -> Result<(i128, i32)> {
+/// Whether some of so many last digits is not 0.
+fn loses(digits: i128, last: i32) -> bool {
+    let power = u32::try_from(last).ok().map(|last| 10i128.checked_pow(last));
+    power.is_some_and(|power| digits != 0 && power.is_none_or(|power| digits % power != 0))
+}
+
+/// What a text says.
+struct Decimal {
+    digits: i128,
+    /// How many of them are after the point; negative after a positive exponent.
+    scale: i32,
+    /// More digits follow than there is room for.
+    is_cut: bool,
+}
+
+fn parse_decimal(text: &str) -> Result<Decimal> {
     let trimmed = text.trim();
     let refuse = || invalid(text, "numeric");
     if trimmed.eq_ignore_ascii_case("nan") {
@@ -72,6 +98,7 @@ fn parse_decimal(text: &str) -> Result<(i128, i32)> {
     };
     let mut value = 0i128;
     let (mut scale, mut seen_point, mut seen_digit, mut full) = (0i32, false, false, false);
+    let mut is_cut = false;
     for byte in mantissa.bytes() {
         match byte {
             b'0'..=b'9' => {
@@ -85,7 +112,7 @@ fn parse_decimal(text: &str) -> Result<(i128, i32)> {
                     }
                     // Digits beyond 38 after the point do not count; before it the number is too
                     // large.
-                    None if seen_point => full = true,
+                    None if seen_point => (full, is_cut) = (true, is_cut || digit != 0),
                     None => return Err(overflow(38, 0)),
                 }
             }
@@ -96,7 +123,8 @@ fn parse_decimal(text: &str) -> Result<(i128, i32)> {
     if !seen_digit {
         return Err(refuse());
     }
-    Ok((if negative { -value } else { value }, scale.saturating_sub(exponent)))
+    let digits = if negative { -value } else { value };
+    Ok(Decimal { digits, scale: scale.saturating_sub(exponent), is_cut })
 }
 
 fn rescale(value: i128, from: i32, to: u8) -> Option<i128> {
@@ -144,6 +172,26 @@ mod tests {
         assert_eq!(parse_numeric("12e3", 10, 0), Ok(12000));
         assert_eq!(parse_numeric("1.5e-1", 10, 2), Ok(15));
         assert_eq!(parse_numeric(".5", 10, 0), Ok(1));
+    }
+
+    #[test]
+    fn a_numeric_without_precision_keeps_its_digits_or_is_refused() {
+        for text in [
+            "54.23424645165",
+            "0.000000000007",
+            "1e-11",
+            "1.00000000000000000000000000000000000000001",
+        ] {
+            assert_eq!(
+                parse_numeric(text, 38, 10).expect_err(text).state.code(),
+                "22003",
+                "{text}"
+            );
+        }
+        assert_eq!(parse_numeric("1.23456789010000", 38, 10), Ok(12_345_678_901));
+        assert_eq!(rescale_numeric(15, 11, 38, 10).expect_err("a digit").state.code(), "22003");
+        assert_eq!(rescale_numeric(150, 12, 38, 10).expect_err("a digit").state.code(), "22003");
+        assert_eq!(rescale_numeric(1500, 12, 38, 10), Ok(15));
     }
 
     #[test]

@@ -1,0 +1,80 @@
+//! What of a plan means something else in another time zone.
+//!
+//! In comes a plan, or an expression, of a session whose TimeZone is not UTC; 0A000 where it goes from instants to local times
+//! or back, or takes the fields of an instant. See [`crate::text::is_utc`].
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
+
+use crate::catalog::types::is_string;
+use crate::text::{is_utc, zone_refused};
+
+/// Functions that look at an instant's fields.
+const FIELDS: [&str; 6] =
+    ["date_trunc", "date_part", "date_bin", "to_char", "to_local_time", "age"];
+
+/// Refuses a plan.
+pub fn check_plan(plan: &LogicalPlan) -> Result<()> {
+    if is_utc() {
+        return Ok(());
+    }
+    plan.apply_with_subqueries(|node| {
+        let mut schema = DFSchema::clone(node.schema());
+        for input in node.inputs() {
+            schema.merge(input.schema());
+        }
+        node.apply_expressions(|expr| {
+            check_expression(expr, &schema).map(|()| TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(())
+}
+
+/// Refuses an expression.
+pub fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
+    if is_utc() {
+        return Ok(());
+    }
+    expr.apply(|expr| {
+        let type_of = |expr: &Expr| expr.get_type(schema).ok();
+        let crosses = match expr {
+            Expr::Cast(cast) => {
+                type_of(&cast.expr).is_some_and(|from| crosses(&from, cast.field.data_type()))
+            }
+            Expr::TryCast(cast) => {
+                type_of(&cast.expr).is_some_and(|from| crosses(&from, cast.field.data_type()))
+            }
+            // What is compared is brought to one type later.
+            Expr::BinaryExpr(pair) => match (type_of(&pair.left), type_of(&pair.right)) {
+                (Some(left), Some(right)) => crosses(&left, &right),
+                _ => false,
+            },
+            Expr::ScalarFunction(call) if FIELDS.contains(&call.name()) => {
+                call.args.iter().filter_map(type_of).any(|given| is_instant(&given))
+            }
+            _ => false,
+        };
+        match crosses {
+            true => Err(DataFusionError::External(Box::new(zone_refused(CONVERSION)))),
+            false => Ok(TreeNodeRecursion::Continue),
+        }
+    })?;
+    Ok(())
+}
+
+/// What is refused.
+pub const CONVERSION: &str = "a conversion between timestamp with time zone and local time";
+
+/// Whether a conversion asks in which zone it happens. An instant as text names its offset.
+pub fn crosses(from: &DataType, to: &DataType) -> bool {
+    let local = |other: &DataType| {
+        matches!(other, DataType::Timestamp(_, None) | DataType::Date32 | DataType::Date64)
+    };
+    (is_instant(from) && local(to)) || (is_instant(to) && (local(from) || is_string(from)))
+}
+
+fn is_instant(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(_, Some(_)))
+}
