@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
 
+use super::pace::{evaluate_in_pieces, is_uneven};
 use super::scan::Field;
 
 /// A predicate and the columns that it reads.
@@ -24,7 +25,10 @@ pub struct Condition {
 impl Condition {
     /// Which rows meet it.
     pub fn ask(&self, rows: &RecordBatch) -> Result<Vec<bool>> {
-        let answer = self.predicate.evaluate(rows)?.into_array(rows.num_rows())?;
+        let answer = match is_uneven(self.predicate.as_ref(), &self.schema)? {
+            true => evaluate_in_pieces(self.predicate.as_ref(), rows)?,
+            false => self.predicate.evaluate(rows)?.into_array(rows.num_rows())?,
+        };
         let answer: &BooleanArray = answer.as_boolean();
         Ok(answer.iter().map(|met| met == Some(true)).collect())
     }

@@ -6,12 +6,16 @@
 
 mod append;
 mod appended_unions;
+mod checked;
+mod checked_condition;
 mod condition;
 mod dynamic_filters;
 mod exact;
 mod join_order;
+mod limits;
 mod optimizer;
 mod overlay;
+mod pace;
 mod pipelining;
 #[cfg(test)]
 mod plan_tests;
@@ -22,9 +26,14 @@ mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod thread;
 
+pub use checked::{check, checked};
 pub use exact::to_exact;
+pub use limits::Limits;
 pub use optimizer::physical_rules;
 pub use overlay::Overlay;
+pub use pace::{evaluate_in_pieces, is_uneven};
 pub use pipelining::{Lists, Memory, Pipelining, Progress, Report, Took};
 pub use run::{Answers, Reading, collect, run};
+pub use thread::{apart, long, to_its_end};

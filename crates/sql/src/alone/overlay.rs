@@ -29,6 +29,11 @@ impl Overlay {
         Overlay { tables: tables.collect() }
     }
 
+    /// Whether nothing is laid over the snapshot.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
     /// The changes in one table.
     pub fn table(&self, table: TableId) -> Option<&Arc<TableOverlay>> {
         self.tables.get(&table)

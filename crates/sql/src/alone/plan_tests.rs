@@ -17,7 +17,7 @@ use engine::types::{
 use super::run::physical_plan;
 use super::scan_plan::ScanExec;
 use super::tests::{plan, rows, shop_of};
-use super::{Reading, collect};
+use super::{Limits, Reading, collect};
 use crate::template::Planner;
 
 /// Names, each with how many values there are.
@@ -127,12 +127,12 @@ fn warehouse() -> Planner {
 
 fn reading(planner: &Planner) -> Reading {
     let store = planner.engine().store().clone();
-    let (snapshot, cancelled) = (store.snapshot(), Arc::default());
-    Reading { store, snapshot, overlay: None, cancelled, pipelining: None }
+    let (snapshot, limits) = (store.snapshot(), Limits::default());
+    Reading { store, snapshot, overlay: None, limits, pipelining: None }
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// The plan, with our rules or with DataFusion's alone.

@@ -1,9 +1,9 @@
 //! Parameters in, physical plan, answers out.
 
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::tree_node::Transformed;
@@ -16,16 +16,19 @@ use datafusion::logical_expr::{Expr, LogicalPlan, TableScan, TableSource};
 use datafusion::optimizer::eliminate_limit::EliminateLimit;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::OutputColumn;
 use engine::storage::{Snapshot, Store};
 use engine::types::{DataType, Error, Result, SqlState, Value, array_from_values};
-use futures::{Stream, StreamExt, TryStreamExt};
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 
+use super::Limits;
+use super::checked::checked;
 use super::overlay::Overlay;
 use super::pipelining::{self, Pipelining, Repeats};
 use super::table::{SnapshotTable, fields_of};
+use super::thread::{Wanted, step_by_step};
 use super::to_exact;
 use crate::catalog::TableRelation;
 use crate::catalog::system::SystemRelation;
@@ -41,38 +44,83 @@ pub struct Reading {
     pub snapshot: Snapshot,
     /// Under the transaction's own changes.
     pub overlay: Option<Arc<Overlay>>,
-    /// Set by the client's cancel: 57014.
-    pub cancelled: Arc<AtomicBool>,
+    /// What may end it early.
+    pub limits: Limits,
     /// With whom it shares what others run too; `None` for nobody.
     pub pipelining: Option<Pipelining>,
 }
 
+/// Rows, or what went wrong.
+type BatchResult = datafusion::common::Result<RecordBatch>;
+
 /// Answers, batch by batch.
 pub type Answers = Pin<Box<dyn Stream<Item = Result<Answer>> + Send>>;
 
-/// Runs a query alone.
-pub async fn run(template: &QueryTemplate, values: &[Value], reading: &Reading) -> Result<Answers> {
-    let faulty = |error: DataFusionError| fault(&error);
-    let state = template.planning.state();
-    let physical = physical_plan(template, values, reading, state).await;
-    let physical = physical.and_then(|physical| match &reading.pipelining {
-        Some(pipelining) => pipelining::wrap(physical, pipelining),
-        None => Ok((physical, Repeats::default())),
-    });
-    let (physical, repeats) = physical.map_err(faulty)?;
-    let stream = execute_stream(physical, state.task_ctx()).map_err(faulty)?;
+/// Runs a query alone, on threads of its own: what takes long keeps nobody else from his.
+pub async fn run(
+    template: &Arc<QueryTemplate>,
+    values: &[Value],
+    reading: &Reading,
+) -> Result<Answers> {
+    let wanted = Wanted::new(reading.limits.clone());
+    let answers = begin(template, values, reading).await?;
+    Ok(step_by_step(wanted, answers))
+}
+
+/// The same on whatever thread asks for the answers.
+pub(super) async fn begin(
+    template: &Arc<QueryTemplate>,
+    values: &[Value],
+    reading: &Reading,
+) -> Result<Answers> {
+    let (physical, repeats) = planned(template, values, reading).await?;
+    let context = template.planning.state().task_ctx();
+    let stream = execute_stream(physical, context).map_err(|error| fault(&error))?;
     let output = template.output.clone();
-    let cancelled = reading.cancelled.clone();
     let running = reading.pipelining.as_ref().map(|pipelining| pipelining.lists.load().start());
-    let answers = stream.map(move |batch| {
+    let answers = guarded(stream).map(move |batch| {
         let _while_it_runs = (&running, &repeats);
-        if cancelled.load(Ordering::Relaxed) {
-            let message = "canceling statement due to user request";
-            return Err(Error::new(SqlState::QueryCanceled, message));
-        }
         batch.and_then(|batch| answer(&batch, &output)).map_err(|error| fault(&error))
     });
     Ok(Box::pin(answers))
+}
+
+/// What runs, planned on a planning thread.
+async fn planned(
+    template: &Arc<QueryTemplate>,
+    values: &[Value],
+    reading: &Reading,
+) -> Result<(Arc<dyn ExecutionPlan>, Repeats)> {
+    let (own, values, reading) = (template.clone(), values.to_vec(), reading.clone());
+    let cancelled = reading.limits.cancelled.clone();
+    let plan = move || {
+        let physical = physical_plan(&own, &values, &reading, own.planning.state());
+        let physical = physical.now_or_never().expect("tables lie in memory: nothing is awaited");
+        let physical = physical.and_then(|physical| match &reading.pipelining {
+            Some(pipelining) => pipelining::wrap(physical, pipelining),
+            None => Ok((physical, Repeats::default())),
+        });
+        let physical = physical.and_then(|(physical, repeats)| Ok((checked(physical)?, repeats)));
+        physical.map_err(|error| fault(&error))
+    };
+    template.planning.threads().run(template.text.len(), cancelled, None, plan).await
+}
+
+/// A stream whose panics are faults of this query alone, after which it ends.
+fn guarded(stream: SendableRecordBatchStream) -> impl Stream<Item = BatchResult> + Send {
+    futures::stream::unfold(Some(stream), |stream| async move {
+        let mut stream = stream?;
+        match AssertUnwindSafe(stream.next()).catch_unwind().await {
+            Ok(batch) => batch.map(|batch| (batch, Some(stream))),
+            Err(_) => Some((Err(panicked()), None)),
+        }
+    })
+}
+
+fn panicked() -> DataFusionError {
+    tracing::error!("a query that ran alone broke an invariant");
+    let message = "internal error: a broken invariant ended this statement";
+    DataFusionError::External(Box::new(Error::new(SqlState::InternalError, message)))
 }
 
 /// What runs, before anything of it is shared.
@@ -88,7 +136,7 @@ pub(super) async fn physical_plan(
 
 /// Runs a query alone; all its rows at once.
 pub async fn collect(
-    template: &QueryTemplate,
+    template: &Arc<QueryTemplate>,
     values: &[Value],
     reading: &Reading,
 ) -> Result<Answer> {
@@ -173,6 +221,17 @@ pub(super) fn scalar_value(
     data_type: DataType,
     value: &Value,
 ) -> datafusion::common::Result<ScalarValue> {
+    if let (DataType::Numeric { scale, .. }, Value::Numeric(digits, own)) = (data_type, value)
+        && *own > scale
+    {
+        // The types around it are settled, and a comparison with fewer digits would be another one.
+        let power = 10i128.checked_pow(u32::from(own - scale));
+        if *digits != 0 && power.is_none_or(|power| digits % power != 0) {
+            let message = format!("a parameter has more digits than {data_type} keeps");
+            let error = Error::new(SqlState::NumericOutOfRange, message);
+            return Err(DataFusionError::External(Box::new(error)));
+        }
+    }
     let array = array_from_values(data_type, std::iter::once(value.borrow()));
     ScalarValue::try_from_array(&array, 0)
 }

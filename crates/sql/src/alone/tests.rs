@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::Statement;
 use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Packing, Sharing};
@@ -11,7 +12,7 @@ use engine::types::{
     Result, TableId, TableSchema, Value, Version,
 };
 
-use super::{Reading, collect};
+use super::{Limits, Reading, collect};
 use crate::template::{Parameters, Path, Planner, QueryTemplate, lift, parse};
 
 fn column(name: &str, data_type: DataType) -> ColumnSchema {
@@ -126,9 +127,9 @@ fn alone(planner: &Planner, text: &str) -> Result<Vec<String>> {
     let (template, values) = plan(planner, text)?;
     let store = planner.engine().store().clone();
     let snapshot = store.snapshot();
-    let cancelled = Arc::new(AtomicBool::new(false));
-    let reading = Reading { store, snapshot, overlay: None, cancelled, pipelining: None };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let limits = Limits::default();
+    let reading = Reading { store, snapshot, overlay: None, limits, pipelining: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answer = runtime.block_on(collect(&template, &values, &reading))?;
     Ok(rows(&answer))
 }
@@ -179,6 +180,34 @@ fn shared_equals_alone() {
             panic!("{text} runs alone: {:?}", template.path)
         });
         assert_eq!(shared.unwrap_or_else(|e| panic!("{text}: {e}")), alone, "{text}");
+    }
+}
+
+#[test]
+fn a_query_ends_when_its_time_is_up() {
+    let planner = shop();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for text in [
+        "SELECT count(*) FROM generate_series(1, 100000000000)",
+        "SELECT a.id FROM item a, item b, item c, item d, item e, item f \
+         WHERE a.id + b.id + c.id + d.id + e.id + f.id < 0",
+        "WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n FROM r) SELECT count(*) FROM r",
+        "SELECT count(*) FROM item a, item b, item c, item d \
+         WHERE repeat(a.title || b.title, 3000) LIKE '%q%x%t%zz' || c.id || d.id",
+        "SELECT sum((SELECT count(*) FROM item b, item c WHERE b.id + c.id < o.id + p.id + 0)) \
+         FROM item o, item p",
+        "SELECT a.id + b.id FROM item a, item b, item c, item d \
+         EXCEPT SELECT a.id - b.id FROM item a, item b, item c, item d",
+    ] {
+        let (template, values) = plan(&planner, text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let (store, limits) = (planner.engine().store().clone(), Limits::default());
+        let snapshot = store.snapshot();
+        let began = Instant::now();
+        limits.begin(Some(began + Duration::from_millis(100)));
+        let reading = Reading { store, snapshot, overlay: None, limits, pipelining: None };
+        let outcome = runtime.block_on(collect(&template, &values, &reading));
+        assert_eq!(outcome.map(|_| ()).expect_err(text).state.code(), "57014", "{text}");
+        assert!(began.elapsed() < Duration::from_secs(3), "{text}: {:?}", began.elapsed());
     }
 }
 

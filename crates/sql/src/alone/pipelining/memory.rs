@@ -6,14 +6,18 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{
     GreedyMemoryPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
+use engine::env::memory::process;
 use parking_lot::Mutex;
 
 use super::pages::{PAGES, SharedPages};
+
+/// Bytes after which the process is asked for room.
+const ASKED: usize = 1 << 20;
 
 /// So many bytes, first come first served.
 #[derive(Debug)]
@@ -41,6 +45,17 @@ impl Memory {
         if !keeping.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(list))) {
             keeping.push(Arc::downgrade(list));
         }
+    }
+
+    /// Where the process has room (asked once in a megabyte), and the queries that run alone among each other. What grows mostly
+    /// does so by doubling: the old is there beside the new.
+    fn try_grow_now(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let reserved = self.pool.reserved();
+        if reserved / ASKED != reserved.saturating_add(additional) / ASKED {
+            let asked = process().ask(additional.saturating_mul(2).max(ASKED));
+            asked.map_err(|fault| DataFusionError::External(Box::new(fault)))?;
+        }
+        self.pool.try_grow(reservation, additional)
     }
 
     fn reclaim(&self) {
@@ -72,12 +87,12 @@ impl MemoryPool for Memory {
 
     /// A list that asks for itself is locked, and lets go by itself.
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        let grown = self.pool.try_grow(reservation, additional);
+        let grown = self.try_grow_now(reservation, additional);
         if grown.is_ok() || reservation.consumer().name() == PAGES {
             return grown;
         }
         self.reclaim();
-        self.pool.try_grow(reservation, additional)
+        self.try_grow_now(reservation, additional)
     }
 
     fn reserved(&self) -> usize {

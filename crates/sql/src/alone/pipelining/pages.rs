@@ -20,6 +20,8 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use engine::types::Error;
+use engine::types::limit::{Limit, current, within};
 use futures::StreamExt;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -81,6 +83,8 @@ struct State {
     uncounted: usize,
     /// Somebody waits for room.
     is_awaited: bool,
+    /// The producer was told that nobody wants its rows.
+    is_abandoned: bool,
     reservation: MemoryReservation,
 }
 
@@ -115,6 +119,8 @@ struct Reader {
     /// The number of the page that it reads next.
     position: u64,
     last_read: Instant,
+    /// What ends the work that it reads for; `None`: nothing does.
+    limit: Option<Arc<dyn Limit>>,
     /// Its statement has not come to it yet: nobody waits for it.
     is_expected: bool,
     /// It was too slow, or there was no memory to keep pages for it.
@@ -188,6 +194,7 @@ impl SharedPages {
             bytes: 0,
             uncounted: 0,
             is_awaited: false,
+            is_abandoned: false,
             reservation: MemoryConsumer::new(PAGES).register(pool),
         };
         let (waiting, state) = (Arc::default(), Mutex::new(state));
@@ -200,7 +207,7 @@ impl SharedPages {
     /// between two stretches of a linear one where order does not matter.
     pub fn enter(&self, any_order: bool, statement: StatementId) -> Option<Entry> {
         let mut state = self.state.lock();
-        if matches!(state.producer, Producer::Failed(_) | Producer::Ended) {
+        if state.is_abandoned || matches!(state.producer, Producer::Failed(_) | Producer::Ended) {
             return None;
         }
         let is_linear = state.is_linear;
@@ -239,6 +246,7 @@ impl SharedPages {
         let progress = state.progress(&self.host);
         let reader = state.consumers.get_mut(&entry.id).filter(|reader| !reader.is_detached)?;
         (reader.is_expected, reader.last_read) = (false, Instant::now());
+        reader.limit = current();
         Some(progress)
     }
 
@@ -263,7 +271,7 @@ impl SharedPages {
 
     /// What comes next for a consumer that has been here since `entry` and waits for room since `waiting`.
     pub fn read(
-        &self,
+        self: &Arc<Self>,
         entry: &Entry,
         waiting: Option<Instant>,
         context: &Context<'_>,
@@ -326,6 +334,22 @@ impl SharedPages {
     }
 }
 
+/// The producer is to end when all who read its pages are. Whoever might still come finds the list closed then. The limit of
+/// a reader may be another list, whose pages are made of these; never one that these are made of: no circle of locks.
+impl Limit for SharedPages {
+    fn fault(&self) -> Option<Error> {
+        let mut state = self.state.lock();
+        let faults = |reader: &Reader| reader.limit.as_ref().and_then(|limit| limit.fault());
+        let mut readers = state.consumers.values();
+        let last = readers.next_back().and_then(faults)?;
+        if !readers.all(|reader| faults(reader).is_some()) {
+            return None;
+        }
+        state.is_abandoned = true;
+        Some(last)
+    }
+}
+
 impl State {
     /// The number of the next page to be produced.
     fn head(&self) -> u64 {
@@ -342,8 +366,8 @@ impl State {
         let id = self.next_consumer;
         self.next_consumer += 1;
         let last_read = Instant::now();
-        let (is_expected, is_detached) = (false, false);
-        let reader = Reader { statement, position, last_read, is_expected, is_detached };
+        let (is_expected, is_detached, limit) = (false, false, current());
+        let reader = Reader { statement, position, last_read, limit, is_expected, is_detached };
         self.consumers.insert(id, reader);
         Entry { id, stretch, progress }
     }
@@ -495,7 +519,7 @@ impl State {
 
 /// One consumer's turn at the producer.
 struct Turn<'a> {
-    list: &'a SharedPages,
+    list: &'a Arc<SharedPages>,
     is_over: bool,
 }
 
@@ -512,7 +536,9 @@ impl Turn<'_> {
                 Err(error) => return self.end(|state| state.producer = failed(error)),
             },
         };
-        let polled = stream.poll_next_unpin(&mut Context::from_waker(&waker));
+        // Whoever runs the producer does so for all: it goes on when that one's statement ends.
+        let mut context = Context::from_waker(&waker);
+        let polled = within(Some(self.list.clone()), || stream.poll_next_unpin(&mut context));
         let cost = began.elapsed();
         match polled {
             Poll::Ready(Some(Ok(batch))) => self.end(|state| {
