@@ -24,6 +24,8 @@ pub use provider::Names;
 pub use relation::{HIDDEN_SCHEMA, ROW_ID, ROW_VERSION, TableRelation, ViewRelation, pushdown};
 pub use view::ViewDefinition;
 
+use crate::rights::Rights;
+
 /// The entry of the engine's key-value catalog that holds all views.
 pub const VIEWS_ENTRY: &str = "views";
 
@@ -36,6 +38,7 @@ pub struct Catalog {
     by_id: HashMap<TableId, Arc<TableSchema>>,
     views: HashMap<String, Arc<ViewDefinition>>,
     sequences: HashMap<String, Arc<SequenceSchema>>,
+    rights: Rights,
     engine: Option<Arc<Engine>>,
     /// Planned when somebody asks.
     view_columns: OnceLock<Vec<ViewColumns>>,
@@ -59,6 +62,7 @@ impl Catalog {
         let sequences = store.sequences().into_iter().map(|s| s.schema());
         let views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
         let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
+        catalog.rights = read_rights(engine, &[]);
         catalog.engine = Some(engine.clone());
         catalog
     }
@@ -89,6 +93,7 @@ impl Catalog {
         }
         let tables = tables.into_iter().map(Arc::new);
         let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
+        catalog.rights = read_rights(engine, deferred);
         catalog.engine = Some(engine.clone());
         catalog
     }
@@ -100,7 +105,8 @@ impl Catalog {
         sequences: impl IntoIterator<Item = Arc<SequenceSchema>>,
         views: Vec<ViewDefinition>,
     ) -> Catalog {
-        let mut catalog = Catalog { version, ..Catalog::default() };
+        let rights = Rights::read([]);
+        let mut catalog = Catalog { version, rights, ..Catalog::default() };
         for table in tables {
             catalog.by_id.insert(table.id, table.clone());
             catalog.tables.insert(table.name.to_string(), table);
@@ -117,6 +123,11 @@ impl Catalog {
     /// The engine whose definitions these are, where there is one.
     pub fn engine(&self) -> Option<&Arc<Engine>> {
         self.engine.as_ref()
+    }
+
+    /// Who may do what.
+    pub fn rights(&self) -> &Rights {
+        &self.rights
     }
 
     /// A table of `public`, by name as stored.
@@ -163,6 +174,11 @@ impl Catalog {
         });
     }
 
+    /// A sequence by id.
+    pub fn sequence_by_id(&self, id: SequenceId) -> Option<&Arc<SequenceSchema>> {
+        self.sequences.values().find(|sequence| sequence.id == id)
+    }
+
     /// A sequence by name.
     pub fn sequence(&self, name: &str) -> Option<&Arc<SequenceSchema>> {
         self.sequences.get(name)
@@ -206,6 +222,19 @@ impl Catalog {
     pub fn next_sequence_id(&self) -> SequenceId {
         SequenceId(self.sequences.values().map(|s| s.id.0 + 1).max().unwrap_or(1))
     }
+}
+
+/// What the engine keeps of rights, and what a block has changed of it.
+fn read_rights(engine: &Engine, deferred: &[Definition]) -> Rights {
+    let stored = engine.entries("role/").into_iter().chain(engine.entries("rights/"));
+    let stored: Vec<_> = stored.collect();
+    let own = deferred.iter().filter_map(|definition| match definition {
+        Definition::PutEntry { key, value } if Rights::concerns(key) => {
+            Some((key.as_str(), value.as_deref()))
+        }
+        _ => None,
+    });
+    Rights::read(stored.iter().map(|(key, value)| (key.as_str(), Some(&value[..]))).chain(own))
 }
 
 /// A column's number as clients count: from 1.

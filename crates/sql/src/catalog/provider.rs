@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 use datafusion::sql::planner::SqlToRel;
 use engine::types::{DataType, Error, SqlState};
 
+use crate::bounded::name_relation;
 use crate::template::Planning;
 
 use super::{Catalog, HIDDEN_SCHEMA, TableRelation, ViewDefinition, ViewRelation, system};
@@ -114,6 +115,7 @@ impl<'a> Names<'a> {
     }
 
     fn public(&self, name: &str, hidden: bool) -> Result<Option<Arc<dyn TableSource>>> {
+        name_relation().map_err(external)?;
         if let Some(table) = self.catalog.table(None, name) {
             return Ok(Some(Arc::new(TableRelation::new(table, hidden))));
         }

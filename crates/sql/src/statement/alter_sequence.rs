@@ -200,6 +200,7 @@ pub async fn run(session: &mut Session, statement: &AlterSequence) -> Result<Str
         Err(error) => return Err(error),
     };
     let found = found.clone();
+    session.demand_owner(&found.name)?;
     match &statement.change {
         Change::Restart(value) => {
             session.set_sequence(found.id, value.unwrap_or(found.start), false).await?;

@@ -89,11 +89,7 @@ async fn alter(
         Operation::AlterColumn { column_name, op } => {
             alter_column(session, table, column_name, op).await
         }
-        // There is one owner, but a name must be somebody's.
-        Operation::OwnerTo { new_owner: ast::Owner::Ident(role) } => {
-            super::role::must_exist(session, &fold(role))
-        }
-        Operation::OwnerTo { .. } => Ok(()),
+        Operation::OwnerTo { .. } => Err(unsupported("ALTER TABLE ... OWNER TO beside others")),
         other => Err(unsupported(&format!("ALTER TABLE {other}"))),
     }
 }
@@ -199,7 +195,7 @@ async fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
     let ast::Statement::Query(query) = statements.remove(0) else {
         unreachable!("the text is a query");
     };
-    let template = session.query_template(&query)?;
+    let template = session.query_template(&query).await?;
     Ok(session.read_all(&template, Vec::new()).await?.rows() > 0)
 }
 

@@ -33,6 +33,9 @@ fn class(data_type: DataType) -> Class {
 /// Refuses (42804) what has no assignment cast. Everything can be assigned to a string.
 pub fn check(column: &ColumnSchema, source: DataType) -> Result<()> {
     let target = column.data_type;
+    if !crate::text::is_utc() && crate::template::crosses(&source.arrow(), &target.arrow()) {
+        return Err(crate::text::zone_refused(crate::template::CONVERSION));
+    }
     if target.is_string() || class(source) == class(target) {
         return Ok(());
     }
@@ -172,8 +175,9 @@ fn numeric(value: &Value, precision: u8, scale: u8) -> Result<i128> {
         Value::Integer(v) => plain(i64::from(*v)),
         Value::BigInt(v) => plain(*v),
         Value::Numeric(v, from) => rescale_numeric(*v, *from, precision, scale),
-        Value::Real(v) => crate::text::parse_numeric(&v.to_string(), precision, scale),
-        Value::Double(v) => crate::text::parse_numeric(&v.to_string(), precision, scale),
+        // As many digits as PostgreSQL takes of a float.
+        Value::Real(v) => crate::text::parse_numeric(&format!("{v:.5e}"), precision, scale),
+        Value::Double(v) => crate::text::parse_numeric(&format!("{v:.14e}"), precision, scale),
         other => match from_text(other.clone(), DataType::Numeric { precision, scale })? {
             Value::Numeric(v, _) => Ok(v),
             _ => unreachable!("parsed as numeric"),

@@ -1,9 +1,7 @@
-//! Statements that are taken and do nothing here: COMMENT, VACUUM, GRANT, LOCK. What they name must be there. ANALYZE has
+//! Statements that are taken and do nothing here: VACUUM, LOCK. What they name must be there. ANALYZE has
 //! its work done by `analyze`.
 
-use datafusion::sql::sqlparser::ast::{
-    CommentObject, GrantObjects, Grantee, GranteeName, GranteesType, ObjectName, Statement,
-};
+use datafusion::sql::sqlparser::ast::{CommentObject, ObjectName, Statement};
 use engine::types::{Error, Result, SqlState};
 
 use super::naming::{in_public, split, undefined_column, undefined_table};
@@ -13,17 +11,11 @@ use crate::session::Session;
 /// The tag of a statement that needs no work: rows are reclaimed and tables never locked anyway. `None` for any other statement.
 pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<String>> {
     Some(match statement {
-        Statement::Comment { object_type, object_name, .. } => {
-            comment(session, *object_type, object_name)
+        Statement::Comment { object_type, object_name, comment: text, .. } => {
+            comment(session, *object_type, object_name, text.is_some())
         }
         Statement::Vacuum(vacuum) => vacuum_table(session, vacuum.table_name.as_ref()),
         Statement::Analyze(analyze) => on_table(session, analyze.table_name.as_ref(), "ANALYZE"),
-        Statement::Grant(grant) => {
-            access(session, grant.objects.as_ref(), &grant.grantees).map(|()| "GRANT".to_owned())
-        }
-        Statement::Revoke(revoke) => {
-            access(session, revoke.objects.as_ref(), &revoke.grantees).map(|()| "REVOKE".to_owned())
-        }
         Statement::Lock(lock) => {
             let tables: Vec<_> = lock.tables.iter().map(|target| &target.name).collect();
             lock_tables(session, &tables)
@@ -60,7 +52,13 @@ fn lock_tables(session: &mut Session, tables: &[&ObjectName]) -> Result<String> 
     Ok("LOCK TABLE".to_owned())
 }
 
-fn comment(session: &Session, kind: CommentObject, name: &ObjectName) -> Result<String> {
+/// There is nowhere to keep a comment, so only one that takes it away is taken.
+fn comment(
+    session: &Session,
+    kind: CommentObject,
+    name: &ObjectName,
+    says_something: bool,
+) -> Result<String> {
     let catalog = session.catalog();
     match kind {
         CommentObject::Table
@@ -69,6 +67,10 @@ fn comment(session: &Session, kind: CommentObject, name: &ObjectName) -> Result<
         | CommentObject::Index => exists(&catalog, name)?,
         CommentObject::Column => commented_column(&catalog, name)?,
         _ => {}
+    }
+    if says_something {
+        let message = "COMMENT ON is not supported: comments are not kept";
+        return Err(Error::new(SqlState::FeatureNotSupported, message));
     }
     Ok("COMMENT".to_owned())
 }
@@ -90,23 +92,4 @@ fn commented_column(catalog: &Catalog, name: &ObjectName) -> Result<()> {
 
 fn last_two(name: &ObjectName) -> ObjectName {
     ObjectName(name.0[name.0.len().saturating_sub(2)..].to_vec())
-}
-
-/// GRANT and REVOKE: everybody may do everything, but what they name must be there.
-fn access(session: &Session, objects: Option<&GrantObjects>, to: &[Grantee]) -> Result<()> {
-    let catalog = session.catalog();
-    if let Some(GrantObjects::Tables(names) | GrantObjects::Sequences(names)) = objects {
-        names.iter().try_for_each(|name| exists(&catalog, name))?;
-    }
-    for grantee in to {
-        if let Some(GranteeName::ObjectName(name)) = &grantee.name
-            && grantee.grantee_type != GranteesType::Public
-        {
-            let role = split(name)?.1;
-            if !role.eq_ignore_ascii_case("public") {
-                super::role::must_exist(session, &role)?;
-            }
-        }
-    }
-    Ok(())
 }

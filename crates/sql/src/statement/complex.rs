@@ -40,6 +40,8 @@ pub struct ComplexWrite {
     pub output: Option<Arc<[OutputColumn]>>,
     /// Whether the last parameter is the transaction's start.
     pub now: bool,
+    /// The statement, literals lifted.
+    pub text: Arc<str>,
 }
 
 /// UPDATE or DELETE, taken apart.
@@ -96,13 +98,14 @@ pub fn plan(
         let described = output.iter();
         described.map(|c| describe::describe_column(&c.name, c.data_type, None)).collect()
     });
-    let plan = Plan::Complex(Box::new(ComplexWrite {
+    let plan = Plan::Complex(Arc::new(ComplexWrite {
         query,
         table: table.clone(),
         assigned,
         checks: expression::checks(planner, catalog, table)?,
         output,
         now: lifted.now,
+        text: lifted.text.as_str().into(),
     }));
     Ok((Prepared::template(catalog, &parameters, columns, plan), parameters))
 }
@@ -128,11 +131,7 @@ fn query_text(change: &Change<'_>, items: &[returning::Item]) -> Result<String> 
         }
         add(expr);
     }
-    for item in items {
-        let mut expr = item.expr.clone();
-        if let Some(pairs) = change.pairs {
-            let _ = expr.visit(&mut NewValues { change, pairs });
-        }
+    for expr in returned(change, items) {
         add(&expr);
     }
     let hidden = crate::catalog::HIDDEN_SCHEMA;
@@ -144,6 +143,18 @@ fn query_text(change: &Change<'_>, items: &[returning::Item]) -> Result<String> 
         write!(text, " WHERE {selection}").expect("strings take all");
     }
     Ok(text)
+}
+
+/// What RETURNING's items compute, over the row as it was found.
+pub fn returned(change: &Change<'_>, items: &[returning::Item]) -> Vec<Expr> {
+    let new = |item: &returning::Item| {
+        let mut expr = item.expr.clone();
+        if let Some(pairs) = change.pairs {
+            let _ = expr.visit(&mut NewValues { change, pairs });
+        }
+        expr
+    };
+    items.iter().map(new).collect()
 }
 
 /// RETURNING of an UPDATE sees the new row: assigned columns become what is assigned to them.

@@ -8,10 +8,10 @@ use engine::types::{Definition, Error, Result, Scalar, SqlState, TableSchema};
 
 use super::create_table::plain_column;
 use super::naming::{fold, in_public};
-use crate::session::Session;
+use crate::session::{PUBLIC, Session};
 
-/// Creates the table from the query's columns and fills it. Where filling fails, the table goes
-/// again.
+/// Creates the table from the query's columns and fills it where nobody sees it; only then it is shown, so that a crash in
+/// between leaves no table, as a fault does.
 pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> Result<String> {
     let Some(query) = &statement.query else { unreachable!("the caller looked") };
     let name = in_public(&statement.name)?;
@@ -21,7 +21,7 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
     if catalog.has_relation(&name) {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE TABLE AS".into());
     }
-    let template = session.query_template(query)?;
+    let template = session.query_template(query).await?;
     let answer = session.read_all(&template, Vec::new()).await?;
     let mut columns = Vec::with_capacity(template.output.len());
     for (position, column) in template.output.iter().enumerate() {
@@ -36,14 +36,14 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
     let id = database.ids.table(&catalog);
     let schema = TableSchema {
         id,
-        schema: "public".into(),
+        schema: session.unseen_schema(),
         name: name.into(),
         columns,
         indexes: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
     };
-    session.define(Definition::CreateTable(schema)).await?;
+    session.define(Definition::CreateTable(schema.clone())).await?;
     let width = template.output.len();
     let rows: Vec<Vec<InsertSource>> = answer
         .parts
@@ -56,10 +56,22 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
         })
         .collect();
     let count = rows.len();
-    if count > 0 {
+    if let Err(error) = fill_and_show(session, schema, rows).await {
+        session.define(Definition::DropTable(id)).await?;
+        return Err(error);
+    }
+    Ok(format!("SELECT {count}"))
+}
+
+async fn fill_and_show(
+    session: &mut Session,
+    schema: TableSchema,
+    rows: Vec<Vec<InsertSource>>,
+) -> Result<()> {
+    if !rows.is_empty() {
         let plan = Arc::new(WritePlan {
             action: WriteAction::Insert(InsertPlan {
-                table: id,
+                table: schema.id,
                 rows,
                 on_conflict: None,
                 checks: Vec::new(),
@@ -69,10 +81,13 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
             parameters: Vec::new(),
             text: "CREATE TABLE AS".into(),
         });
-        if let Err(error) = session.write(&plan, id, Vec::new()).await {
-            session.define(Definition::DropTable(id)).await?;
-            return Err(error);
+        session.write(&plan, schema.id, Vec::new()).await?;
+    }
+    match *schema.schema == *PUBLIC {
+        true => Ok(()),
+        false => {
+            let shown = TableSchema { schema: PUBLIC.into(), ..schema };
+            session.define(Definition::AlterTable(shown)).await
         }
     }
-    Ok(format!("SELECT {count}"))
 }

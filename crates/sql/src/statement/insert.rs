@@ -329,7 +329,7 @@ impl Planning<'_> {
         let on_conflict = self.on_conflict()?;
         let returning = self.returning()?;
         let columns: Option<Arc<[ColumnDescription]>> = returning.columns.clone();
-        let plan = Plan::InsertQuery(Box::new(InsertQuery {
+        let plan = Plan::InsertQuery(Arc::new(InsertQuery {
             source,
             table: self.table.clone(),
             sources,

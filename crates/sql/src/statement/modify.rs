@@ -45,6 +45,14 @@ pub fn target(catalog: &Catalog, from: &TableWithJoins) -> Result<Target> {
     Ok(Target { table, alias })
 }
 
+/// FROM of an UPDATE.
+pub fn update_from(update: &ast::Update) -> &[TableWithJoins] {
+    match &update.from {
+        None => &[],
+        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => from,
+    }
+}
+
 /// Plans UPDATE, perhaps with queries named before it.
 pub fn plan_update(
     database: &Database,
@@ -57,19 +65,14 @@ pub fn plan_update(
     refuse_limit(&update.order_by, update.limit.as_ref())?;
     let target = target(catalog, &update.table)?;
     let pairs = pairs(&update.assignments, &target.table)?;
-    let from = match &update.from {
-        None => Vec::new(),
-        Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
-            from.clone()
-        }
-    };
+    let from = update_from(&update);
     let mut parameters = Parameters::new(&lifted, types);
     learn(&mut parameters, &pairs, &target.table);
     let change = complex::Change {
         target: &target,
         with: with.as_ref(),
         pairs: Some(&pairs),
-        from: &from,
+        from,
         selection: update.selection.as_ref(),
         returning: update.returning.as_deref(),
     };

@@ -1,6 +1,7 @@
 //! Names of relations: as stored, and those that PostgreSQL chooses when the user gives none.
 
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
+use datafusion::sql::sqlparser::tokenizer::Word;
 use engine::types::{Error, Result, SqlState, TableSchema};
 use std::sync::Arc;
 
@@ -15,6 +16,16 @@ const NAME_LIMIT: usize = 63;
 /// An identifier as stored: folded to lower case unless quoted, cut to 63 bytes as PostgreSQL does.
 pub fn fold(ident: &Ident) -> String {
     let mut name = crate::template::fold(ident);
+    cut(&mut name, NAME_LIMIT);
+    name
+}
+
+/// The same of a word of a statement's text.
+pub fn fold_word(word: &Word) -> String {
+    let mut name = match word.quote_style {
+        Some(_) => word.value.clone(),
+        None => word.value.to_lowercase(),
+    };
     cut(&mut name, NAME_LIMIT);
     name
 }

@@ -11,7 +11,7 @@ use crate::catalog::types::id_of;
 use crate::session::{ColumnDescription, ImplicitTransaction, Outcome, Session, Statement};
 
 /// Runs PREPARE.
-pub fn prepare(
+pub async fn prepare(
     session: &mut Session,
     name: &Ident,
     types: &[ast::DataType],
@@ -21,12 +21,13 @@ pub fn prepare(
     refuse_utility(statement)?;
     let types =
         types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
-    let prepared = session.prepare_part(&statement.to_string(), &types).map_err(Error::unplaced)?;
+    let prepared = session.prepare_part(&statement.to_string(), &types).await;
+    let prepared = prepared.map_err(Error::unplaced)?;
     if session.statement(&name).is_some() {
         let message = format!("prepared statement \"{name}\" already exists");
         return Err(Error::new(SqlState::DuplicatePreparedStatement, message));
     }
-    session.keep_statement(name, prepared);
+    session.keep_statement(name, prepared)?;
     Ok("PREPARE".to_owned())
 }
 

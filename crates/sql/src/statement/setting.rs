@@ -74,7 +74,6 @@ pub fn set(session: &mut Session, set: &Set) -> Result<String> {
             }
             transaction::set_modes(session, modes, *of_session)?;
         }
-        Set::SetRole { role_name: None, .. } => {}
         other => return Err(unsupported(&format!("SET {other}"))),
     }
     Ok("SET".to_owned())
@@ -137,6 +136,7 @@ pub fn discard(session: &mut Session, what: &DiscardObject) -> Result<String> {
             return Err(Error::new(SqlState::ActiveTransaction, message));
         }
         session.reset_settings();
+        session.reset_identity();
         session.forget_statements();
         session.forget_cursors();
         session.forget_sequences();

@@ -8,8 +8,11 @@ use engine::types::{DataType, Definition, Error, Result, SqlState};
 
 use super::constraint::unsupported;
 use super::naming::{fold, in_public, split};
+use crate::bounded::Planned;
 use crate::catalog::{Catalog, VIEWS_ENTRY, ViewDefinition};
-use crate::session::Session;
+use crate::rights::ObjectKind;
+use crate::session::{Session, forgotten, owned};
+use crate::template::QueryTemplate;
 
 /// Runs CREATE VIEW.
 pub async fn create_view(session: &mut Session, statement: &ast::CreateView) -> Result<String> {
@@ -26,18 +29,24 @@ pub async fn create_view(session: &mut Session, statement: &ast::CreateView) -> 
     if catalog.has_relation(&name) && !replaces {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE VIEW".into());
     }
-    let described = columns_of(session, &statement.query)?;
+    let described = columns_of(session.query_template(&statement.query)).await?;
     let columns: Vec<String> = statement.columns.iter().map(|column| fold(&column.name)).collect();
     let output = output_columns(&described, &columns)?;
     if replaces {
-        keeps_columns(&columns_of(session, &whole_view(&name)?)?, &output)?;
+        let before = columns_of(session.query_template(&whole_view(&name)?)).await?;
+        keeps_columns(&before, &output)?;
     }
     let text = statement.query.to_string();
     let mut views: Vec<ViewDefinition> =
         catalog.views().into_iter().map(|view| ViewDefinition::clone(view)).collect();
     views.retain(|view| view.name != name);
+    let role = session.standing().role;
+    let owner = match replaces {
+        true => Vec::new(),
+        false => owned(&catalog, role, &name, ObjectKind::Relation),
+    };
     views.push(ViewDefinition { name, text, columns });
-    session.put_views(&views).await?;
+    session.put_views(&views, owner).await?;
     Ok("CREATE VIEW".to_owned())
 }
 
@@ -66,8 +75,8 @@ fn output_columns(
 }
 
 /// The names and types of a query's columns.
-fn columns_of(session: &Session, query: &ast::Query) -> Result<Vec<(String, DataType)>> {
-    let template = session.query_template(query)?;
+async fn columns_of(planned: Planned<Arc<QueryTemplate>>) -> Result<Vec<(String, DataType)>> {
+    let template = planned.await?;
     let names = template.columns.iter().map(|column| column.name.to_string());
     Ok(names.zip(template.output.iter().map(|column| column.data_type)).collect())
 }
@@ -104,9 +113,14 @@ fn keeps_columns(old: &[(String, DataType)], new: &[(String, DataType)]) -> Resu
 }
 
 impl Session {
-    async fn put_views(&mut self, views: &[ViewDefinition]) -> Result<()> {
+    async fn put_views(
+        &mut self,
+        views: &[ViewDefinition],
+        mut owners: Vec<Definition>,
+    ) -> Result<()> {
         let value = Some(ViewDefinition::encode_all(views));
-        self.define(Definition::PutEntry { key: VIEWS_ENTRY.to_owned(), value }).await
+        owners.push(Definition::PutEntry { key: VIEWS_ENTRY.to_owned(), value });
+        self.define_all(owners).await
     }
 
     /// Forgets views.
@@ -121,7 +135,8 @@ impl Session {
             .filter(|view| !names.contains(&view.name))
             .map(|view| ViewDefinition::clone(view))
             .collect();
-        self.put_views(&kept).await
+        let owners = names.iter().flat_map(|name| forgotten(&catalog, name)).collect();
+        self.put_views(&kept, owners).await
     }
 }
 

@@ -4,6 +4,7 @@ use engine::types::{ColumnDefault, ColumnSchema, DataType};
 
 use super::super::{Catalog, column_number, table_oid};
 use super::rows::{Cell, Kind, Rows, text};
+use crate::rights::Object;
 
 /// The only database.
 pub const DATABASE: &str = "shareddb";
@@ -240,10 +241,12 @@ const SCHEMATA: &[(&str, Kind)] =
     &[("catalog_name", Kind::Text), ("schema_name", Kind::Text), ("schema_owner", Kind::Text)];
 
 /// The rows of `schemata`.
-pub fn schemata(_: &Catalog) -> Rows {
+pub fn schemata(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(SCHEMATA);
     for (_, name) in super::pg_namespace::SCHEMAS {
-        rows.push(vec![text(DATABASE), text(name), text(DATABASE)]);
+        let owner = catalog.rights().access(&Object::Schema(name.to_owned())).owner;
+        let owner = text(catalog.rights().name_of(owner));
+        rows.push(vec![text(DATABASE), text(name), owner]);
     }
     rows
 }

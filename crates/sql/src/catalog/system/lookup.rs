@@ -1,7 +1,5 @@
 //! Names to ids and back, for `regclass` and its like.
 
-use std::hash::Hasher;
-
 use engine::types::{Error, Result, SqlState};
 
 use super::super::types::type_id;
@@ -9,11 +7,8 @@ use super::super::{Catalog, index_oid, sequence_oid, table_oid};
 use super::definition::quoted;
 use super::pg_class::view_oid;
 use super::pg_namespace::SCHEMAS;
-
-/// The role that owns everything.
-pub const OWNER: u32 = 10;
-/// Its name.
-pub const OWNER_NAME: &str = "shareddb";
+use super::rows::Cell;
+use crate::rights::{Acl, RoleId};
 
 /// System relations that clients name, and PostgreSQL's ids of them.
 const SYSTEM_RELATIONS: [(&str, u32); 34] = [
@@ -141,6 +136,13 @@ fn of_system(name: &str) -> Option<u32> {
 
 /// The relation's name, as SQL.
 pub fn relation_name(catalog: &Catalog, oid: u32) -> Option<String> {
+    let is_system = SYSTEM_RELATIONS.iter().any(|known| known.1 == oid);
+    let name = plain_relation_name(catalog, oid)?;
+    Some(if is_system { name } else { quoted(&name) })
+}
+
+/// The relation's name, as stored.
+pub fn plain_relation_name(catalog: &Catalog, oid: u32) -> Option<String> {
     if let Some((name, _)) = SYSTEM_RELATIONS.iter().find(|known| known.1 == oid) {
         return Some((*name).to_owned());
     }
@@ -151,13 +153,13 @@ pub fn relation_name(catalog: &Catalog, oid: u32) -> Option<String> {
         indexes.find(|index| index_oid(index.id) == oid).map(|index| &*index.name)
     };
     if let Some(name) = table.or_else(index) {
-        return Some(quoted(name));
+        return Some(name.to_owned());
     }
     let sequences = catalog.sequences();
-    let sequence = sequences.iter().find(|s| sequence_oid(s.id) == oid).map(|s| quoted(&s.name));
+    let sequence = sequences.iter().find(|s| sequence_oid(s.id) == oid).map(|s| s.name.to_string());
     let view = || {
         let views = catalog.views();
-        views.iter().find(|view| view_oid(&view.name) == oid).map(|view| quoted(&view.name))
+        views.iter().find(|view| view_oid(&view.name) == oid).map(|view| view.name.clone())
     };
     sequence.or_else(view)
 }
@@ -212,35 +214,32 @@ pub fn schema_name(oid: u32) -> Option<&'static str> {
     SCHEMAS.iter().find(|known| known.0 == oid).map(|known| known.1)
 }
 
-/// All roles with their ids, the owner of everything first.
-pub fn roles(catalog: &Catalog) -> Vec<(u32, String)> {
-    let stored = catalog.engine().map(|engine| engine.entries("role/")).unwrap_or_default();
-    let names = stored.into_iter().filter_map(|(key, _)| {
-        key.strip_prefix("role/").filter(|name| *name != OWNER_NAME).map(str::to_owned)
-    });
-    let others = names.map(|name| (role_oid(&name), name));
-    std::iter::once((OWNER, OWNER_NAME.to_owned())).chain(others).collect()
-}
-
-/// A role's id: roles have none of their own.
-fn role_oid(name: &str) -> u32 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    hasher.write(name.as_bytes());
-    0x3000_0000 + (hasher.finish() as u32 % 0x0fff_ffff)
-}
-
 /// The id of a role: 42704 if there is none.
 pub fn find_role(catalog: &Catalog, text: &str) -> Result<u32> {
     let name = parts(text).map(|(_, name)| name).unwrap_or_default();
-    let found = roles(catalog).into_iter().find(|role| role.1 == name);
-    found.map(|role| role.0).ok_or_else(|| {
-        Error::new(SqlState::UndefinedObject, format!("role \"{text}\" does not exist"))
-    })
+    catalog.rights().role(&name).map(|role| role.id.0)
 }
 
 /// The role's name.
 pub fn role_name(catalog: &Catalog, oid: u32) -> Option<String> {
-    roles(catalog).into_iter().find(|role| role.0 == oid).map(|role| role.1)
+    catalog.rights().role_of(RoleId(oid)).map(|role| role.name.clone())
+}
+
+/// A relation's owner, by number and name.
+pub fn owner(catalog: &Catalog, relation: &str) -> (u32, String) {
+    let owner = catalog.rights().owner_of(relation);
+    (owner.0, catalog.rights().name_of(owner))
+}
+
+/// A list as PostgreSQL shows it; NULL where nobody has said anything.
+pub fn acl_cell(catalog: &Catalog, acl: Option<&Acl>) -> Cell {
+    match acl {
+        None => Cell::Null,
+        Some(acl) => {
+            let items = acl.items().iter();
+            Cell::Texts(items.map(|item| catalog.rights().item_text(item)).collect())
+        }
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod pg_index;
 mod pg_namespace;
 mod pg_roles;
 mod pg_sequence;
+mod privileges;
 mod rows;
 mod shared;
 
@@ -35,8 +36,8 @@ pub use definition::{
     column_default, constraint_definition, index_definition, quoted, view_definition,
 };
 pub use lookup::{
-    find_relation, find_role, find_schema, find_type, formatted_type, relation_name, role_name,
-    schema_name, type_name,
+    find_relation, find_role, find_schema, find_type, formatted_type, plain_relation_name,
+    relation_name, role_name, schema_name, type_name,
 };
 
 /// A system table as DataFusion's planner sees it.
@@ -97,8 +98,13 @@ fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
         ("pg_catalog", "pg_namespace") => pg_namespace::rows,
         ("pg_catalog", "pg_database") => pg_database::rows,
         ("pg_catalog", "pg_depend") => pg_depend::rows,
-        ("pg_catalog", "pg_roles" | "pg_authid") => pg_roles::roles_rows,
-        ("pg_catalog", "pg_user" | "pg_shadow") => pg_roles::users,
+        ("pg_catalog", "pg_roles") => pg_roles::roles,
+        ("pg_catalog", "pg_authid") => pg_roles::authid,
+        ("pg_catalog", "pg_user") => pg_roles::users,
+        ("pg_catalog", "pg_shadow") => pg_roles::shadow,
+        ("pg_catalog", "pg_auth_members") => pg_roles::members,
+        ("pg_catalog", "pg_group") => pg_roles::groups,
+        ("pg_catalog", "pg_default_acl") => pg_roles::defaults,
         ("pg_catalog", "pg_tables") => pg_class::tables,
         ("pg_catalog", "pg_views") => pg_class::views,
         ("pg_catalog", "pg_sequence") => pg_sequence::rows,
@@ -108,6 +114,10 @@ fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
         ("information_schema", "schemata") => information_schema::schemata,
         ("information_schema", "views") => information_schema::views,
         ("information_schema", "sequences") => information_schema::sequences,
+        ("information_schema", "table_privileges" | "role_table_grants") => privileges::tables,
+        ("information_schema", "column_privileges" | "role_column_grants") => privileges::columns,
+        ("information_schema", "usage_privileges" | "role_usage_grants") => privileges::usage,
+        ("information_schema", "applicable_roles") => privileges::applicable_roles,
         ("information_schema", "table_constraints") => key_usage::table_constraints,
         ("information_schema", "check_constraints") => key_usage::check_constraints,
         ("information_schema", "key_column_usage") => key_usage::key_column_usage,

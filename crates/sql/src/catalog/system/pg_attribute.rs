@@ -5,8 +5,10 @@ use engine::types::{ColumnDefault, ColumnSchema, IndexSchema, TableSchema, Value
 use super::super::types::{id_of, modifier_of, size_of};
 use super::super::{Catalog, index_oid, table_oid};
 use super::column_default;
+use super::lookup::acl_cell;
 use super::pg_class::view_oid;
 use super::rows::{Cell, Kind, Rows, oid, text};
+use crate::rights::Object;
 
 const COLUMNS: &[(&str, Kind)] = &[
     ("attrelid", Kind::Int),
@@ -42,7 +44,8 @@ pub fn rows(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(COLUMNS);
     for table in catalog.tables() {
         for (i, column) in table.columns.iter().enumerate() {
-            push(&mut rows, table_oid(table.id), i, column, false);
+            let acl = column_acl(catalog, &table.name, i);
+            push(&mut rows, table_oid(table.id), i, column, false, acl);
         }
         for index in &table.indexes {
             index_columns(&mut rows, table, index);
@@ -58,7 +61,8 @@ pub fn rows(catalog: &Catalog) -> Rows {
                 dropped: false,
                 missing: Value::Null,
             };
-            push(&mut rows, view_oid(&view.name), i, &column, false);
+            let acl = column_acl(catalog, &view.name, i);
+            push(&mut rows, view_oid(&view.name), i, &column, false, acl);
         }
     }
     rows
@@ -66,7 +70,8 @@ pub fn rows(catalog: &Catalog) -> Rows {
 
 fn index_columns(rows: &mut Rows, table: &TableSchema, index: &IndexSchema) {
     for (i, id) in index.columns.iter().enumerate() {
-        push(rows, index_oid(index.id), i, &table.columns[id.index()], true);
+        let column = &table.columns[id.index()];
+        push(rows, index_oid(index.id), i, column, true, Cell::Null);
     }
 }
 
@@ -87,7 +92,20 @@ fn identity(column: &ColumnSchema) -> &'static str {
     }
 }
 
-fn push(rows: &mut Rows, relation: u32, i: usize, column: &ColumnSchema, of_index: bool) {
+/// What was said about the column at a place.
+fn column_acl(catalog: &Catalog, relation: &str, place: usize) -> Cell {
+    let said = catalog.rights().said(&Object::Relation(relation.to_owned()));
+    acl_cell(catalog, said.and_then(|access| access.columns.get(&(place as i16 + 1))))
+}
+
+fn push(
+    rows: &mut Rows,
+    relation: u32,
+    i: usize,
+    column: &ColumnSchema,
+    of_index: bool,
+    acl: Cell,
+) {
     let size = size_of(column.data_type);
     let collation = if column.data_type.is_string() { 100 } else { 0 };
     rows.push(vec![
@@ -113,7 +131,7 @@ fn push(rows: &mut Rows, relation: u32, i: usize, column: &ColumnSchema, of_inde
         Cell::Bool(true),
         Cell::Int(0),
         oid(collation),
-        Cell::Null,
+        acl,
         Cell::Null,
         Cell::Null,
         Cell::Null,

@@ -5,9 +5,10 @@ use std::hash::Hasher;
 use engine::types::TableSchema;
 
 use super::super::{Catalog, index_oid, sequence_oid, table_oid};
-use super::lookup::{OWNER, OWNER_NAME};
+use super::lookup::{acl_cell, owner};
 use super::pg_namespace::PUBLIC;
 use super::rows::{Cell, Kind, Rows, oid, text};
+use crate::rights::Object;
 
 const COLUMNS: &[(&str, Kind)] = &[
     ("oid", Kind::Int),
@@ -59,6 +60,8 @@ struct Relation<'a> {
     has_index: bool,
     foreign_keys: bool,
     rows: f32,
+    owner: u32,
+    acl: Cell,
 }
 
 /// A view's id: views have none of their own.
@@ -76,31 +79,42 @@ pub fn rows(catalog: &Catalog) -> Rows {
         push(&mut rows, &table_relation(catalog, table));
         for index in &table.indexes {
             let columns = index.columns.len();
-            push(&mut rows, &plain(index_oid(index.id), &index.name, "i", columns));
+            let index = plain(index_oid(index.id), &index.name, "i", columns);
+            push(&mut rows, &Relation { owner: owner(catalog, &table.name).0, ..index });
         }
     }
     for view in catalog.views() {
         let known = catalog.view_columns().iter().find(|known| known.name == view.name);
         let width = known.map_or(view.columns.len(), |known| known.columns.len());
-        push(&mut rows, &plain(view_oid(&view.name), &view.name, "v", width));
+        let view = plain(view_oid(&view.name), &view.name, "v", width);
+        push(&mut rows, &owned(catalog, view));
     }
     for sequence in catalog.sequences() {
-        push(&mut rows, &plain(sequence_oid(sequence.id), &sequence.name, "S", 3));
+        let sequence = plain(sequence_oid(sequence.id), &sequence.name, "S", 3);
+        push(&mut rows, &owned(catalog, sequence));
     }
     rows
+}
+
+/// With its owner and what was said about it.
+fn owned<'a>(catalog: &Catalog, relation: Relation<'a>) -> Relation<'a> {
+    let said = catalog.rights().said(&Object::Relation(relation.name.to_owned()));
+    let acl = acl_cell(catalog, said.and_then(|access| access.acl.as_ref()));
+    Relation { owner: owner(catalog, relation.name).0, acl, ..relation }
 }
 
 fn plain<'a>(oid: u32, name: &'a str, kind: &'static str, columns: usize) -> Relation<'a> {
     let rows = 0.0;
     let (checks, has_index, foreign_keys) = (0, false, false);
-    Relation { oid, name, kind, columns, checks, has_index, foreign_keys, rows }
+    let (owner, acl) = (0, Cell::Null);
+    Relation { oid, name, kind, columns, checks, has_index, foreign_keys, rows, owner, acl }
 }
 
 fn table_relation<'a>(catalog: &Catalog, table: &'a TableSchema) -> Relation<'a> {
     let stored = catalog.engine().and_then(|engine| engine.store().table(table.id));
     let rows = stored.map_or(0.0, |table| table.statistics().rows as f32);
     let referenced = |other: &TableSchema| other.foreign_keys.iter().any(|k| k.parent == table.id);
-    Relation {
+    let relation = Relation {
         oid: table_oid(table.id),
         name: &table.name,
         kind: "r",
@@ -110,7 +124,10 @@ fn table_relation<'a>(catalog: &Catalog, table: &'a TableSchema) -> Relation<'a>
         foreign_keys: !table.foreign_keys.is_empty()
             || catalog.tables().iter().any(|other| referenced(other)),
         rows,
-    }
+        owner: 0,
+        acl: Cell::Null,
+    };
+    owned(catalog, relation)
 }
 
 fn push(rows: &mut Rows, relation: &Relation<'_>) {
@@ -126,7 +143,7 @@ fn push(rows: &mut Rows, relation: &Relation<'_>) {
         oid(PUBLIC),
         oid(0),
         oid(0),
-        oid(OWNER),
+        oid(relation.owner),
         oid(access),
         oid(relation.oid),
         oid(0),
@@ -151,7 +168,7 @@ fn push(rows: &mut Rows, relation: &Relation<'_>) {
         oid(0),
         oid(0),
         oid(0),
-        Cell::Null,
+        relation.acl.clone(),
         Cell::Null,
         Cell::Null,
     ]);
@@ -175,7 +192,7 @@ pub fn tables(catalog: &Catalog) -> Rows {
         rows.push(vec![
             text("public"),
             text(&*table.name),
-            text(OWNER_NAME),
+            text(owner(catalog, &table.name).1),
             Cell::Null,
             Cell::Bool(!table.indexes.is_empty()),
             Cell::Bool(false),
@@ -198,7 +215,8 @@ pub fn views(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(VIEWS);
     for view in catalog.views() {
         let definition = text(view.text.clone());
-        rows.push(vec![text("public"), text(view.name.clone()), text(OWNER_NAME), definition]);
+        let owner = text(owner(catalog, &view.name).1);
+        rows.push(vec![text("public"), text(view.name.clone()), owner, definition]);
     }
     rows
 }

@@ -1,8 +1,9 @@
 //! `pg_database`: the only one.
 
 use super::super::Catalog;
-use super::lookup::{OWNER, OWNER_NAME};
+use super::lookup::acl_cell;
 use super::rows::{Cell, Kind, Rows, oid, text};
+use crate::rights::Object;
 
 /// The database's id.
 const DATABASE: u32 = 5;
@@ -31,12 +32,13 @@ const COLUMNS: &[(&str, Kind)] = &[
 ];
 
 /// The row.
-pub fn rows(_: &Catalog) -> Rows {
+pub fn rows(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(COLUMNS);
+    let access = catalog.rights().access(&Object::Database);
     rows.push(vec![
         oid(DATABASE),
-        text(OWNER_NAME),
-        oid(OWNER),
+        text("shareddb"),
+        oid(access.owner.0),
         Cell::Int(UTF8),
         text("c"),
         Cell::Bool(false),
@@ -49,7 +51,7 @@ pub fn rows(_: &Catalog) -> Rows {
         text("C"),
         Cell::Null,
         Cell::Null,
-        Cell::Null,
+        acl_cell(catalog, access.acl.as_ref()),
     ]);
     rows
 }

@@ -1,8 +1,9 @@
 //! `pg_namespace`: schemas.
 
 use super::super::Catalog;
-use super::lookup::OWNER;
-use super::rows::{Cell, Kind, Rows, oid, text};
+use super::lookup::acl_cell;
+use super::rows::{Kind, Rows, oid, text};
+use crate::rights::Object;
 
 /// `public`
 pub const PUBLIC: u32 = 2200;
@@ -18,10 +19,12 @@ const COLUMNS: &[(&str, Kind)] = &[
 ];
 
 /// The rows.
-pub fn rows(_: &Catalog) -> Rows {
+pub fn rows(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(COLUMNS);
     for (id, name) in SCHEMAS {
-        rows.push(vec![oid(id), text(name), oid(OWNER), Cell::Null]);
+        let access = catalog.rights().access(&Object::Schema(name.to_owned()));
+        let acl = acl_cell(catalog, access.acl.as_ref());
+        rows.push(vec![oid(id), text(name), oid(access.owner.0), acl]);
     }
     rows
 }

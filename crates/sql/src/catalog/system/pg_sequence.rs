@@ -1,6 +1,7 @@
 //! `pg_sequence` and `pg_sequences`.
 
 use super::super::{Catalog, sequence_oid};
+use super::lookup::owner;
 use super::rows::{Cell, Kind, Rows, oid, text};
 
 const COLUMNS: &[(&str, Kind)] = &[
@@ -52,7 +53,7 @@ pub fn sequences(catalog: &Catalog) -> Rows {
         rows.push(vec![
             text("public"),
             text(&*sequence.name),
-            text("shareddb"),
+            text(owner(catalog, &sequence.name).1),
             text("bigint"),
             Cell::Big(sequence.start),
             Cell::Big(sequence.min),

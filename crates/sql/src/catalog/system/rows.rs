@@ -17,6 +17,7 @@ pub enum Cell {
     Real(f32),
     Text(String),
     Smalls(Vec<i16>),
+    Texts(Vec<String>),
 }
 
 /// The type of a system table's column.
@@ -97,6 +98,11 @@ fn scalar(cell: &Cell, kind: Kind) -> Result<ScalarValue> {
         Cell::Big(v) => ScalarValue::Int64(Some(*v)),
         Cell::Real(v) => ScalarValue::Float32(Some(*v)),
         Cell::Text(v) => ScalarValue::Utf8View(Some(v.clone())),
+        Cell::Texts(values) => {
+            let values = values.iter().map(|value| ScalarValue::Utf8View(Some(value.clone())));
+            let values: Vec<_> = values.collect();
+            ScalarValue::List(ScalarValue::new_list_nullable(&values, &DataType::Utf8View))
+        }
         Cell::Smalls(values) => {
             let values: Vec<_> = values.iter().map(|v| ScalarValue::Int16(Some(*v))).collect();
             ScalarValue::List(ScalarValue::new_list_nullable(&values, &DataType::Int16))

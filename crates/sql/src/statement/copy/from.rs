@@ -236,7 +236,8 @@ impl CopyFrom {
     async fn take(&mut self, session: &mut Session, input: &[u8], last: bool) -> Result<usize> {
         let mut used = 0;
         loop {
-            match self.lines(session, &input[used..], last) {
+            let lines = session.in_zone(|| self.lines(session, &input[used..], last));
+            match lines {
                 Ok(length) => used += length,
                 Err(fault) => {
                     self.block.abandon_row();

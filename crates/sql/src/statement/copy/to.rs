@@ -35,7 +35,7 @@ pub async fn table(
 
 /// COPY (query) TO STDOUT.
 pub async fn query(session: &mut Session, query: &Query, format: Format) -> Result<Outcome> {
-    let template = session.query_template(query)?;
+    let template = session.query_template(query).await?;
     let answers = session.read(&template, Vec::new()).await?;
     let width = template.output.len();
     if format.binary {
