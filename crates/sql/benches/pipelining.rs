@@ -3,7 +3,6 @@
 //! shared pages list.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -16,7 +15,7 @@ use engine::types::{
     ColumnDefault, ColumnSchema, DataType, Definition, TableId, TableSchema, Value, Version,
 };
 use futures::{Stream, StreamExt};
-use sql::alone::{Answers, Lists, Pipelining, Reading, run};
+use sql::alone::{Answers, Limits, Lists, Pipelining, Reading, run};
 use sql::template::{Parameters, Planner, QueryTemplate, lift, parse};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -109,8 +108,8 @@ fn lines() -> Lines {
 impl Lines {
     async fn scan(&self, pipelining: Option<Pipelining>) -> Answers {
         let store = self.planner.engine().store().clone();
-        let (snapshot, cancelled) = (store.snapshot(), Arc::new(AtomicBool::new(false)));
-        let reading = Reading { store, snapshot, overlay: None, cancelled, pipelining };
+        let (snapshot, limits) = (store.snapshot(), Limits::default());
+        let reading = Reading { store, snapshot, overlay: None, limits, pipelining };
         run(&self.template, &self.values, &reading).await.expect("it runs")
     }
 }

@@ -5,17 +5,22 @@
 
 pub mod alone;
 mod analysis;
+mod bounded;
 pub mod catalog;
 pub mod compile;
 mod dialect;
 pub mod explain;
+pub mod rights;
 pub mod session;
 pub mod statement;
 pub mod template;
 pub mod text;
+pub mod verification;
 
+pub use alone::Limits;
 pub use catalog::types::id_of as type_id;
+pub use session::now;
 pub use session::{
     ColumnDescription, CopyIn, CopyOut, Database, DatabaseOptions, ImplicitTransaction, Outcome,
-    Rows, Session, Statement, TransactionStatus,
+    PREPARED_LIMIT, Rows, Session, Statement, TransactionStatus,
 };

@@ -8,6 +8,7 @@
 
 mod call;
 mod expression;
+mod grouping_sets;
 mod operator;
 mod query;
 mod relations;

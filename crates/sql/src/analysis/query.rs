@@ -178,6 +178,7 @@ impl Analysis<'_> {
             self.boolean("WHERE", condition, found)?;
         }
         if let GroupByExpr::Expressions(keys, _) = &select.group_by {
+            self.grouping_sets(keys)?;
             for key in keys {
                 self.group_key(key, select, &scope)?;
             }

@@ -24,6 +24,9 @@ pub fn assign(scalar: Scalar, from: &ArrowType, target: DataType, unknown: bool)
         return Err(Error::new(SqlState::DatatypeMismatch, message)
             .hint("You will need to rewrite or cast the expression."));
     }
+    if !crate::text::is_utc() && crate::template::crosses(from, &target.arrow()) {
+        return Err(crate::text::zone_refused(crate::template::CONVERSION));
+    }
     Ok(Scalar::Expression(Arc::new(Assigned::new(scalar, target))))
 }
 
@@ -110,6 +113,10 @@ impl Expression for Assigned {
             Scalar::Expression(inner) => inner.evaluate(columns, parameters, rows)?,
         };
         convert(&array, self.target)
+    }
+
+    fn is_uneven(&self) -> bool {
+        matches!(&self.inner, Scalar::Expression(inner) if inner.is_uneven())
     }
 
     fn text(&self) -> &str {

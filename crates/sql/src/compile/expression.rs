@@ -21,6 +21,7 @@ use engine::types::{
 use super::arithmetic;
 use super::predicate::{column_of, comparison, constant, swap};
 use super::{Refusal, unalias};
+use crate::alone::{evaluate_in_pieces, is_uneven};
 use crate::catalog::types::{from_arrow, is_exact, is_string};
 use crate::template::{fault, placeholder_index};
 
@@ -47,6 +48,8 @@ pub struct Evaluated {
     data_type: DataType,
     schema: SchemaRef,
     physical: Arc<dyn PhysicalExpr>,
+    /// Whether some rows may take much longer than others.
+    is_uneven: bool,
     text: String,
     meaning: String,
     comparison: Option<ComputedComparison>,
@@ -111,6 +114,7 @@ impl Evaluated {
             columns: inputs.columns.iter().map(|(at, _)| *at).collect(),
             parameters: inputs.parameters.iter().map(|(at, _)| *at).collect(),
             data_type: from_arrow(&result),
+            is_uneven: is_uneven(physical.as_ref(), &schema).map_err(failed)?,
             schema,
             physical,
             text,
@@ -176,7 +180,10 @@ impl Evaluated {
         physical: &Arc<dyn PhysicalExpr>,
         batch: &RecordBatch,
     ) -> datafusion::common::Result<ArrayRef> {
-        let result = physical.evaluate(batch)?.into_array(batch.num_rows())?;
+        let result = match self.is_uneven {
+            true => evaluate_in_pieces(physical.as_ref(), batch)?,
+            false => physical.evaluate(batch)?.into_array(batch.num_rows())?,
+        };
         let wanted = self.data_type.arrow();
         if *result.data_type() == wanted {
             return Ok(result);
@@ -242,6 +249,7 @@ fn condition(expr: &Expr, columns: usize, schema: &DFSchema) -> Option<Arithmeti
         columns: read.clone(),
         parameters: parameters.clone(),
         data_type: DataType::Boolean,
+        is_uneven: is_uneven(physical.as_ref(), &own).ok()?,
         schema: own,
         physical,
         text: expr.to_string(),
@@ -445,6 +453,10 @@ impl Expression for Evaluated {
         rows: usize,
     ) -> Result<ArrayRef, Error> {
         self.run_for_one(columns, constants, rows).map_err(|error| fault(&error))
+    }
+
+    fn is_uneven(&self) -> bool {
+        self.is_uneven
     }
 
     fn text(&self) -> &str {

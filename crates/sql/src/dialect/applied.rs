@@ -25,10 +25,12 @@ use datafusion::logical_expr::{
     cast,
 };
 use datafusion::physical_plan::collect;
+use engine::types::limit::current;
 use engine::types::{Error, SqlState};
 
 use super::hoisted::hoist;
 use super::pinned::pin;
+use crate::alone::{self, Limits};
 
 /// `ARRAY(subquery)` under this name: the subquery's rows as one array.
 pub const COLLECT: &str = "__collect";
@@ -449,7 +451,7 @@ impl Applied {
             return Ok(known.clone());
         }
         let plan = substitute(&self.plan, &self.outer, &outer)?;
-        let values: Arc<[ScalarValue]> = wait(self.run(plan))?.into();
+        let values: Arc<[ScalarValue]> = wait(self.run(plan))??.into();
         self.known.lock().expect(poisoned).insert(outer, values.clone());
         Ok(values)
     }
@@ -457,7 +459,7 @@ impl Applied {
     async fn run(&self, plan: LogicalPlan) -> Result<Vec<ScalarValue>> {
         let physical =
             self.state.query_planner().create_physical_plan(&plan, self.state.as_ref()).await?;
-        let batches = collect(physical, self.state.task_ctx()).await?;
+        let batches = collect(alone::checked(physical)?, self.state.task_ctx()).await?;
         let mut values = Vec::new();
         for batch in batches {
             for row in 0..batch.num_rows() {
@@ -555,15 +557,10 @@ fn substitute(
     Ok(replaced.data)
 }
 
-/// Runs a future to its end inside a function that cannot wait; others go on meanwhile where there are more threads.
-fn wait<F: Future>(future: F) -> F::Output {
-    use tokio::runtime::{Handle, RuntimeFlavor};
-    match Handle::try_current() {
-        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-            tokio::task::block_in_place(|| handle.block_on(future))
-        }
-        _ => futures::executor::block_on(future),
-    }
+/// Runs a future to its end inside a function that cannot wait, as long as its statement runs.
+fn wait<F: Future>(future: F) -> Result<F::Output> {
+    let limit = current().unwrap_or_else(|| Arc::new(Limits::default()));
+    alone::to_its_end(limit, future).map_err(|fault| DataFusionError::External(Box::new(fault)))
 }
 
 impl PartialEq for Applied {

@@ -20,7 +20,9 @@ use datafusion::logical_expr::{
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 use engine::types::{Error, SqlState};
 
+use super::shortened::shortened;
 use super::{decimals, intervals};
+use crate::bounded::checkpoint;
 
 /// Digits after the point that a division of numerics gives at least, as PostgreSQL's do.
 const DIVISION_SCALE: i8 = 16;
@@ -181,6 +183,7 @@ impl ExprPlanner for ArithmeticPlanner {
         let Some(operation) = Operation::from_sql(&expr.op) else {
             return Ok(PlannerResult::Original(expr));
         };
+        checkpoint().map_err(|error| DataFusionError::External(Box::new(error)))?;
         let expr = days(operation, expr, schema);
         let types = (expr.left.get_type(schema), expr.right.get_type(schema));
         let (Ok(left), Ok(right)) = types else { return Ok(PlannerResult::Original(expr)) };
@@ -191,13 +194,12 @@ impl ExprPlanner for ArithmeticPlanner {
         {
             return Ok(PlannerResult::Planned(scaled));
         }
-        let Some(typing) = typing(operation, &left, &right) else {
+        if typing(operation, &left, &right).is_none() {
             return Ok(PlannerResult::Original(expr));
-        };
-        let arguments = vec![
-            expr.left.cast_to(&typing.left, schema)?,
-            expr.right.cast_to(&typing.right, schema)?,
-        ];
+        }
+        // The operands are cast when the plan is analyzed: only then is it known of which type a CASE or a UNION is, which until
+        // then has that of its first branch.
+        let arguments = vec![expr.left, expr.right];
         let function = Arithmetic::function(operation);
         let call = ScalarFunction::new_udf(function, arguments);
         Ok(PlannerResult::Planned(Expr::ScalarFunction(call)))
@@ -289,6 +291,9 @@ impl ScalarUDFImpl for Arithmetic {
 
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
         let [left, right] = arguments else { return Ok(self.name().to_owned()) };
+        if let Some(short) = shortened(arguments) {
+            return Ok(format!("({} {short})", self.operation.symbol()));
+        }
         let (left, right) = (left.schema_name(), right.schema_name());
         Ok(format!("({left} {} {right})", self.operation.symbol()))
     }

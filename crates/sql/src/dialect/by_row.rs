@@ -10,6 +10,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use engine::env::memory::Growth;
 use engine::types::{DataType, Error, Value, array_cell, array_from_values};
 
 /// What a function computes of one row.
@@ -139,9 +140,14 @@ impl ScalarUDFImpl for Function {
         let rows = if constant { 1 } else { call.number_rows };
         let arrays = call.args.iter().map(|value| value.to_array(rows)).collect::<Result<_>>()?;
         let arguments = self.arguments(arrays)?;
+        let mut growth = Growth::default();
         let values = (0..rows).map(|row| {
             let row: Vec<_> = arguments.iter().map(|a| array_cell(a, row).to_owned()).collect();
-            self.row(&row)
+            let value = self.row(&row)?;
+            // Once as a value, once in the array.
+            let asked = growth.add(2 * value.heap());
+            asked.map_err(|fault| DataFusionError::External(Box::new(fault)))?;
+            Ok(value)
         });
         let values = values.collect::<Result<Vec<_>>>()?;
         let array = array_from_values(self.of.gives, values.iter().map(Value::borrow));

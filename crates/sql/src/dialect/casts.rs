@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, StringViewBuilder};
 use datafusion::arrow::compute::cast_with_options;
 use datafusion::arrow::compute::kernels::cast::CastOptions;
-use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 };
 use engine::types::{SqlState, Value, array_cell, array_from_values};
 
+use super::shortened::shortened;
 use crate::catalog::types::{from_arrow, is_string};
 use crate::text::parse_value;
 
@@ -55,16 +56,32 @@ fn with_own_cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::Cast(cast) = &expr else { return Ok(Transformed::no(expr)) };
     let Ok(from) = cast.expr.get_type(schema) else { return Ok(Transformed::no(expr)) };
     let target = cast.field.data_type();
+    if keeps_digits(&from, target) {
+        return Ok(Transformed::yes(cast.expr.as_ref().clone()));
+    }
     if !differs(&from, target) {
         return Ok(Transformed::no(expr));
     }
     let function = PostgresCast {
-        target: target.clone(),
+        target: if from.is_floating() && *target == PLAIN { FLOATED } else { target.clone() },
         signature: Signature::any(1, Volatility::Immutable),
     };
     let function = Arc::new(ScalarUDF::new_from_impl(function));
     let call = ScalarFunction::new_udf(function, vec![(*cast.expr).clone()]);
     Ok(Transformed::yes(Expr::ScalarFunction(call)))
+}
+
+/// `numeric` without a precision.
+const PLAIN: DataType = DataType::Decimal128(38, PLAIN_SCALE);
+const PLAIN_SCALE: i8 = 10;
+
+/// What a float becomes as such a numeric: it has 15 digits, which may all lie far behind the point.
+const FLOATED: DataType = DataType::Decimal128(38, 20);
+
+/// Whether a cast is to `numeric` without a precision, which leaves a numeric as it is, of one with more digits than that has
+/// here.
+fn keeps_digits(from: &DataType, to: &DataType) -> bool {
+    *to == PLAIN && matches!(from, DataType::Decimal128(_, scale) if *scale > PLAIN_SCALE)
 }
 
 /// `round(x, 2)` with its digits as the function wants them. DataFusion would cast them, and not see through the cast what type
@@ -99,6 +116,9 @@ fn opaque(digits: &Expr) -> Expr {
 
 /// Casts values as PostgreSQL does; what does not fit is an error.
 pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    if keeps_digits(array.data_type(), target) {
+        check_digits(array)?;
+    }
     if !differs(array.data_type(), target) {
         return Ok(cast_with_options(array, target, &options())?);
     }
@@ -108,6 +128,8 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
         to_bytes(array, target)
     } else if *target == DataType::Float32 {
         to_real(array)
+    } else if let DataType::Decimal128(precision, scale) = target {
+        to_numeric(array, *precision, *scale)
     } else {
         to_integer(array, target)
     }
@@ -117,8 +139,11 @@ fn differs(from: &DataType, to: &DataType) -> bool {
     let fraction = from.is_floating() || matches!(from, DataType::Decimal128(..));
     let timed = matches!(from, DataType::Timestamp(..)) || from.is_floating();
     let narrowed = *to == DataType::Float32 && fraction && *from != DataType::Float32;
+    let numeric = matches!(to, DataType::Decimal128(..));
     (fraction && to.is_integer())
         || narrowed
+        || (*to == PLAIN && is_string(from))
+        || (numeric && from.is_floating())
         || ((timed || is_bytes(from)) && is_string(to))
         || (is_string(from) && is_bytes(to))
 }
@@ -160,7 +185,10 @@ impl ScalarUDFImpl for PostgresCast {
 
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
         let [argument] = arguments else { return Ok(self.name().to_owned()) };
-        Ok(format!("CAST({} AS {})", argument.schema_name(), self.target))
+        match shortened(arguments) {
+            Some(short) => Ok(format!("CAST({short} AS {})", self.target)),
+            None => Ok(format!("CAST({} AS {})", argument.schema_name(), self.target)),
+        }
     }
 
     fn signature(&self) -> &Signature {
@@ -179,6 +207,43 @@ impl ScalarUDFImpl for PostgresCast {
 
 fn options() -> CastOptions<'static> {
     CastOptions { safe: false, ..CastOptions::default() }
+}
+
+/// 22003 for digits that `numeric` without a precision would lose.
+fn check_digits(array: &ArrayRef) -> Result<()> {
+    let numbers = array.as_primitive::<Decimal128Type>();
+    let lost = numbers.scale().saturating_sub(PLAIN_SCALE).unsigned_abs();
+    let power = 10i128.checked_pow(lost.into());
+    let is_lossy = |digits: i128| digits != 0 && power.is_none_or(|power| digits % power != 0);
+    match numbers.iter().flatten().any(is_lossy) {
+        true => Err(DataFusionError::External(Box::new(engine::types::Error::lost_digits()))),
+        false => Ok(()),
+    }
+}
+
+/// Floats have 15 digits, those of four bytes 6; texts all that they say.
+fn to_numeric(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
+    let places = u8::try_from(scale).unwrap_or(0);
+    let parse = |text: &str| crate::text::parse_numeric(text, precision, places);
+    let texts: Vec<Option<String>> = match array.data_type() {
+        DataType::Float32 => {
+            let values = array.as_primitive::<Float32Type>().iter();
+            values.map(|value| value.map(|value| format!("{value:.5e}"))).collect()
+        }
+        DataType::Float64 => {
+            let values = array.as_primitive::<Float64Type>().iter();
+            values.map(|value| value.map(|value| format!("{value:.14e}"))).collect()
+        }
+        _ => {
+            let texts = cast_with_options(array, &DataType::Utf8View, &options())?;
+            texts.as_string_view().iter().map(|text| text.map(str::to_owned)).collect()
+        }
+    };
+    let values = texts.iter().map(|text| text.as_deref().map(parse).transpose());
+    let values = values.collect::<Result<Vec<Option<i128>>, _>>();
+    let values = values.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    let numbers = Decimal128Array::from(values).with_precision_and_scale(precision, scale)?;
+    Ok(Arc::new(numbers))
 }
 
 /// What is too large or too small for a `real` is refused.

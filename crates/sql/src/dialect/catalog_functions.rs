@@ -1,6 +1,7 @@
 //! Functions that look into the catalog: `pg_get_constraintdef` and its like.
 
 mod definitions;
+mod privileges;
 mod relations;
 mod visibility;
 
@@ -37,6 +38,7 @@ const fn definition(name: &'static str, returns: DataType, compute: Compute) -> 
 pub fn functions(current: &Arc<ArcSwap<Catalog>>) -> Vec<Arc<ScalarUDF>> {
     let all = definitions::functions().into_iter();
     let all = all.chain(relations::functions()).chain(visibility::functions());
+    let all = all.chain(privileges::functions());
     let function = |definition: Definition| {
         let any = TypeSignature::OneOf(vec![TypeSignature::VariadicAny, TypeSignature::Nullary]);
         let signature = Signature::new(any, Volatility::Stable);

@@ -29,7 +29,9 @@ mod pinned;
 mod quoting;
 mod repeated_keys;
 mod rounding;
+mod shortened;
 mod signs;
+mod sizes;
 mod splitting;
 
 use std::sync::Arc;
@@ -53,6 +55,7 @@ pub use dependencies::derived_tables;
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
 pub use repeated_keys::without_repeated_keys;
+pub use sizes::planned;
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";
@@ -87,7 +90,7 @@ pub fn session_state(
     for function in domains::functions(&state) {
         state.register_udf(function).expect(registered);
     }
-    for function in rounding::functions(&state) {
+    for function in rounding::functions(&state).into_iter().chain(sizes::functions(&state)) {
         state.register_udf(function).expect(registered);
     }
     for (known, alias) in [("ceil", "ceiling"), ("signum", "sign"), ("__modulo", "mod")] {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::expr::{Case, InList};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::split_conjunction;
@@ -12,6 +12,7 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
 use super::dependencies::{ASKING, Dependencies};
+use crate::bounded::checkpoint;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
@@ -29,17 +30,19 @@ const PUSH_DOWN: &str = "push_down_filter";
 pub fn rules() -> Vec<Rule> {
     let told = |rule: Rule| -> Vec<Rule> {
         match rule.name() {
-            name if ASKING.contains(&name) => vec![Arc::new(Dependencies), rule],
+            name if ASKING.contains(&name) => {
+                vec![Arc::new(Dependencies), Arc::new(Guarded { rule, rewrite: as_it_is })]
+            }
             SIMPLIFY => vec![Arc::new(Guarded { rule, rewrite: with_lists_of_literals })],
             PUSH_DOWN => vec![Arc::new(Guarded { rule, rewrite: with_groups_of_nothing })],
             SUMS_OF_SUMS => vec![Arc::new(Guarded { rule, rewrite: with_same_types })],
-            _ => vec![rule],
+            _ => vec![Arc::new(Guarded { rule, rewrite: as_it_is })],
         }
     };
     Optimizer::new().rules.into_iter().flat_map(told).collect()
 }
 
-/// One of DataFusion's rules, run by a function that knows when to leave it out.
+/// One of DataFusion's rules, run by a function that knows when to leave it out, and only while the plan is wanted.
 #[derive(Debug)]
 struct Guarded {
     rule: Rule,
@@ -64,8 +67,17 @@ impl OptimizerRule for Guarded {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
+        checkpoint().map_err(|error| DataFusionError::External(Box::new(error)))?;
         (self.rewrite)(&self.rule, plan, config)
     }
+}
+
+fn as_it_is(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    rule.rewrite(plan, config)
 }
 
 /// Takes back what has other types: the sum of integers is a bigint, that of bigints a numeric, and the optimizer would refuse

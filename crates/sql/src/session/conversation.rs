@@ -3,20 +3,32 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
+use engine::env::memory::Usage;
 use engine::heartbeat::{DefinitionChanges, TableRewrite};
 use engine::transaction::{Definition, Isolation, WriteSet};
 use engine::types::{Error, Result, SequenceId};
 
 use super::block::{Block, Transaction};
 use super::cursor::OpenCursor;
+use super::rights::{Origin, Standing};
+use super::seats::RoleSeat;
+use super::submitted::submitted;
 use super::{Database, Settings, Statement, TransactionStatus};
+use crate::alone::Limits;
 
 /// One client's conversation. Not shared between tasks; statements run one after another.
 #[derive(Debug)]
 pub struct Session {
     pub(super) database: Arc<Database>,
     pub(super) user: Arc<str>,
+    pub(super) origin: Origin,
+    /// Where the client is, for the audit.
+    pub(super) address: Option<std::net::IpAddr>,
+    /// Its place among its role's sessions.
+    pub(super) seat: Option<RoleSeat>,
+    pub(super) standing: Option<Standing>,
     pub(super) process: i32,
     pub(super) settings: Settings,
     pub(super) block: Block,
@@ -28,9 +40,8 @@ pub struct Session {
     pub(super) last_value: Option<i64>,
     /// Cursors by DECLARE.
     pub(super) cursors: HashMap<String, OpenCursor>,
-    pub(super) cancelled: Arc<AtomicBool>,
-    /// When the running statement must be done.
-    pub(super) deadline: Option<tokio::time::Instant>,
+    /// What may end the running statement.
+    pub(super) limits: Limits,
     /// Where the next shared query leaves its heartbeat's figures, for EXPLAIN ANALYZE.
     pub(super) figures: Option<Arc<std::sync::OnceLock<engine::heartbeat::Figures>>>,
     /// Where the next query that runs alone tells what it shared.
@@ -48,6 +59,10 @@ impl Session {
         Session {
             database,
             user,
+            origin: Origin::Process,
+            address: None,
+            seat: None,
+            standing: None,
             process,
             settings,
             block: Block::Idle,
@@ -55,8 +70,7 @@ impl Session {
             cursors: HashMap::new(),
             current_values: HashMap::new(),
             last_value: None,
-            cancelled: Arc::new(AtomicBool::new(false)),
-            deadline: None,
+            limits: Limits::default(),
             figures: None,
             report: None,
             notices: Vec::new(),
@@ -86,7 +100,35 @@ impl Session {
     /// Set it to end the running statement with 57014; the session clears it when a statement
     /// starts.
     pub fn cancelled(&self) -> Arc<AtomicBool> {
-        self.cancelled.clone()
+        self.limits.cancelled.clone()
+    }
+
+    /// What may end the running statement, also while its rows are sent.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// A statement begins, or the rest of one whose rows a client takes bit by bit: its time is counted from now on.
+    pub fn begin_statement(&self) {
+        let limit = self.settings.statement_timeout();
+        self.limits.begin(limit.map(|limit| Instant::now() + limit));
+    }
+
+    /// Runs something that reads texts or parameters of the client: those without a zone are of the session's.
+    pub fn in_zone<T>(&self, run: impl FnOnce() -> T) -> T {
+        crate::text::in_zone(self.settings.is_utc(), run)
+    }
+
+    /// What the session has of the process' memory: whoever polls its statements enters it.
+    pub fn usage(&self) -> &Arc<Usage> {
+        &self.limits.usage
+    }
+
+    /// A statement begins. Outside a block, and without cursors, the session keeps nothing that grew with statements.
+    pub(super) fn begin_usage(&self) {
+        if self.cursors.is_empty() && !self.in_block() {
+            self.limits.usage.forget();
+        }
     }
 
     /// Settings that changed since the last call and that the protocol reports (ParameterStatus).
@@ -116,15 +158,6 @@ impl Session {
     pub(crate) fn new_transaction(&self, explicit: bool) -> Box<Transaction> {
         let read_only = self.settings.is_on("default_transaction_read_only");
         Box::new(Transaction::new(explicit, self.default_isolation(), read_only))
-    }
-
-    /// Changes a definition: durably, and for everybody who plans from now on; in a block, for the block until it
-    /// commits.
-    pub(crate) async fn define(&mut self, definition: Definition) -> Result<()> {
-        match self.block.definitions() {
-            Some(_) => self.define_in_block(definition).await,
-            None => self.define_now(definition).await,
-        }
     }
 
     /// Stores a table's rows anew, and changes definitions with it.
@@ -160,12 +193,9 @@ impl Session {
         isolation: Isolation,
         changes: DefinitionChanges,
     ) -> Result<()> {
-        let (send, receive) = tokio::sync::oneshot::channel();
-        let receiver = Box::new(move |outcome: Result<_>| {
-            let _ = send.send(outcome.map(|_| ()));
-        });
-        self.database.engine.commit_definitions(set, isolation, changes, receiver);
-        receive.await.unwrap_or_else(|_| Err(super::execute::shut_down()))
+        let engine = &self.database.engine;
+        let commit = |receiver| engine.commit_definitions(set, isolation, changes, receiver);
+        submitted(&self.limits, commit).await.map(drop)
     }
 
     /// Changes a definition, durably, and takes the new catalog.

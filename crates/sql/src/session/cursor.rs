@@ -1,8 +1,10 @@
 //! Cursors by DECLARE: a query's answer, taken as far as the client asks.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
+use engine::env::memory::{Growth, Reservation, Share};
 use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::OutputColumn;
 use engine::types::{Error, Result, SqlState, Value};
@@ -10,7 +12,6 @@ use futures::StreamExt;
 use parking_lot::Mutex;
 
 use super::prepared::{DeclareCursor, FetchCursor};
-use super::write::answer_of;
 use super::{ColumnDescription, ImplicitTransaction, Outcome, Rows, Session};
 use crate::alone::Answers;
 use crate::statement::cursor::Direction;
@@ -27,6 +28,9 @@ pub struct OpenCursor {
     depth: usize,
     /// What has come of the answer; without SCROLL, from the current row on.
     parts: VecDeque<AnswerPart>,
+    /// Bytes of `parts`.
+    bytes: usize,
+    held: Reservation,
     /// Rows that have come.
     loaded: u64,
     /// Rows of them that are forgotten.
@@ -43,6 +47,23 @@ impl std::fmt::Debug for OpenCursor {
     }
 }
 
+/// Rows that follow each other, by their numbers.
+struct Span {
+    rows: Range<u64>,
+    backward: bool,
+}
+
+impl Span {
+    fn rows(&self) -> u64 {
+        self.rows.end.saturating_sub(self.rows.start)
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        let (Range { start, end }, backward) = (self.rows.clone(), self.backward);
+        (0..self.rows()).map(move |at| if backward { end - 1 - at } else { start + at })
+    }
+}
+
 impl OpenCursor {
     fn new(rows: Rows, declare: &DeclareCursor, depth: usize) -> OpenCursor {
         OpenCursor {
@@ -53,6 +74,8 @@ impl OpenCursor {
             hold: declare.hold,
             depth,
             parts: VecDeque::new(),
+            bytes: 0,
+            held: Reservation::new(Share::Cursors),
             loaded: 0,
             forgotten: 0,
             ended: false,
@@ -65,40 +88,56 @@ impl OpenCursor {
         &self.columns
     }
 
-    /// Takes pieces of the answer until so many rows have come, or all.
+    /// Takes pieces of the answer until so many rows have come, or all; 53200 where it has no room for them.
     async fn load(&mut self, rows: u64) -> Result<()> {
         while !self.ended && self.loaded < rows {
             match self.pieces.get_mut().next().await {
                 None => self.ended = true,
-                Some(piece) => {
-                    let piece = piece?;
-                    self.loaded += piece.rows() as u64;
-                    self.output = Some(piece.output);
-                    self.parts.extend(piece.parts);
-                }
+                Some(piece) => self.keep(piece?)?,
             }
         }
         Ok(())
     }
 
-    /// Moves; gives the numbers of the rows that it moves over or to.
-    async fn go(&mut self, direction: Direction) -> Result<Vec<u64>> {
+    /// Moves forward without keeping the rows that it moves over, which a cursor that cannot go back never shows.
+    async fn pass(&mut self, rows: u64) -> Result<()> {
+        while !self.ended && self.loaded < rows {
+            self.position = self.loaded + 1;
+            self.forget();
+            self.load(self.loaded + 1).await?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, piece: Answer) -> Result<()> {
+        self.loaded += piece.rows() as u64;
+        self.output = Some(piece.output);
+        self.bytes += piece.parts.iter().map(AnswerPart::memory).sum::<usize>();
+        self.parts.extend(piece.parts);
+        self.held.grow_to(self.bytes)
+    }
+
+    /// Moves; gives the rows that it moves over or to. `silent`: nobody wants to see them.
+    async fn go(&mut self, direction: Direction, silent: bool) -> Result<Span> {
         match direction {
             Direction::Forward(Some(0)) => self.to(self.position).await,
             Direction::Forward(count) => {
                 let first = self.position + 1;
                 let wanted = count.map_or(u64::MAX, |count| self.position.saturating_add(count));
-                self.load(wanted).await?;
+                match silent && !self.scroll {
+                    true => self.pass(wanted).await?,
+                    false => self.load(wanted).await?,
+                }
                 let last = wanted.min(self.loaded);
                 self.position = if wanted <= self.loaded { wanted } else { self.loaded + 1 };
-                Ok((first..=last).collect())
+                Ok(Span { rows: first..last + 1, backward: false })
             }
             Direction::Backward(count) => {
                 self.may_go_back()?;
                 let before = self.position;
                 let last = count.map_or(0, |count| before.saturating_sub(count));
                 self.position = last;
-                Ok((last.max(1)..before).rev().collect())
+                Ok(Span { rows: last.max(1)..before, backward: true })
             }
             Direction::Absolute(number @ 0..) => self.to(number.unsigned_abs()).await,
             Direction::Absolute(number) => {
@@ -112,13 +151,14 @@ impl OpenCursor {
     }
 
     /// Moves to a row.
-    async fn to(&mut self, row: u64) -> Result<Vec<u64>> {
+    async fn to(&mut self, row: u64) -> Result<Span> {
         if row < self.position {
             self.may_go_back()?;
         }
         self.load(row).await?;
         self.position = row.min(self.loaded + 1);
-        Ok(if (1..=self.loaded).contains(&row) { vec![row] } else { Vec::new() })
+        let is_row = (1..=self.loaded).contains(&row);
+        Ok(Span { rows: row..row + u64::from(is_row), backward: false })
     }
 
     fn may_go_back(&self) -> Result<()> {
@@ -129,19 +169,21 @@ impl OpenCursor {
             .hint("Declare it with SCROLL option to enable backward scan."))
     }
 
-    /// The rows with these numbers.
-    fn answer(&self, numbers: &[u64]) -> Answer {
+    /// The rows of a span; 53200 where the process has no room for a copy of them.
+    fn answer(&self, span: &Span) -> Result<Answer> {
         let Some(output) = &self.output else {
-            return Answer::new(Arc::new([]), Vec::new());
+            return Ok(Answer::new(Arc::new([]), Vec::new()));
         };
-        let mut columns: Vec<Vec<Value>> = vec![Vec::with_capacity(numbers.len()); output.len()];
-        for number in numbers {
-            let (part, row) = self.find(*number);
-            for (position, values) in columns.iter_mut().enumerate() {
-                values.push(part.cell(row, position).to_owned());
-            }
+        let (mut rows, mut growth) = (Vec::new(), Growth::default());
+        for number in span.numbers() {
+            let (part, row) = self.find(number);
+            let cells = (0..output.len()).map(|position| part.cell(row, position).to_owned());
+            let values: Vec<Value> = cells.collect();
+            let heap: usize = values.iter().map(Value::heap).sum();
+            growth.add(heap + size_of_val(&*values))?;
+            rows.push(values);
         }
-        answer_of(output.clone(), &columns)
+        Ok(Answer::new(output.clone(), vec![AnswerPart::Own(rows)]))
     }
 
     fn find(&self, number: u64) -> (&AnswerPart, usize) {
@@ -162,8 +204,10 @@ impl OpenCursor {
             && self.forgotten + (part.rows() as u64) < self.position
         {
             self.forgotten += part.rows() as u64;
+            self.bytes -= part.memory();
             self.parts.pop_front();
         }
+        self.held.shrink_to(self.bytes);
     }
 }
 
@@ -186,11 +230,8 @@ impl Session {
             let message = format!("cursor \"{}\" already exists", declare.name);
             return Err(Error::new(SqlState::DuplicateCursor, message));
         }
-        // The statement's time is up when its own is: the query goes on with each FETCH.
-        let deadline = self.deadline.take();
         let implicit = ImplicitTransaction::Alone;
         let outcome = Box::pin(self.run(&declare.statement, parameters, implicit)).await;
-        self.deadline = deadline;
         let Outcome::Rows(rows) = outcome? else {
             unreachable!("only queries are declared");
         };
@@ -206,12 +247,12 @@ impl Session {
     /// FETCH and MOVE.
     pub(super) async fn fetch_cursor(&mut self, fetch: &FetchCursor) -> Result<Outcome> {
         let cursor = self.cursors.get_mut(&fetch.name).ok_or_else(|| unknown(&fetch.name))?;
-        let numbers = cursor.go(fetch.direction).await?;
+        let span = cursor.go(fetch.direction, fetch.silent).await?;
         if fetch.silent {
             cursor.forget();
-            return Ok(Outcome::Command(format!("MOVE {}", numbers.len())));
+            return Ok(Outcome::Command(format!("MOVE {}", span.rows())));
         }
-        let answer = cursor.answer(&numbers);
+        let answer = cursor.answer(&span)?;
         cursor.forget();
         Ok(Outcome::Rows(Rows::complete(cursor.columns().clone(), answer, "FETCH")))
     }

@@ -7,10 +7,13 @@ use engine::heartbeat::{Engine, EngineOptions};
 use engine::types::{IndexId, Result, SequenceId, TableId};
 
 use super::prepared::Prepared;
+use super::seats::Seats;
 use super::{Session, Settings};
 use crate::alone::Lists;
 use crate::catalog::Catalog;
+use crate::rights::Audit;
 use crate::template::{Planner, TemplateCache};
+use crate::verification::{Verification, VerificationOptions};
 
 /// How to open a database.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct DatabaseOptions {
     pub template_limit: usize,
     /// Makes of a password what is stored of it; without it passwords cannot be set.
     pub password_verifier: Option<fn(&str) -> String>,
+    /// Which answers are run again by another path.
+    pub verification: VerificationOptions,
 }
 
 /// The engine, the catalog and the template cache: what all sessions share.
@@ -39,6 +44,12 @@ pub struct Database {
     pub(super) running: AtomicUsize,
     /// What queries that run alone share.
     pub(super) pipelines: Arc<Lists>,
+    /// Runs answers again by another path.
+    pub(super) verification: Verification,
+    /// Sessions by role.
+    pub(super) seats: Seats,
+    /// Where refusals are told.
+    pub(super) audit: Audit,
     next_process: AtomicI32,
 }
 
@@ -78,6 +89,7 @@ impl Database {
         let engine = Engine::open(options.engine)?;
         super::definitions::drop_leftovers(&engine);
         let planner = Arc::new(Planner::new(engine.clone()));
+        let verification = Verification::new(options.verification, &engine);
         Ok(Arc::new(Database {
             engine,
             planner,
@@ -87,6 +99,9 @@ impl Database {
             password_verifier: options.password_verifier,
             running: AtomicUsize::new(0),
             pipelines: Arc::default(),
+            verification,
+            seats: Seats::default(),
+            audit: Audit::default(),
             next_process: AtomicI32::new(1),
         }))
     }
@@ -101,7 +116,12 @@ impl Database {
         &self.pipelines
     }
 
-    /// A new conversation.
+    /// Where refusals are told.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// A conversation from inside the process, which may do everything; see `log_in` for those that come from outside.
     pub fn session(self: &Arc<Self>, user: &str) -> Session {
         let process = self.next_process.fetch_add(1, Ordering::Relaxed);
         Session::new(self.clone(), user.into(), process, Settings::new(user))

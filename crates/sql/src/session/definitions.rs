@@ -10,18 +10,21 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Ast, visit_relations};
 use engine::heartbeat::{DefinitionChanges, Engine, TableRewrite};
 use engine::transaction::{Definition, Isolation, WriteSet};
+use engine::types::limit::Limit;
 use engine::types::{Error, Result, SequenceId, SequenceSchema, SqlState, TableId, TableSchema};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{Database, Session, Transaction};
 use crate::catalog::Catalog;
 use crate::template::fold;
+
+/// Where all tables are that everybody sees.
+pub(crate) const PUBLIC: &str = "public";
 
 /// Schemas of blocks begin so.
 const OWN_SCHEMA: &str = "block ";
@@ -77,6 +80,11 @@ impl Definitions {
     /// As the block sees it.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+
+    /// The names of tables that were there before and that it has altered.
+    pub fn altered_names(&self) -> &HashSet<String> {
+        &self.altered_names
     }
 
     /// Whether the block has created a table itself.
@@ -196,7 +204,7 @@ impl Definitions {
         let own = self.tables.iter().filter_map(|id| store.table(*id));
         let shown = own.map(|table| {
             let schema = TableSchema::clone(&table.schema());
-            Definition::AlterTable(TableSchema { schema: "public".into(), ..schema })
+            Definition::AlterTable(TableSchema { schema: PUBLIC.into(), ..schema })
         });
         let definitions = self.deferred.iter().cloned().chain(shown).collect();
         DefinitionChanges { definitions, rewrites: std::mem::take(&mut self.rewrites) }
@@ -286,6 +294,15 @@ impl Session {
         }
     }
 
+    /// The schema for a table that shall be filled before anybody sees it; a block has its own way to hide its tables. The next
+    /// process drops what it finds there.
+    pub(crate) fn unseen_schema(&self) -> Arc<str> {
+        match self.block.definitions() {
+            Some(_) => PUBLIC.into(),
+            None => format!("{OWN_SCHEMA}{}", self.process).into(),
+        }
+    }
+
     /// Waits until nobody else changes definitions; `None` in a block that has seen to it already.
     pub(crate) async fn define_alone(&self) -> Result<Option<OwnedMutexGuard<()>>> {
         if self.block.definitions().is_some() {
@@ -296,9 +313,8 @@ impl Session {
             if let Ok(alone) = tokio::time::timeout(LOOK_AROUND, waiting).await {
                 return Ok(Some(alone));
             }
-            if self.cancelled.load(Ordering::Relaxed) {
-                let message = "canceling statement due to user request";
-                return Err(Error::new(SqlState::QueryCanceled, message));
+            if let Some(fault) = self.limits.fault() {
+                return Err(fault);
             }
         }
     }
@@ -439,26 +455,7 @@ impl Session {
         }
     }
 
-    /// A table whose definition waits for COMMIT cannot be read or written before.
-    pub(crate) fn refuse_altered(&self, statement: &Ast) -> Result<()> {
-        let Some(definitions) = self.block.definitions() else { return Ok(()) };
-        if definitions.altered_names.is_empty() {
-            return Ok(());
-        }
-        let altered = visit_relations(statement, |name: &ObjectName| {
-            let last = name.0.last().and_then(|part| part.as_ident()).map(fold);
-            match last.filter(|name| definitions.altered_names.contains(name)) {
-                Some(name) => ControlFlow::Break(name),
-                None => ControlFlow::Continue(()),
-            }
-        });
-        match altered {
-            ControlFlow::Break(name) => Err(altered_here(&name)),
-            ControlFlow::Continue(()) => Ok(()),
-        }
-    }
-
-    /// The same for one table.
+    /// 0A000 for a table that this session's block has altered.
     pub(crate) fn refuse_altered_table(&self, table: &TableSchema) -> Result<()> {
         match self.block.definitions() {
             Some(definitions) if definitions.altered.contains(&table.id) => {
@@ -466,6 +463,24 @@ impl Session {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// 0A000 for a statement that names one of the tables that its block has altered.
+pub(super) fn refuse_altered(altered: &HashSet<String>, statement: &Ast) -> Result<()> {
+    if altered.is_empty() {
+        return Ok(());
+    }
+    let named = visit_relations(statement, |name: &ObjectName| {
+        let last = name.0.last().and_then(|part| part.as_ident()).map(fold);
+        match last.filter(|name| altered.contains(name)) {
+            Some(name) => ControlFlow::Break(name),
+            None => ControlFlow::Continue(()),
+        }
+    });
+    match named {
+        ControlFlow::Break(name) => Err(altered_here(&name)),
+        ControlFlow::Continue(()) => Ok(()),
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use engine::types::{Error, Result, SqlState, TableId, Value};
 
 use super::block::{Block, Transaction};
+use super::limited::limited;
 use super::prepared::Plan;
 use super::{ImplicitTransaction, Outcome, Session, Statement, now};
 use crate::statement::alter_sequence;
+use crate::text::polled_in_zone;
 
 /// Whether a statement may have failed only because definitions have changed since it was planned.
 fn is_of_old_plan(fault: &Error) -> bool {
@@ -29,14 +32,19 @@ impl Session {
         parameters: Vec<Value>,
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
-        self.cancelled.store(false, Ordering::Relaxed);
-        let limit = self.settings.statement_timeout();
-        self.deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
-        let outcome = match limit {
-            None => self.run(statement, parameters, implicit).await,
-            Some(limit) => self.run_limited(statement, parameters, implicit, limit).await,
+        self.begin_usage();
+        self.begin_statement();
+        let utc = self.settings.is_utc();
+        let outcome = match self.limits.deadline() {
+            None if utc => self.run(statement, parameters, implicit).await,
+            None => polled_in_zone(utc, self.run(statement, parameters, implicit)).await,
+            Some(deadline) => {
+                let run = self.run_limited(statement, parameters, implicit, deadline);
+                polled_in_zone(utc, run).await
+            }
         };
-        if outcome.is_err() {
+        if let Err(fault) = &outcome {
+            self.audit(&statement.text, fault);
             self.block.fail();
         }
         outcome.map_err(|fault| crate::template::place(fault, &statement.text))
@@ -47,14 +55,14 @@ impl Session {
         statement: &Arc<Statement>,
         parameters: Vec<Value>,
         implicit: ImplicitTransaction,
-        limit: std::time::Duration,
+        deadline: Instant,
     ) -> Result<Outcome> {
-        let cancelled = self.cancelled.clone();
+        let cancelled = self.limits.cancelled.clone();
         let mut run = std::pin::pin!(self.run(statement, parameters, implicit));
         tokio::select! {
             biased;
             outcome = &mut run => outcome,
-            () = tokio::time::sleep(limit) => {
+            () = tokio::time::sleep_until(deadline.into()) => {
                 cancelled.store(true, Ordering::Relaxed);
                 run.await.map_err(|error| match error.state {
                     SqlState::QueryCanceled => Error::new(
@@ -80,12 +88,13 @@ impl Session {
             return Err(Error::new(SqlState::FailedTransaction, message));
         }
         check_count(statement, &parameters)?;
-        let renewed = self.renew(statement)?;
+        let renewed = self.renew(statement).await?;
         let statement = renewed.as_ref().unwrap_or(statement);
         let joins = implicit == ImplicitTransaction::Joined && matches!(self.block, Block::Idle);
         if joins && !statement.prepared.plan.opens_nothing() {
             self.block = Block::Open(self.new_transaction(false));
         }
+        self.check_rights(&statement.prepared)?;
         self.refuse_replaced(&statement.prepared.plan)?;
         match self.dispatch(statement, &parameters, implicit).await {
             Err(fault) if is_of_old_plan(&fault) => {
@@ -115,8 +124,9 @@ impl Session {
         if self.catalog().version == statement.prepared.version {
             self.database.planner.refresh();
         }
-        match self.renew(statement)? {
+        match self.renew(statement).await? {
             Some(renewed) => {
+                self.check_rights(&renewed.prepared)?;
                 self.refuse_replaced(&renewed.prepared.plan)?;
                 self.dispatch(&renewed, parameters, implicit).await
             }
@@ -152,13 +162,19 @@ impl Session {
         parameters: &[Value],
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
+        if statement.prepared.plan.reads_nothing() {
+            self.skip_verification("no query");
+        }
         match &statement.prepared.plan {
             Plan::Empty => Ok(Outcome::Empty),
             Plan::Query(query) => {
                 let values = self.values(parameters, &statement.literals, query.now);
                 self.run_query(query, values).await
             }
-            Plan::SessionQuery(query) => Box::pin(self.run_session_query(query)).await,
+            Plan::SessionQuery(query) => {
+                let types = &statement.parameter_types;
+                Box::pin(self.run_session_query(query, types, parameters)).await
+            }
             Plan::Write(write) => {
                 let values = self.values(parameters, &statement.literals, write.now);
                 self.run_write(write, values, statement.columns.as_ref()).await
@@ -175,6 +191,7 @@ impl Session {
                 alter_sequence::run(self, alter).await.map(Outcome::Command)
             }
             Plan::Checkpoint => self.checkpoint().await,
+            Plan::Rights(rights) => Box::pin(self.run_rights(rights)).await.map(Outcome::Command),
             Plan::Declare(declare) => {
                 Box::pin(self.declare_cursor(declare, parameters.to_vec())).await
             }
@@ -192,7 +209,7 @@ impl Session {
         let (send, receive) = tokio::sync::oneshot::channel();
         let receiver = Box::new(move |outcome: Result<_>| drop(send.send(outcome.map(|_| ()))));
         self.database.engine.checkpoint(receiver);
-        receive.await.unwrap_or_else(|_| Err(shut_down()))?;
+        limited(&self.limits, receive).await?.unwrap_or_else(|_| Err(shut_down()))?;
         Ok(Outcome::Command("CHECKPOINT".to_owned()))
     }
 
@@ -201,7 +218,7 @@ impl Session {
         let (send, receive) = tokio::sync::oneshot::channel();
         let receiver = Box::new(move |outcome: Result<_>| drop(send.send(outcome.map(|_| ()))));
         self.database.engine.recount(table, receiver);
-        receive.await.unwrap_or_else(|_| Err(shut_down()))
+        limited(&self.limits, receive).await?.unwrap_or_else(|_| Err(shut_down()))
     }
 
     /// A statement's parameters: the client's, the lifted literals', the transaction's start.
@@ -228,13 +245,17 @@ impl Session {
 
     /// Plans a statement again when the catalog has changed under it. Its answer must look the
     /// same.
-    pub(super) fn renew(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>> {
+    pub(super) async fn renew(
+        &mut self,
+        statement: &Arc<Statement>,
+    ) -> Result<Option<Arc<Statement>>> {
         let stays = statement.prepared.plan.outlives_definitions();
         let version = self.catalog().version;
-        if stays || statement.prepared.version == version {
+        let is_elsewhere = statement.utc != self.settings.is_utc();
+        if !is_elsewhere && (stays || statement.prepared.version == version) {
             return Ok(None);
         }
-        let renewed = self.prepare(&statement.text, &statement.declared)?;
+        let renewed = Box::pin(self.prepare_part(&statement.text, &statement.declared)).await?;
         let same_types = renewed.parameter_types == statement.parameter_types;
         if !same_types || !same_columns(statement, &renewed) {
             let message = "cached plan must not change result type";

@@ -14,7 +14,7 @@ use crate::statement::prepare;
 impl Session {
     /// What EXPLAIN says; with `analyze` the statement is run.
     pub(crate) async fn explain(&mut self, inner: &ast::Statement, analyze: bool) -> Result<Told> {
-        let (statement, values) = self.explained(inner)?;
+        let (statement, values) = self.explained(inner).await?;
         let told = match &statement.prepared.plan {
             Plan::Query(query) => self.told_of(query, &values, &statement.literals),
             Plan::SessionQuery(_) => Told::without_plan("Alone: it asks the session"),
@@ -33,6 +33,7 @@ impl Session {
             Plan::Empty
             | Plan::AlterSequence(_)
             | Plan::Checkpoint
+            | Plan::Rights(_)
             | Plan::Fetch(_)
             | Plan::Close(_)
             | Plan::Utility(_) => {
@@ -59,13 +60,14 @@ impl Session {
     }
 
     /// The statement to explain with the values of its parameters: only EXECUTE has some.
-    fn explained(&mut self, inner: &ast::Statement) -> Result<(Arc<Statement>, Vec<Value>)> {
+    async fn explained(&mut self, inner: &ast::Statement) -> Result<(Arc<Statement>, Vec<Value>)> {
         if let ast::Statement::Execute { name, parameters, .. } = inner {
             let (statement, values) = prepare::bound(self, name.as_ref(), parameters)?;
             // It may have been planned with other definitions.
-            return Ok((self.renew(&statement)?.unwrap_or(statement), values));
+            return Ok((self.renew(&statement).await?.unwrap_or(statement), values));
         }
-        let statement = self.prepare_part(&inner.to_string(), &[]).map_err(Error::unplaced)?;
+        let statement = self.prepare_part(&inner.to_string(), &[]).await;
+        let statement = statement.map_err(Error::unplaced)?;
         match statement.parameters.is_empty() {
             true => Ok((statement, Vec::new())),
             false => {

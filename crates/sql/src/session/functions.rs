@@ -15,9 +15,10 @@ use tokio::sync::oneshot;
 
 use super::Session;
 use super::execute::shut_down;
+use crate::rights::{Need, Privileges};
 use crate::statement::create_table::text_constant;
 use crate::statement::expression::sequence;
-use crate::template::output_name;
+use crate::template::{output_name, placeholder_index};
 
 const NAMES: &[&str] = &[
     "nextval",
@@ -37,6 +38,33 @@ const NAMES: &[&str] = &[
 fn known(function: &Function) -> Option<&'static str> {
     let name = function.name.0.last()?.as_ident()?;
     NAMES.iter().find(|known| name.value.eq_ignore_ascii_case(known)).copied()
+}
+
+/// Functions that ask what somebody may do, with the number of their arguments when they name who: without, it is the
+/// session's role.
+const ASKING: [(&str, usize); 14] = [
+    ("has_any_column_privilege", 3),
+    ("has_column_privilege", 4),
+    ("has_database_privilege", 3),
+    ("has_foreign_data_wrapper_privilege", 3),
+    ("has_function_privilege", 3),
+    ("has_language_privilege", 3),
+    ("has_parameter_privilege", 3),
+    ("has_schema_privilege", 3),
+    ("has_sequence_privilege", 3),
+    ("has_server_privilege", 3),
+    ("has_table_privilege", 3),
+    ("has_tablespace_privilege", 3),
+    ("has_type_privilege", 3),
+    ("pg_has_role", 3),
+];
+
+/// Whether a call asks what the session's own role may do.
+fn asks_for_itself(function: &Function) -> bool {
+    let Some(name) = function.name.0.last().and_then(|part| part.as_ident()) else { return false };
+    let FunctionArguments::List(list) = &function.args else { return false };
+    let asking = ASKING.iter().find(|known| name.value.eq_ignore_ascii_case(known.0));
+    asking.is_some_and(|known| list.args.len() + 1 == known.1)
 }
 
 /// The session's settings as a relation.
@@ -61,7 +89,11 @@ pub fn names_functions(query: &Query) -> bool {
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
-                Expr::Function(function) if known(function).is_some() => ControlFlow::Break(()),
+                Expr::Function(function)
+                    if known(function).is_some() || asks_for_itself(function) =>
+                {
+                    ControlFlow::Break(())
+                }
                 _ => ControlFlow::Continue(()),
             }
         }
@@ -71,6 +103,54 @@ pub fn names_functions(query: &Query) -> bool {
         }
     }
     query.visit(&mut Finder).is_break()
+}
+
+/// How many parameters a query has.
+pub fn count_parameters(query: &Query) -> usize {
+    struct Last(usize);
+    impl Visitor for Last {
+        type Break = ();
+
+        fn pre_visit_value(&mut self, value: &ast::ValueWithSpan) -> ControlFlow<()> {
+            if let ast::Value::Placeholder(name) = &value.value {
+                self.0 = self.0.max(placeholder_index(name).map_or(0, |index| index + 1));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut last = Last(0);
+    let _ = query.visit(&mut last);
+    last.0
+}
+
+/// Puts values, each of its type, in the places of parameters: such a query is planned when it runs.
+pub fn give_parameters(query: &mut Query, types: &[DataType], values: &[Value]) -> Result<()> {
+    struct Giver<'a>(&'a [DataType], &'a [Value]);
+    impl VisitorMut for Giver<'_> {
+        type Break = Error;
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+            let Expr::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(name), .. }) = expr
+            else {
+                return ControlFlow::Continue(());
+            };
+            let given = placeholder_index(name).ok().and_then(|i| self.0.get(i).zip(self.1.get(i)));
+            let Some((data_type, value)) = given else { return ControlFlow::Continue(()) };
+            let mut text = Vec::new();
+            crate::text::write_value(value.borrow(), &mut text);
+            let text = String::from_utf8_lossy(&text).replace('\'', "''");
+            let literal = if value.is_null() { "NULL".to_owned() } else { format!("'{text}'") };
+            match crate::statement::expression::parse(&format!("CAST({literal} AS {data_type})")) {
+                Ok(given) => *expr = given,
+                Err(fault) => return ControlFlow::Break(fault),
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    match VisitMut::visit(query, &mut Giver(types, values)) {
+        ControlFlow::Break(fault) => Err(fault),
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
 /// One call with its arguments.
@@ -87,16 +167,17 @@ pub struct Functions {
     values: Option<Vec<Value>>,
     over_tables: bool,
     settings: Vec<(String, String)>,
+    role: String,
 }
 
 impl Functions {
     /// For a query that is only described.
-    pub fn describe(settings: Vec<(String, String)>) -> Functions {
-        Functions { calls: Vec::new(), values: None, over_tables: false, settings }
+    pub fn describe(settings: Vec<(String, String)>, role: String) -> Functions {
+        Functions { calls: Vec::new(), values: None, over_tables: false, settings, role }
     }
 
     /// The calls of a query.
-    pub fn collect(query: &Query, settings: Vec<(String, String)>) -> Functions {
+    pub fn collect(query: &Query, settings: Vec<(String, String)>, role: String) -> Functions {
         struct Collector(Vec<Call>);
         impl Visitor for Collector {
             type Break = ();
@@ -113,7 +194,7 @@ impl Functions {
         let mut collector = Collector(Vec::new());
         let _ = query.visit(&mut collector);
         let over_tables = query.body.as_select().is_none_or(|select| !select.from.is_empty());
-        Functions { calls: collector.0, values: None, over_tables, settings }
+        Functions { calls: collector.0, values: None, over_tables, settings, role }
     }
 
     /// Calls them all.
@@ -133,7 +214,8 @@ impl Functions {
     /// Puts the values in the places of the calls, under the functions' names.
     pub fn replace(&self, query: &mut Query) -> Result<()> {
         let mut values = self.values.clone().map(Vec::into_iter);
-        let mut replacer = Replacer { values: values.as_mut(), settings: &self.settings };
+        let (settings, role) = (&self.settings, &self.role);
+        let mut replacer = Replacer { values: values.as_mut(), settings, role };
         let _ = VisitMut::visit(query, &mut replacer);
         Ok(())
     }
@@ -151,6 +233,7 @@ fn arguments(function: &Function) -> Vec<Expr> {
 struct Replacer<'a> {
     values: Option<&'a mut std::vec::IntoIter<Value>>,
     settings: &'a [(String, String)],
+    role: &'a str,
 }
 
 /// `(SELECT ... FROM (VALUES ...))` in the place of `pg_settings`.
@@ -209,6 +292,13 @@ impl VisitorMut for Replacer<'_> {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if let Expr::Function(function) = expr
+            && asks_for_itself(function)
+            && let FunctionArguments::List(list) = &mut function.args
+        {
+            let role = Expr::value(ast::Value::SingleQuotedString(self.role.to_owned()));
+            list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(role)));
+        }
+        if let Expr::Function(function) = expr
             && let Some(name) = known(function)
         {
             let value = self.values.as_mut().and_then(|values| values.next());
@@ -251,11 +341,11 @@ impl Session {
     async fn call(&mut self, call: &Call) -> Result<Value> {
         match call.name {
             "nextval" => {
-                let id = self.sequence_argument(call)?;
+                let id = self.sequence_argument(call, &[Privileges::USAGE, Privileges::UPDATE])?;
                 self.next_value(id).await.map(Value::BigInt)
             }
             "currval" => {
-                let id = self.sequence_argument(call)?;
+                let id = self.sequence_argument(call, &[Privileges::USAGE, Privileges::SELECT])?;
                 let value = self.current_values.get(&id).copied();
                 value.map(Value::BigInt).ok_or_else(|| {
                     let name = text_constant(&call.arguments[0]).unwrap_or_default();
@@ -273,13 +363,19 @@ impl Session {
             "set_config" => self.set_config(call),
             "current_setting" => self.current_setting(call),
             "pg_backend_pid" => Ok(Value::Integer(self.process)),
-            _ => Ok(Value::Text(self.user.as_ref().into())),
+            "session_user" => Ok(Value::Text(self.session_user().into())),
+            _ => Ok(Value::Text(self.current_user().into())),
         }
     }
 
-    fn sequence_argument(&self, call: &Call) -> Result<SequenceId> {
+    /// The sequence that a call names: 42501 without any of these privileges on it.
+    fn sequence_argument(&mut self, call: &Call, wanted: &[Privileges]) -> Result<SequenceId> {
         let name = self.text_argument(call, 0)?;
-        Ok(sequence(&self.catalog(), &name)?.id)
+        let catalog = self.catalog();
+        let found = sequence(&catalog, &name)?;
+        let wanted = wanted.iter().fold(Privileges::NONE, |all, one| all.with(*one));
+        self.demand_one(Need::any_on(&found.name, wanted))?;
+        Ok(found.id)
     }
 
     fn argument(&self, call: &Call, position: usize, wanted: DataType) -> Result<Value> {
@@ -323,7 +419,7 @@ impl Session {
 
     async fn set_value(&mut self, call: &Call) -> Result<Value> {
         self.refuse_read_only("setval()")?;
-        let id = self.sequence_argument(call)?;
+        let id = self.sequence_argument(call, &[Privileges::UPDATE])?;
         let Value::BigInt(last) = self.argument(call, 1, DataType::BigInt)? else {
             return Ok(Value::Null);
         };

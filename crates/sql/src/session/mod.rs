@@ -15,11 +15,18 @@ mod functions;
 mod limited;
 mod lone;
 mod own_reads;
+mod owners;
+mod preparation;
 pub(crate) mod prepared;
 mod read;
+mod rights;
 mod script;
+mod seats;
 mod settings;
+mod submitted;
 mod utility;
+mod verified;
+mod verified_writes;
 mod write;
 
 use std::sync::Arc;
@@ -27,14 +34,15 @@ use std::sync::Arc;
 use engine::heartbeat::Answer;
 use engine::types::{DataType, Result, Value};
 
-pub(crate) use block::now;
+pub use block::now;
 pub use block::{Block, Transaction};
 pub use conversation::Session;
 pub(crate) use database::Ids;
 pub use database::{Database, DatabaseOptions};
+pub(crate) use definitions::PUBLIC;
+pub(crate) use owners::{forgotten, owned};
 use prepared::Prepared;
 pub(crate) use prepared::has_function;
-pub(crate) use script::skip;
 pub(crate) use settings::is_utc;
 pub use settings::{PathSetting, SERVER_VERSION, Settings};
 pub(crate) use write::answer_of;
@@ -42,7 +50,7 @@ pub(crate) use write::answer_of;
 /// A parsed and planned statement, ready to run with parameters; cheap to clone and to keep.
 #[derive(Debug)]
 pub struct Statement {
-    /// As the client sent it.
+    /// As the client sent it, made plain.
     pub text: Arc<str>,
     /// PostgreSQL type ids of its parameters, inferred where the client gave none.
     pub parameters: Vec<u32>,
@@ -52,10 +60,22 @@ pub struct Statement {
     pub columns: Option<Arc<[ColumnDescription]>>,
     /// Type ids as the client gave them, to plan again after DDL.
     declared: Box<[u32]>,
+    /// Whether it was planned for a session in UTC.
+    utc: bool,
     prepared: Arc<Prepared>,
     /// Values of the literals that became parameters.
     literals: Vec<Value>,
 }
+
+impl Statement {
+    /// About the bytes that keeping it takes.
+    pub fn bytes(&self) -> usize {
+        crate::template::plan_bytes(self.text.len())
+    }
+}
+
+/// What a session's prepared statements may take, as [`Statement::bytes`] tells: those of PREPARE, and those of Parse.
+pub const PREPARED_LIMIT: usize = 512 << 20;
 
 /// One field of RowDescription.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +150,13 @@ pub struct Rows {
     pub tag: &'static str,
     /// Whether the number of rows follows the tag.
     pub counted: bool,
+}
+
+impl Statement {
+    /// What whoever runs it needs.
+    pub(crate) fn needs(&self) -> &crate::rights::Needs {
+        &self.prepared.needs
+    }
 }
 
 impl Rows {

@@ -1,24 +1,30 @@
 //! A statement's text to a plan: found in the cache, or parsed, lifted and planned.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
-use datafusion::sql::sqlparser::ast::{self, SetExpr};
+use datafusion::sql::sqlparser::ast;
 use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
-use super::functions::{Functions, is_session_function, names_functions};
-use super::{ColumnDescription, Database, Session, Statement};
-use crate::analysis;
+use super::functions::is_session_function;
+use super::preparation::{PlannedText, Preparation, text_size};
+use super::{ColumnDescription, Session, Statement};
+use crate::bounded::Planned;
 use crate::catalog::Catalog;
-use crate::statement::alter_sequence::{self, AlterSequence};
+use crate::rights::Needs;
+use crate::statement::alter_sequence::AlterSequence;
 use crate::statement::complex::ComplexWrite;
-use crate::statement::constraint::unsupported;
-use crate::statement::cursor::{self, CursorStatement, Declare, Direction};
+use crate::statement::cursor::{CursorStatement, Declare, Direction};
+use crate::statement::describe;
 use crate::statement::insert::InsertQuery;
+use crate::statement::rights::RightsStatement;
 use crate::statement::write::Write;
-use crate::statement::{describe, insert, modify, rewrite};
-use crate::template::{
-    Lifted, Parameters, Planner, QueryTemplate, characters, check_parameters, lift, parse, place,
-};
+use crate::template::{Parameters, Planner, QueryTemplate, characters, place, plain};
+use crate::text::in_zone;
+
+/// Bytes of a text that may be parsed where it was received.
+const BRIEF_TEXT: usize = 256;
 
 /// A statement as planned once for all sessions.
 #[derive(Debug)]
@@ -33,6 +39,10 @@ pub struct Prepared {
     pub columns: Option<Arc<[ColumnDescription]>>,
     /// What to do.
     pub plan: Plan,
+    /// What whoever runs it needs.
+    pub needs: Needs,
+    /// The role that it was last cleared for with this catalog; 0 for none.
+    pub cleared: AtomicU32,
 }
 
 /// What a statement does.
@@ -47,13 +57,15 @@ pub enum Plan {
     /// A write that the engine runs alone.
     Write(Write),
     /// INSERT of a query's rows.
-    InsertQuery(Box<InsertQuery>),
+    InsertQuery(Arc<InsertQuery>),
     /// A write whose rows a query finds.
-    Complex(Box<ComplexWrite>),
+    Complex(Arc<ComplexWrite>),
     /// ALTER SEQUENCE, which the parser does not know.
     AlterSequence(AlterSequence),
     /// CHECKPOINT, which the parser does not know.
     Checkpoint,
+    /// Roles and rights, of which the parser knows little.
+    Rights(Box<RightsStatement>),
     /// DECLARE
     Declare(Box<DeclareCursor>),
     /// FETCH and MOVE
@@ -107,6 +119,7 @@ impl Plan {
             Plan::Utility(_)
                 | Plan::AlterSequence(_)
                 | Plan::Checkpoint
+                | Plan::Rights(_)
                 | Plan::Empty
                 | Plan::Declare(_)
                 | Plan::Fetch(_)
@@ -135,11 +148,17 @@ impl Plan {
             self,
             Plan::Utility(_)
                 | Plan::Checkpoint
+                | Plan::Rights(_)
                 | Plan::Empty
                 | Plan::Declare(_)
                 | Plan::Fetch(_)
                 | Plan::Close(_)
         )
+    }
+
+    /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
+    pub fn reads_nothing(&self) -> bool {
+        self.opens_nothing() && !matches!(self, Plan::Declare(_))
     }
 
     /// Whether a failed block accepts it.
@@ -155,83 +174,85 @@ impl Plan {
 }
 
 impl Session {
-    /// Plans one statement (42601 for several). `types` are PostgreSQL type ids from Parse, 0 for
-    /// unknown.
-    pub fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
-        self.prepare_part(text, types).map_err(|fault| place(fault, text))
+    /// The statement of a text that was planned before, with other literals perhaps: found without a parser, without waiting.
+    pub fn known(&self, text: &str, types: &[u32]) -> Option<Arc<Statement>> {
+        // What was planned in UTC may have to be refused elsewhere.
+        if !self.settings.is_utc() {
+            return None;
+        }
+        let version = self.catalog().version;
+        let (prepared, literals) = self.database().cache.find(text, types, version)?;
+        Some(Statement::new(text, types, true, prepared, literals))
     }
 
-    /// The same for a text that is part of another one, or not as the client wrote it: where a fault lies is said by
-    /// whoever holds the whole text.
-    pub(crate) fn prepare_part(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
-        let database = self.database().clone();
+    /// Plans one statement (42601 for several), on a planning thread if it is not known. `types` are PostgreSQL type ids from
+    /// Parse, 0 for unknown. Ends with 57014 when the session is cancelled or `statement_timeout` is over.
+    pub async fn prepare(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
+        if let Some(known) = self.known(text, types) {
+            return Ok(known);
+        }
+        self.begin_statement();
+        self.prepare_part(text, types).await.map_err(|fault| match plain(text) {
+            Ok(plain) => place(fault, &plain),
+            Err(_) => fault,
+        })
+    }
+
+    /// The same for a text that is part of another one, or not as the client wrote it, and as part of a statement that runs:
+    /// where a fault lies is said by whoever holds the whole text.
+    pub(crate) async fn prepare_part(
+        &mut self,
+        text: &str,
+        types: &[u32],
+    ) -> Result<Arc<Statement>> {
+        if let Some(known) = self.known(text, types) {
+            return Ok(known);
+        }
+        let words = plain(text)?;
+        if matches!(words, Cow::Owned(_))
+            && let Some(known) = self.known(&words, types)
+        {
+            return Ok(known);
+        }
+        let text = &*words;
+        let (preparation, utc) = (self.preparation(), self.settings.is_utc());
+        let planned = if is_brief(text) {
+            in_zone(utc, || preparation.plan(text, types))?
+        } else {
+            let (own, declared) = (Arc::<str>::from(text), Box::<[u32]>::from(types));
+            self.on_planning_thread(text.len(), move || preparation.plan(&own, &declared)).await?
+        };
         let catalog = self.catalog();
-        let (prepared, literals) = match database.cache.find(text, types, catalog.version) {
-            Some(found) => found,
-            None => self.plan(text, types, &catalog)?,
-        };
-        Ok(Arc::new(Statement {
-            text: text.into(),
-            parameters: prepared.parameters.clone(),
-            parameter_types: prepared.parameter_types.clone(),
-            columns: prepared.columns.clone(),
-            declared: types.into(),
-            prepared,
-            literals,
-        }))
-    }
-
-    fn plan(
-        &mut self,
-        text: &str,
-        types: &[u32],
-        catalog: &Arc<Catalog>,
-    ) -> Result<(Arc<Prepared>, Vec<Value>)> {
-        if is_checkpoint(text) {
-            return Ok((Arc::new(Prepared::utility(catalog, Plan::Checkpoint, None)), Vec::new()));
-        }
-        if let Some(restart) = alter_sequence::parse(text)? {
-            let plan = Plan::AlterSequence(restart);
-            return Ok((Arc::new(Prepared::utility(catalog, plan, None)), Vec::new()));
-        }
-        if let Some(statement) = cursor::parse(text)? {
-            return self.plan_cursor(text, statement, types, catalog).map(|p| (p, Vec::new()));
-        }
-        let mut statements = match rewrite::rewrite(text) {
-            Some(rewritten) => parse(&rewritten)?,
-            None => parse(text)?,
-        };
-        let statement = match statements.len() {
-            0 => return Ok((Arc::new(Prepared::utility(catalog, Plan::Empty, None)), Vec::new())),
-            1 => statements.remove(0),
-            _ => {
-                let message = "cannot insert multiple commands into a prepared statement";
-                return Err(Error::new(SqlState::SyntaxError, message));
+        let utility =
+            |plan, columns| (Arc::new(Prepared::utility(&catalog, plan, columns)), vec![]);
+        let (prepared, literals) = match planned {
+            PlannedText::Whole(prepared, literals) => (prepared, literals),
+            PlannedText::Utility(statement) => {
+                let columns = describe::columns(self, &statement)?;
+                utility(Plan::Utility(statement), columns)
             }
-        };
-        self.plan_statement(text, statement, types, catalog)
-    }
-
-    fn plan_cursor(
-        &mut self,
-        text: &str,
-        statement: CursorStatement,
-        types: &[u32],
-        catalog: &Arc<Catalog>,
-    ) -> Result<Arc<Prepared>> {
-        let declare = match statement {
-            CursorStatement::Declare(declare) => declare,
-            CursorStatement::Fetch { name, direction, silent } => {
+            PlannedText::Cursor(CursorStatement::Declare(declare)) => {
+                (Box::pin(self.plan_declare(text, declare, types)).await?, vec![])
+            }
+            PlannedText::Cursor(CursorStatement::Fetch { name, direction, silent }) => {
                 let columns = if silent { None } else { self.cursor_columns(&name) };
-                let plan = Plan::Fetch(FetchCursor { name, direction, silent });
-                return Ok(Arc::new(Prepared::utility(catalog, plan, columns)));
+                utility(Plan::Fetch(FetchCursor { name, direction, silent }), columns)
             }
-            CursorStatement::Close(name) => {
-                return Ok(Arc::new(Prepared::utility(catalog, Plan::Close(name), None)));
-            }
+            PlannedText::Cursor(CursorStatement::Close(name)) => utility(Plan::Close(name), None),
         };
+        Ok(Statement::new(text, types, utc, prepared, literals))
+    }
+
+    async fn plan_declare(
+        &mut self,
+        text: &str,
+        declare: Declare,
+        types: &[u32],
+    ) -> Result<Arc<Prepared>> {
         let before = characters(text, declare.query) - 1;
-        let statement = self.prepare(&text[declare.query..], types).map_err(|error| {
+        let query = &text[declare.query..];
+        let planned = self.prepare_part(query, types).await.map_err(|fault| place(fault, query));
+        let statement = planned.map_err(|error| {
             let position = error.position;
             position.map_or(error.clone(), |position| error.position(position + before))
         })?;
@@ -243,104 +264,96 @@ impl Session {
         let parameter_types = statement.parameter_types.clone();
         let Declare { name, scroll, hold, .. } = declare;
         let plan = Plan::Declare(Box::new(DeclareCursor { name, scroll, hold, statement }));
-        let version = catalog.version;
-        Ok(Arc::new(Prepared { version, parameters, parameter_types, columns: None, plan }))
+        let described = Prepared::utility(&self.catalog(), plan, None);
+        Ok(Arc::new(Prepared { parameters, parameter_types, ..described }))
     }
 
-    /// Plans a parsed statement; what can be shared goes into the cache under `text`.
-    pub(crate) fn plan_statement(
-        &mut self,
-        text: &str,
-        statement: ast::Statement,
-        types: &[u32],
-        catalog: &Arc<Catalog>,
-    ) -> Result<(Arc<Prepared>, Vec<Value>)> {
-        match &statement {
-            ast::Statement::Query(query) if !is_write(query) => {
-                if names_functions(query) {
-                    return self.plan_session_query(query, catalog).map(|p| (p, Vec::new()));
-                }
-            }
-            ast::Statement::Query(_)
-            | ast::Statement::Insert(_)
-            | ast::Statement::Update(_)
-            | ast::Statement::Delete(_) => {}
-            _ => {
-                let columns = describe::columns(self, &statement)?;
-                let plan = Plan::Utility(Box::new(statement));
-                return Ok((Arc::new(Prepared::utility(catalog, plan, columns)), Vec::new()));
-            }
+    /// What planning needs to know of the session, so that it can go on by itself.
+    pub(super) fn preparation(&self) -> Preparation {
+        let definitions = self.block.definitions();
+        Preparation {
+            database: self.database().clone(),
+            catalog: self.catalog(),
+            altered: definitions.map(|own| own.altered_names().clone()).unwrap_or_default(),
+            is_private: definitions.is_some() || !self.settings.is_utc(),
+            settings: self.all_settings(),
+            role: self.acting_role(),
         }
-        check_parameters(&statement)?;
-        self.refuse_altered(&statement)?;
-        analyze(self.database(), &statement, catalog, text)?;
-        let database = self.database().clone();
-        let lifted = lift(text, statement);
-        let (prepared, parameters) = plan_lifted(&database, catalog, lifted.clone(), types)?;
-        let literals = parameters.literal_values()?;
-        let prepared = Arc::new(prepared);
-        let all = parameters.types();
-        let first = parameters.client();
-        let literal_types = &all[first..first + lifted.literals.len()];
-        // What only this block sees is planned for it alone.
-        if self.block.definitions().is_none() {
-            database.cache.insert(&lifted, types, catalog.version, literal_types, prepared.clone());
-        }
-        Ok((prepared, literals))
     }
 
-    /// A query over the session itself: described with stand-ins, planned for good when it runs.
-    fn plan_session_query(
-        &mut self,
-        query: &ast::Query,
-        catalog: &Arc<Catalog>,
-    ) -> Result<Arc<Prepared>> {
-        let mut described = query.clone();
-        Functions::describe(self.all_settings()).replace(&mut described)?;
-        let columns = self.describe_query(&described)?;
-        let plan = Plan::SessionQuery(Box::new(query.clone()));
-        Ok(Arc::new(Prepared::utility(catalog, plan, Some(columns))))
-    }
-
-    /// The columns of a query without parameters.
-    pub(crate) fn describe_query(&self, query: &ast::Query) -> Result<Arc<[ColumnDescription]>> {
-        let template = self.query_template(query)?;
-        Ok(template.columns.clone())
+    /// Has `work` done on a planning thread; the session may be cancelled meanwhile.
+    pub(crate) fn on_planning_thread<T: Send + 'static>(
+        &self,
+        text_bytes: usize,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Planned<T> {
+        let threads = self.database().planner.planning().threads();
+        let usage = self.usage().clone();
+        let work = move || {
+            let _entered = usage.enter();
+            work()
+        };
+        let (cancelled, deadline) = (self.limits.cancelled.clone(), self.limits.deadline());
+        let utc = self.settings.is_utc();
+        let work = move || in_zone(utc, work);
+        threads.run(text_bytes, cancelled, deadline.map(Into::into), work)
     }
 
     /// Plans a query without parameters, outside the cache.
-    pub(crate) fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
-        let database = self.database();
-        let catalog = self.catalog();
-        let mut statement = ast::Statement::Query(Box::new(query.clone()));
-        crate::template::name_columns(&mut statement);
-        let ast::Statement::Query(query) = statement else { unreachable!("made above") };
-        let mut parameters = Parameters::none();
-        {
-            let text = query.to_string();
-            database.planner.query(&catalog, &query, &mut parameters, &text)
-        }
+    pub(crate) fn query_template(&self, query: &ast::Query) -> Planned<Arc<QueryTemplate>> {
+        let (preparation, query) = (self.preparation(), query.clone());
+        let size = text_size(&query);
+        self.on_planning_thread(size, move || preparation.query_template(&query))
     }
+}
+
+impl Statement {
+    fn new(
+        text: &str,
+        types: &[u32],
+        utc: bool,
+        prepared: Arc<Prepared>,
+        literals: Vec<Value>,
+    ) -> Arc<Statement> {
+        Arc::new(Statement {
+            text: text.into(),
+            parameters: prepared.parameters.clone(),
+            parameter_types: prepared.parameter_types.clone(),
+            columns: prepared.columns.clone(),
+            declared: types.into(),
+            utc,
+            prepared,
+            literals,
+        })
+    }
+}
+
+/// Whether a text is parsed in less time than it takes to wake another thread, and not planned at all.
+fn is_brief(text: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "begin",
+        "start",
+        "commit",
+        "end",
+        "rollback",
+        "abort",
+        "savepoint",
+        "release",
+        "set",
+        "reset",
+        "show",
+        "deallocate",
+        "discard",
+        "checkpoint",
+    ];
+    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
+    let is_word = |known: &&str| word.is_some_and(|word| word.eq_ignore_ascii_case(known));
+    text.len() <= BRIEF_TEXT && WORDS.iter().any(is_word)
 }
 
 /// CHECKPOINT, alone in its text.
 pub(crate) fn is_checkpoint(text: &str) -> bool {
     text.trim().trim_end_matches(';').trim_end().eq_ignore_ascii_case("checkpoint")
-}
-
-/// PostgreSQL's parse analysis; a text that was rewritten before it was parsed has no places to point at.
-fn analyze(
-    database: &Database,
-    statement: &ast::Statement,
-    catalog: &Catalog,
-    text: &str,
-) -> Result<()> {
-    let known = |name: &str| has_function(&database.planner, name);
-    let checked = analysis::check(statement, catalog, text, &known);
-    match rewrite::rewrite(text) {
-        Some(_) => checked.map_err(Error::unplaced),
-        None => checked,
-    }
 }
 
 /// Whether there is a function of that name.
@@ -367,72 +380,6 @@ fn is_known_function(name: &str) -> bool {
     REPLACED.contains(&name) || name.starts_with("pg_") || is_session_function(name)
 }
 
-/// Whether a query is WITH ... INSERT, UPDATE or DELETE.
-fn is_write(query: &ast::Query) -> bool {
-    matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_))
-}
-
-fn plan_lifted(
-    database: &Database,
-    catalog: &Arc<Catalog>,
-    lifted: Lifted,
-    types: &[u32],
-) -> Result<(Prepared, Parameters)> {
-    match lifted.statement.clone() {
-        ast::Statement::Query(query) if is_write(&query) => match (*query.body, query.with) {
-            (SetExpr::Update(ast::Statement::Update(update)), with) => {
-                modify::plan_update(database, catalog, lifted, update, with, types)
-            }
-            (SetExpr::Delete(ast::Statement::Delete(delete)), with) => {
-                modify::plan_delete(database, catalog, lifted, delete, with, types)
-            }
-            (SetExpr::Insert(ast::Statement::Insert(insert)), with) => {
-                insert::plan(database, catalog, lifted, with_before(insert, with)?, types)
-            }
-            (other, _) => Err(unsupported(&format!("WITH before {other}"))),
-        },
-        ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types),
-        ast::Statement::Insert(insert) => insert::plan(database, catalog, lifted, insert, types),
-        ast::Statement::Update(update) => {
-            modify::plan_update(database, catalog, lifted, update, None, types)
-        }
-        ast::Statement::Delete(delete) => {
-            modify::plan_delete(database, catalog, lifted, delete, None, types)
-        }
-        other => unreachable!("{other} is not planned as a template"),
-    }
-}
-
-/// WITH ... INSERT: the clause belongs to the query whose rows are inserted.
-fn with_before(mut insert: ast::Insert, with: Option<ast::With>) -> Result<ast::Insert> {
-    match &mut insert.source {
-        Some(source) if source.with.is_none() => source.with = with,
-        _ => return Err(unsupported("this use of WITH before INSERT")),
-    }
-    Ok(insert)
-}
-
-fn plan_query(
-    database: &Database,
-    catalog: &Arc<Catalog>,
-    lifted: &Lifted,
-    mut query: ast::Query,
-    types: &[u32],
-) -> Result<(Prepared, Parameters)> {
-    let mut parameters = Parameters::new(lifted, types);
-    let locks = std::mem::take(&mut query.locks);
-    let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text)?;
-    let locking = match locks.is_empty() {
-        true => None,
-        false => {
-            crate::statement::locking::plan(database, catalog, &query, &parameters)?.map(Box::new)
-        }
-    };
-    let columns = Some(template.columns.clone());
-    let plan = Plan::Query(Query { template, now: lifted.now, locking });
-    Ok((Prepared::template(catalog, &parameters, columns, plan), parameters))
-}
-
 impl Prepared {
     /// A statement without parameters.
     pub fn utility(
@@ -441,7 +388,15 @@ impl Prepared {
         columns: Option<Arc<[ColumnDescription]>>,
     ) -> Prepared {
         let version = catalog.version;
-        Prepared { version, parameters: Vec::new(), parameter_types: Vec::new(), columns, plan }
+        Prepared {
+            version,
+            parameters: Vec::new(),
+            parameter_types: Vec::new(),
+            columns,
+            plan,
+            needs: Needs::default(),
+            cleared: AtomicU32::new(0),
+        }
     }
 
     /// A statement with the parameters that planning found.
@@ -459,6 +414,8 @@ impl Prepared {
             parameter_types,
             columns,
             plan,
+            needs: Needs::default(),
+            cleared: AtomicU32::new(0),
         }
     }
 }

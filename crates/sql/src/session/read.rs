@@ -5,19 +5,21 @@ use std::sync::Arc;
 use engine::heartbeat::{Activation, Answer, Exposure, LoneRun, Sharing, Template};
 use engine::storage::Snapshot;
 use engine::transaction::Isolation;
-use engine::types::{Error, Result, RowId, SqlState, TableId, Value};
+use engine::types::{DataType, Error, Result, RowId, SqlState, TableId, Value};
 use tokio::sync::oneshot;
 
 use super::awaited::Awaited;
-use super::functions::Functions;
-use super::limited::Limits;
+use super::functions::{Functions, give_parameters};
+use super::limited::{limited, limited_answers};
 use super::own_reads;
 use super::prepared::Query;
 use super::settings::PathSetting;
+use super::verified::Drawn;
 use super::{Outcome, Rows, Session, lone};
 use crate::alone::{self, Overlay, Pipelining, Reading};
 use crate::statement::locking::Locking;
 use crate::template::{Path, QueryTemplate};
+use crate::verification::{Question, Taken};
 
 impl Session {
     /// Runs a query.
@@ -39,12 +41,15 @@ impl Session {
     pub(super) async fn run_session_query(
         &mut self,
         query: &datafusion::sql::sqlparser::ast::Query,
+        types: &[DataType],
+        values: &[Value],
     ) -> Result<Outcome> {
         let mut query = query.clone();
-        let mut functions = Functions::collect(&query, self.all_settings());
+        give_parameters(&mut query, types, values)?;
+        let mut functions = Functions::collect(&query, self.all_settings(), self.acting_role());
         functions.evaluate(self).await?;
         functions.replace(&mut query)?;
-        let template = self.query_template(&query)?;
+        let template = self.query_template(&query).await?;
         let pieces = self.read(&template, Vec::new()).await?;
         let columns = template.columns.clone();
         Ok(Outcome::Rows(Rows { columns, pieces, tag: "SELECT", counted: true }))
@@ -58,24 +63,27 @@ impl Session {
     ) -> Result<alone::Answers> {
         let values: Arc<[Value]> = values.into();
         let touched = self.touched(&template.tables);
+        let drawn = self.draw();
         if !touched.is_empty() {
-            return self.read_own(template, values, &touched).await;
+            return self.read_own(template, values, &touched, drawn).await;
         }
         let snapshot = self.transaction_snapshot();
         if let Path::Shared(shared) = &template.path
             && self.settings.path() != PathSetting::Alone
         {
             if let Some(run) = self.lone_run(shared) {
-                return self.read_lone(template, shared, run, values, snapshot).await;
+                return self.read_lone(template, shared, run, values, snapshot, drawn).await;
             }
-            let answer = self.submit(shared, &values, snapshot.clone()).await;
+            let answer = self.submit(shared, &values, snapshot.clone(), drawn.as_ref()).await;
             if !is_outdated(&answer) {
+                let answer = self.verify_shared(drawn, template, &values, snapshot, answer).await;
                 return Ok(whole(answer?));
             }
         }
         let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
         let reading = self.reading(snapshot, None);
-        self.run_alone(template, &values, &reading).await
+        let answers = self.run_alone(template, &values, &reading).await;
+        self.verify_alone(drawn, template, &values, &reading.snapshot, answers).await
     }
 
     /// Permission to run a query of the global plan query at a time.
@@ -89,11 +97,12 @@ impl Session {
     /// path does not do, the global plan has to.
     async fn read_lone(
         &self,
-        template: &QueryTemplate,
+        template: &Arc<QueryTemplate>,
         shared: &Arc<Template>,
         run: LoneRun,
         values: Arc<[Value]>,
         snapshot: Option<Snapshot>,
+        drawn: Option<Drawn>,
     ) -> Result<alone::Answers> {
         let own = snapshot.clone();
         let own = own.unwrap_or_else(|| self.database.engine.store().snapshot());
@@ -101,9 +110,13 @@ impl Session {
         let answers = self.run_alone(template, &values, &reading);
         match lone::begin(answers, run, self.report.clone()).await {
             Err(error) if error.state == SqlState::OutOfMemory => {
-                Ok(whole(self.submit(shared, &values, snapshot).await?))
+                let answer = self.submit(shared, &values, snapshot.clone(), drawn.as_ref()).await;
+                let answer = self.verify_shared(drawn, template, &values, snapshot, answer).await;
+                Ok(whole(answer?))
             }
-            answers => answers,
+            answers => {
+                self.verify_alone(drawn, template, &values, &reading.snapshot, answers).await
+            }
         }
     }
 
@@ -181,8 +194,8 @@ impl Session {
 
     fn reading(&self, snapshot: Snapshot, overlay: Option<Arc<Overlay>>) -> Reading {
         let store = self.database.engine.store().clone();
-        let (cancelled, pipelining) = (self.cancelled.clone(), self.pipelining());
-        Reading { store, snapshot, overlay, cancelled, pipelining }
+        let (limits, pipelining) = (self.limits.clone(), self.pipelining());
+        Reading { store, snapshot, overlay, limits, pipelining }
     }
 
     /// A query over tables that the transaction has changed: row by row where its plan is simple
@@ -193,6 +206,7 @@ impl Session {
         template: &Arc<QueryTemplate>,
         values: Arc<[Value]>,
         touched: &[TableId],
+        drawn: Option<Drawn>,
     ) -> Result<alone::Answers> {
         let snapshot = self.statement_snapshot(touched).await;
         let store = self.database.engine.store().clone();
@@ -203,8 +217,18 @@ impl Session {
             && let Some(answer) =
                 own_reads::answer(&shared.plan, &values, &store, &snapshot, &transaction.set)?
         {
+            if let Some(drawn) = drawn {
+                let overlay = Some(Arc::new(Overlay::new(&transaction.set, touched)));
+                let template = template.clone();
+                let question = Question { template, values, snapshot, overlay, is_uncut: false };
+                self.verify_found(drawn, question, Taken::RowByRow, answer.clone()).await?;
+            }
             return Ok(whole(answer));
         }
+        if drawn.is_some() {
+            self.database.verification.skip("own changes");
+        }
+        let Some(transaction) = self.block.open() else { unreachable!("looked at above") };
         let overlay = Arc::new(Overlay::new(&transaction.set, touched));
         let reading = self.reading(snapshot, Some(overlay));
         self.run_alone(template, &values, &reading).await
@@ -212,13 +236,22 @@ impl Session {
 
     async fn run_alone(
         &self,
-        template: &QueryTemplate,
+        template: &Arc<QueryTemplate>,
         values: &[Value],
         reading: &Reading,
     ) -> Result<alone::Answers> {
-        let answers = alone::run(template, values, reading).await?;
-        let limits = Limits { cancelled: self.cancelled.clone(), deadline: self.deadline };
-        Ok(limits.limit(answers))
+        let answers = limited(&self.limits, alone::run(template, values, reading)).await??;
+        Ok(limited_answers(self.limits.clone(), answers))
+    }
+
+    /// All rows of a query that runs alone.
+    pub(super) async fn collect_alone(
+        &self,
+        template: &Arc<QueryTemplate>,
+        values: &[Value],
+        reading: &Reading,
+    ) -> Result<Answer> {
+        limited(&self.limits, alone::collect(template, values, reading)).await?
     }
 
     /// SELECT ... FOR UPDATE: the answer, and the rows behind it remembered.
@@ -233,8 +266,15 @@ impl Session {
         let version = snapshot.version();
         let overlay = self.block.open().map(|t| Arc::new(Overlay::new(&t.set, &touched)));
         let reading = self.reading(snapshot, overlay);
-        let ids = alone::collect(&locking.query, &values, &reading).await?;
-        let answer = alone::collect(template, &values, &reading).await?;
+        let ids = self.collect_alone(&locking.query, &values, &reading).await?;
+        let answer = self.collect_alone(template, &values, &reading).await?;
+        if let Some(drawn) = self.draw() {
+            let Reading { snapshot, overlay, .. } = reading;
+            let overlay = overlay.filter(|overlay| !overlay.is_empty());
+            let (template, values) = (template.clone(), values.into());
+            let question = Question { template, values, snapshot, overlay, is_uncut: false };
+            self.verify_found(drawn, question, Taken::Alone, answer.clone()).await?;
+        }
         if let Some(transaction) = self.block.open() {
             for part in &ids.parts {
                 for (column, table) in locking.tables.iter().enumerate() {
@@ -257,12 +297,13 @@ impl Session {
         template: &Arc<Template>,
         values: &Arc<[Value]>,
         snapshot: Option<Snapshot>,
+        drawn: Option<&Drawn>,
     ) -> Result<Answer> {
         let engine = &self.database.engine;
         let running = self.database.start();
         let (send, receive) = oneshot::channel();
         let has_left = Arc::default();
-        let awaited = Awaited::new(receive, self.cancelled.clone(), Arc::clone(&has_left));
+        let awaited = Awaited::new(receive, self.limits.cancelled.clone(), Arc::clone(&has_left));
         let wanted = template.plan.parameters.len();
         engine.submit(Activation {
             template: template.clone(),
@@ -274,10 +315,11 @@ impl Session {
             sharing: self.sharing(),
             cancelled: has_left,
             figures: self.figures.clone(),
-            receiver: Box::new(move |answer| {
+            receiver: match drawn {
+                Some(drawn) => drawn.receiver(send),
                 // Nobody waits any more where the client has gone.
-                let _ = send.send(answer);
-            }),
+                None => Box::new(move |answer| drop(send.send(answer))),
+            },
         });
         if running.in_company() {
             // Others are about to submit: let them, so that one batch takes all.

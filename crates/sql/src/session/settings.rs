@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::heartbeat::Sharing;
 use engine::types::{Error, Result, SqlState};
 
+use crate::verification::Share;
+
 /// What a setting's value must look like.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -13,6 +15,8 @@ enum Kind {
     Integer(i64, i64),
     /// A number of milliseconds, with or without a unit.
     Duration,
+    /// A number from 0 to 1, or `server`.
+    Share,
     OneOf(&'static [&'static str]),
     TimeZone,
     Encoding,
@@ -86,10 +90,12 @@ const DEFINITIONS: &[Definition] = &[
     setting("maintenance_work_mem", Kind::Text, "64MB"),
     setting("max_identifier_length", Kind::Fixed, "63"),
     setting("max_index_keys", Kind::Fixed, "32"),
+    setting("role", Kind::Fixed, "none"),
     setting("row_security", Kind::Boolean, "on"),
     setting("shareddb.path", Kind::OneOf(&["automatic", "global", "alone"]), "automatic"),
     setting("shareddb.pipelining", Kind::Boolean, "on"),
     setting("shareddb.sharing", Kind::OneOf(&["server", "automatic", "always", "never"]), "server"),
+    setting("shareddb.verify", Kind::Share, "server"),
     setting("search_path", Kind::Text, "\"$user\", public"),
     setting("server_version_num", Kind::Fixed, "150000"),
     setting("statement_timeout", Kind::Duration, "0"),
@@ -105,6 +111,9 @@ const DEFINITIONS: &[Definition] = &[
     setting("xmloption", Kind::OneOf(&["content", "document"]), "content"),
 ];
 
+/// Settings that say who the session is: RESET ALL leaves them, each has a statement of its own.
+const IDENTITY: [&str; 3] = ["role", "session_authorization", "is_superuser"];
+
 /// One session's settings.
 #[derive(Debug, Default)]
 pub struct Settings {
@@ -112,8 +121,14 @@ pub struct Settings {
     changed: BTreeMap<String, String>,
     /// Names that the protocol has yet to report.
     unreported: BTreeSet<&'static str>,
+    /// Counts changes of who the session is.
+    identity_serial: u64,
     /// `statement_timeout` in milliseconds, kept beside its text since every statement asks.
     statement_timeout: u64,
+    /// `shareddb.verify`, kept likewise; `None` for the server's.
+    verify: Option<Share>,
+    /// `TimeZone` is something else than UTC; every statement asks, too.
+    is_elsewhere: bool,
 }
 
 /// `shareddb.path`: where queries run that the global plan has.
@@ -190,8 +205,8 @@ impl Settings {
 
     /// RESET ALL.
     pub fn reset_all(&mut self) {
-        let names: Vec<String> =
-            self.changed.keys().filter(|name| *name != "session_authorization").cloned().collect();
+        let stays = |name: &&String| IDENTITY.contains(&name.as_str());
+        let names: Vec<String> = self.changed.keys().filter(|name| !stays(name)).cloned().collect();
         names.iter().for_each(|name| self.put(name, None));
     }
 
@@ -203,9 +218,56 @@ impl Settings {
             Some(value) => self.changed.insert(name.to_owned(), value),
             None => self.changed.remove(name),
         };
+        if IDENTITY[..2].contains(&name) {
+            self.identity_serial += 1;
+        }
         if name == "statement_timeout" {
             let text = self.changed.get(name).map_or("0", String::as_str);
             self.statement_timeout = milliseconds(text).unwrap_or(0);
+        }
+        if name == "shareddb.verify" {
+            self.verify = self.changed.get(name).and_then(|text| share(text));
+        }
+        if name == "TimeZone" {
+            self.is_elsewhere = self.changed.get(name).is_some_and(|zone| !is_utc(zone));
+        }
+    }
+
+    /// A number that changes with who the session is.
+    pub fn identity_serial(&self) -> u64 {
+        self.identity_serial
+    }
+
+    /// The role by SET ROLE, if any.
+    pub fn role(&self) -> Option<&str> {
+        self.changed.get("role").map(String::as_str)
+    }
+
+    /// SET ROLE, checked before; `None` for NONE.
+    pub fn set_role(&mut self, role: Option<&str>) -> Before {
+        let before = ("role".to_owned(), self.changed.get("role").cloned());
+        self.put("role", role.map(str::to_owned));
+        before
+    }
+
+    /// The role by SET SESSION AUTHORIZATION, or that came in.
+    pub fn session_authorization(&self) -> &str {
+        self.changed.get("session_authorization").map_or("shareddb", String::as_str)
+    }
+
+    /// SET SESSION AUTHORIZATION, checked before.
+    pub fn set_session_authorization(&mut self, role: &str) -> Before {
+        let name = "session_authorization";
+        let before = (name.to_owned(), self.changed.get(name).cloned());
+        self.put(name, Some(role.to_owned()));
+        before
+    }
+
+    /// Notes whether the current role is a superuser, which is reported.
+    pub fn tell_superuser(&mut self, superuser: bool) {
+        let value = if superuser { "on" } else { "off" };
+        if self.show("is_superuser").as_deref() != Ok(value) {
+            self.put("is_superuser", Some(value.to_owned()));
         }
     }
 
@@ -236,6 +298,16 @@ impl Settings {
             Some("never") => Some(Sharing::Never),
             _ => None,
         }
+    }
+
+    /// Which share of the session's activations is verified; `None`: as the server was started.
+    pub fn verify(&self) -> Option<Share> {
+        self.verify
+    }
+
+    /// Whether the session's zone is UTC.
+    pub fn is_utc(&self) -> bool {
+        !self.is_elsewhere
     }
 
     /// How long a statement may run.
@@ -292,6 +364,8 @@ impl Definition {
                     Error::new(SqlState::InvalidParameterValue, message)
                 })
             }
+            Kind::Share if value.eq_ignore_ascii_case("server") => Ok("server".to_owned()),
+            Kind::Share => share(value).map(|_| value.trim().to_owned()).ok_or_else(invalid),
             Kind::Duration => milliseconds(value).map(duration_text).ok_or_else(invalid),
             Kind::OneOf(words) => {
                 let known = words.iter().find(|word| word.eq_ignore_ascii_case(value));
@@ -331,6 +405,10 @@ fn milliseconds(value: &str) -> Option<u64> {
     number.checked_mul(unit).filter(|ms| *ms <= i32::MAX as u64)
 }
 
+fn share(value: &str) -> Option<Share> {
+    value.trim().parse().ok().and_then(Share::new)
+}
+
 /// The largest unit that divides it, as SHOW writes it.
 fn duration_text(milliseconds: u64) -> String {
     const UNITS: [(u64, &str); 4] =
@@ -343,8 +421,8 @@ fn duration_text(milliseconds: u64) -> String {
 }
 
 /// All times are UTC here. Zones that mean the same are taken as they are; drivers announce their
-/// own zone when they connect and read the offset from every value, so other names are taken too,
-/// without effect.
+/// own zone when they connect and read the offset from every value, so other names are taken too: what
+/// would mean something else there is refused (`text::zone_refused`).
 fn time_zone(value: &str) -> Result<String> {
     let plausible = !value.is_empty()
         && value.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-:".contains(c));

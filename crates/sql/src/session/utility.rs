@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{ObjectType, Statement as Ast};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
 use engine::types::{Error, Result, SqlState};
 
 use super::block::Block;
 use super::settings::Before;
-use super::{ImplicitTransaction, Outcome, Session, Statement};
+use super::{ImplicitTransaction, Outcome, PREPARED_LIMIT, Session, Statement};
+use crate::statement::rights::RightsStatement;
 use crate::statement::{
     absent, alter_table, analyze, comment, copy, create_index, create_table, drop, explain,
-    prepare, role, sequence, setting, transaction, truncate, view,
+    prepare, rights, sequence, setting, transaction, truncate, view,
 };
 
 impl Session {
@@ -21,6 +22,7 @@ impl Session {
         text: &str,
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
+        rights::check(self, statement).await?;
         if let Some(tag) = comment::accept(self, statement) {
             let tag = tag?;
             analyze::run(self, statement, text).await?;
@@ -68,7 +70,7 @@ impl Session {
             Ast::Reset(reset) => setting::reset(self, &reset.reset)?,
             Ast::Discard { object_type } => setting::discard(self, object_type)?,
             Ast::Prepare { name, data_types, statement } => {
-                prepare::prepare(self, name, data_types, statement)?
+                prepare::prepare(self, name, data_types, statement).await?
             }
             Ast::Deallocate { name, .. } => prepare::deallocate(self, name)?,
             _ => return Ok(None),
@@ -91,15 +93,31 @@ impl Session {
             self.join(implicit);
             return truncate::truncate(self, truncate).await;
         }
-        if self.block.is_explicit() {
-            self.begin_definitions(&tag).await?;
-            return self.change_definition(statement).await;
-        }
-        // What came before in the same message is committed first.
-        if let Block::Open(transaction) = std::mem::take(&mut self.block) {
-            self.commit_transaction(transaction).await?;
-        }
+        self.open_definition(&tag).await?;
         self.change_definition(statement).await
+    }
+
+    /// In a block, the block changes definitions from now on; outside, what came before in the same message is committed first.
+    async fn open_definition(&mut self, tag: &str) -> Result<()> {
+        if self.block.is_explicit() {
+            return self.begin_definitions(tag).await;
+        }
+        match std::mem::take(&mut self.block) {
+            Block::Open(transaction) => self.commit_transaction(transaction).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Statements about roles and rights.
+    pub(super) async fn run_rights(&mut self, statement: &RightsStatement) -> Result<String> {
+        if let Some(tag) = rights::run_control(self, statement)? {
+            return Ok(tag);
+        }
+        let tag = rights::tag(statement);
+        self.refuse_read_only(&tag)?;
+        self.open_definition(&tag).await?;
+        rights::run(self, statement).await?;
+        Ok(tag)
     }
 
     async fn change_definition(&mut self, statement: &Ast) -> Result<String> {
@@ -109,8 +127,6 @@ impl Session {
             Ast::CreateIndex(create) => create_index::create_index(self, create).await,
             Ast::CreateView(create) => view::create_view(self, create).await,
             Ast::CreateSequence { .. } => self.create_sequence(statement).await,
-            Ast::CreateRole(create) => role::create_role(self, create).await,
-            Ast::AlterRole { name, operation } => role::alter_role(self, name, operation).await,
             Ast::Drop { .. } => self.drop_objects(statement).await,
             _ => unreachable!("definition_tag knows them all"),
         }
@@ -145,13 +161,6 @@ impl Session {
         let Ast::Drop { object_type, if_exists, names, cascade, .. } = statement else {
             unreachable!("the caller matched");
         };
-        if matches!(object_type, ObjectType::Role | ObjectType::User) {
-            for name in names {
-                let name = crate::statement::naming::split(name)?.1;
-                role::drop_role(self, &name, *if_exists).await?;
-            }
-            return Ok("DROP ROLE".to_owned());
-        }
         let (kind, if_exists, cascade) = (*object_type, *if_exists, *cascade);
         drop::drop(self, drop::Drop { kind, names, if_exists, cascade }).await
     }
@@ -173,6 +182,11 @@ impl Session {
         value: Option<&str>,
         local: bool,
     ) -> Result<()> {
+        match name.to_ascii_lowercase().as_str() {
+            "role" => return self.set_role(value.filter(|role| *role != "none"), local),
+            "session_authorization" => return self.set_session_authorization(value, local),
+            _ => {}
+        }
         if local && !self.in_block() {
             let message = "SET LOCAL can only be used in transaction blocks";
             self.notice(Error::new(SqlState::NoActiveTransaction, message));
@@ -219,8 +233,15 @@ impl Session {
         self.statements.get(name).cloned()
     }
 
-    pub(crate) fn keep_statement(&mut self, name: String, statement: Arc<Statement>) {
+    /// Keeps a statement of PREPARE; 53200 where its session has too many or too large ones.
+    pub(crate) fn keep_statement(&mut self, name: String, statement: Arc<Statement>) -> Result<()> {
+        let bytes: usize = self.statements.values().map(|kept| kept.bytes()).sum();
+        if bytes + statement.bytes() > PREPARED_LIMIT {
+            let message = "out of memory: too many prepared statements in one session";
+            return Err(Error::new(SqlState::OutOfMemory, message));
+        }
         self.statements.insert(name, statement);
+        Ok(())
     }
 
     pub(crate) fn forget_statement(&mut self, name: &str) -> bool {
@@ -253,8 +274,6 @@ fn definition_tag(statement: &Ast) -> Result<String> {
         Ast::CreateIndex(_) => "CREATE INDEX".to_owned(),
         Ast::CreateView(_) => "CREATE VIEW".to_owned(),
         Ast::CreateSequence { .. } => "CREATE SEQUENCE".to_owned(),
-        Ast::CreateRole(_) => "CREATE ROLE".to_owned(),
-        Ast::AlterRole { .. } => "ALTER ROLE".to_owned(),
         Ast::Drop { object_type, .. } => format!("DROP {object_type}"),
         Ast::Truncate(_) => "TRUNCATE TABLE".to_owned(),
         other => {

@@ -5,22 +5,29 @@ use std::sync::Arc;
 
 use engine::heartbeat::{Answer, AnswerPart, BulkLoad, LoadPlan, WriteOutcome, WriteReceiver};
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
-use engine::storage::Snapshot;
+use engine::storage::{Snapshot, Store};
 use engine::transaction::{Isolation, Overlay as OwnRow, WriteSet};
+use engine::types::limit;
 use engine::types::{
     DataType, Result, RowBlock, RowId, Scalar, SessionId, SqlState, TableId, Value, ValueRef,
     Version,
 };
-use tokio::sync::oneshot;
 
-use super::execute::shut_down;
 use super::read::single_value;
+use super::submitted::submitted;
+use super::verified_writes::{DrawnWrite, Sight};
 use super::{ColumnDescription, Outcome, Rows, Session};
-use crate::alone::{self, Overlay, Reading};
+use crate::alone::{Overlay, Reading, apart, long};
 use crate::statement::complex::ComplexWrite;
 use crate::statement::insert::{ColumnSource, InsertQuery};
 use crate::statement::write::Write;
 use crate::statement::{assignment, row_check};
+
+/// Rows of which values are made before it is asked whether the statement goes on.
+const ROWS_BETWEEN_CHECKS: usize = 256;
+
+/// Rows that take well below a millisecond.
+const SHORT: usize = 1_000;
 
 /// How often an autocommit statement is evaluated again after a conflict.
 const RETRY_LIMIT: usize = 20;
@@ -36,12 +43,27 @@ impl Session {
         columns: Columns<'_>,
     ) -> Result<Outcome> {
         self.refuse_read_only(write.tag)?;
+        let drawn = match &write.plan.action {
+            // What its rows are made of is no search.
+            WriteAction::Insert(_) => {
+                self.skip_verification("no search");
+                None
+            }
+            _ => self.draw_write(write, &values).await,
+        };
         for subquery in &write.subqueries {
             let known = values[..subquery.parameters.len().min(values.len())].to_vec();
             let answer = self.read_all(subquery, known).await?;
             values.push(single_value(&answer)?);
         }
-        let outcome = self.write(&write.plan, write.table, values).await?;
+        let written = self.write_seeing(&write.plan, write.table, values, drawn.as_ref()).await;
+        if drawn.is_some() && written.is_err() {
+            self.database.verification.skip("error");
+        }
+        let (outcome, sight) = written?;
+        if let Some(drawn) = drawn {
+            self.verify_write(drawn, sight, &outcome).await?;
+        }
         Ok(finish(outcome, write.tag, columns))
     }
 
@@ -52,18 +74,26 @@ impl Session {
         table: TableId,
         values: Vec<Value>,
     ) -> Result<WriteOutcome> {
+        self.write_seeing(plan, table, values, None).await.map(|(outcome, _)| outcome)
+    }
+
+    /// The same, and what it looked through.
+    async fn write_seeing(
+        &mut self,
+        plan: &Arc<WritePlan>,
+        table: TableId,
+        values: Vec<Value>,
+        drawn: Option<&DrawnWrite>,
+    ) -> Result<(WriteOutcome, Sight)> {
         if !self.in_block() || self.writes_at_once(table) {
             if plan.is_large_insert() {
-                return self.insert_in_bulk(plan.clone(), values).await;
+                let outcome = self.insert_in_bulk(plan.clone(), values).await?;
+                return Ok((outcome, Sight::Turn));
             }
-            let (send, receive) = oneshot::channel();
-            let receiver = Box::new(move |outcome| {
-                // The write has happened whether somebody waits or not.
-                let _ = send.send(outcome);
-            });
-            let session = self.id();
-            self.database.engine.write(plan.clone(), values.into(), session, receiver);
-            return receive.await.unwrap_or_else(|_| Err(shut_down()));
+            let (engine, session) = (&self.database.engine, self.id());
+            let write = |receiver| engine.write(plan.clone(), values.into(), session, receiver);
+            let outcome = submitted(&self.limits, write).await?;
+            return Ok((outcome, Sight::Turn));
         }
         let touches = self.block.open().is_some_and(|t| t.set.touches(table));
         let touched: &[TableId] = if touches { &[table] } else { &[] };
@@ -71,7 +101,32 @@ impl Session {
         let engine = self.database.engine.clone();
         let Some(transaction) = self.block.open() else { unreachable!("checked before") };
         let isolation = transaction.isolation;
-        engine.write_in_transaction(plan, &values, &snapshot, isolation, &mut transaction.set)
+        let overlay = drawn.map(|drawn| Arc::new(Overlay::new(&transaction.set, drawn.tables())));
+        let outcome = if engine.is_short(plan) {
+            let set = &mut transaction.set;
+            engine.write_in_transaction(plan, &values, &snapshot, isolation, set)?
+        } else {
+            let (plan, snapshot) = (plan.clone(), snapshot.clone());
+            let write = move |set: &mut WriteSet| {
+                engine.write_in_transaction(&plan, &values, &snapshot, isolation, set)
+            };
+            self.change_set(write).await??
+        };
+        Ok((outcome, Sight::Block(snapshot, overlay)))
+    }
+
+    /// Changes the transaction's set, which may take long; the session waits for it.
+    async fn change_set<T: Send + 'static>(
+        &mut self,
+        change: impl FnOnce(&mut WriteSet) -> T + Send + 'static,
+    ) -> Result<T> {
+        let Some(transaction) = self.block.open() else { unreachable!("in a block") };
+        let mut set = std::mem::take(&mut transaction.set);
+        let changed = long(self.limits.clone(), move || (change(&mut set), set)).await?;
+        if let Some(transaction) = self.block.open() {
+            transaction.set = changed.1;
+        }
+        Ok(changed.0)
     }
 
     /// Who the engine may wait for.
@@ -86,17 +141,11 @@ impl Session {
         values: Vec<Value>,
     ) -> Result<WriteOutcome> {
         let engine = self.database.engine.clone();
-        let (send, receive) = oneshot::channel();
-        let receiver: WriteReceiver = Box::new(move |outcome| {
-            // The write has happened whether somebody waits or not.
-            let _ = send.send(outcome);
-        });
-        let work = move || match engine.insert_in_bulk(&plan, &values) {
+        let work = move |receiver: WriteReceiver| match engine.insert_in_bulk(&plan, &values) {
             Ok(load) => engine.load(load, receiver),
             Err(error) => receiver(Err(error)),
         };
-        tokio::task::spawn_blocking(work);
-        receive.await.unwrap_or_else(|_| Err(shut_down()))
+        submitted(&self.limits, |receiver| apart(move || work(receiver))).await
     }
 
     /// Adds a block of new rows to the transaction; `before` says how many rows the statement has
@@ -118,37 +167,34 @@ impl Session {
     /// Commits a load: sorted, validated, logged, visible.
     pub(crate) async fn commit_load(&mut self, load: BulkLoad) -> Result<()> {
         let engine = self.database.engine.clone();
-        let (send, receive) = oneshot::channel();
-        let receiver = Box::new(move |outcome: Result<WriteOutcome>| {
-            // The commit has happened whether somebody waits or not.
-            let _ = send.send(outcome.map(|_| ()));
-        });
         // Sorting takes longer than others on this thread should wait.
-        tokio::task::spawn_blocking(move || engine.load(load, receiver));
-        receive.await.unwrap_or_else(|_| Err(shut_down()))
+        let commit = |receiver| apart(move || engine.load(load, receiver));
+        submitted(&self.limits, commit).await.map(drop)
     }
 
     /// Validates, logs and publishes a write set.
     pub(crate) async fn commit_set(&mut self, set: WriteSet, isolation: Isolation) -> Result<()> {
-        let (send, receive) = oneshot::channel();
-        let receiver = Box::new(move |outcome: Result<WriteOutcome>| {
-            // The commit has happened whether somebody waits or not.
-            let _ = send.send(outcome.map(|_| ()));
-        });
-        self.database.engine.commit(set, isolation, self.id(), receiver);
-        receive.await.unwrap_or_else(|_| Err(shut_down()))
+        let (engine, session) = (&self.database.engine, self.id());
+        let commit = |receiver| engine.commit(set, isolation, session, receiver);
+        submitted(&self.limits, commit).await.map(drop)
     }
 
     /// INSERT ... SELECT: the query's rows become the rows of an INSERT.
     pub(super) async fn run_insert_query(
         &mut self,
-        insert: &InsertQuery,
+        insert: &Arc<InsertQuery>,
         values: Vec<Value>,
     ) -> Result<Outcome> {
         self.refuse_read_only("INSERT")?;
         let known = values[..insert.source.parameters.len().min(values.len())].to_vec();
         let answer = self.read_all(&insert.source, known).await?;
-        let rows = insert_rows(insert, &answer)?;
+        let rows = match answer.rows() {
+            ..=SHORT => insert_rows(insert, &answer)?,
+            _ => {
+                let insert = insert.clone();
+                long(self.limits.clone(), move || insert_rows(&insert, &answer)).await??
+            }
+        };
         if rows.is_empty() && insert.returning.columns.is_none() {
             return Ok(Outcome::Command("INSERT 0 0".to_owned()));
         }
@@ -171,7 +217,7 @@ impl Session {
     /// A change whose rows a query finds. Outside a block it is evaluated again after a conflict.
     pub(super) async fn run_complex(
         &mut self,
-        write: &ComplexWrite,
+        write: &Arc<ComplexWrite>,
         values: Vec<Value>,
         columns: Columns<'_>,
     ) -> Result<Outcome> {
@@ -189,30 +235,42 @@ impl Session {
         };
         let snapshot = self.statement_snapshot(&touched).await;
         let Some(transaction) = self.block.open() else { unreachable!("in a block") };
-        let mut set = std::mem::take(&mut transaction.set);
-        let mark = set.mark();
-        let overlay = Arc::new(Overlay::new(&set, &touched));
-        let changed = self.change(write, &values, snapshot, Some(overlay), &mut set).await;
-        if changed.is_err() {
-            set.rollback_to(mark);
+        let overlay = Arc::new(Overlay::new(&transaction.set, &touched));
+        let (mark, version) = (transaction.set.mark(), snapshot.version());
+        let found = self.find(write, &values, snapshot.clone(), Some(overlay.clone())).await?;
+        let found = Found { write: write.clone(), found, version };
+        let store = self.database.engine.store().clone();
+        let mut changed = self.change_set(move |set| found.apply(&store, set)).await?;
+        if let Ok(outcome) = &changed {
+            let overlay = Some(overlay);
+            let verified = self.verify_complex(write, &values, &snapshot, overlay, outcome).await;
+            changed = verified.and(changed);
         }
-        if let Some(transaction) = self.block.open() {
-            transaction.set = set;
+        if let (Err(_), Some(transaction)) = (&changed, self.block.open()) {
+            transaction.set.rollback_to(mark);
         }
         Ok(finish(changed?, tag, columns))
     }
 
     async fn run_complex_alone(
         &mut self,
-        write: &ComplexWrite,
+        write: &Arc<ComplexWrite>,
         values: &[Value],
         columns: Columns<'_>,
         tag: &'static str,
     ) -> Result<Outcome> {
         for attempt in 0.. {
-            let snapshot = self.database.engine.store().snapshot();
-            let mut set = WriteSet::new();
-            let outcome = self.change(write, values, snapshot, None, &mut set).await?;
+            let store = self.database.engine.store().clone();
+            let snapshot = store.snapshot();
+            let version = snapshot.version();
+            let found = self.find(write, values, snapshot.clone(), None).await?;
+            let found = Found { write: write.clone(), found, version };
+            let applied = long(self.limits.clone(), move || {
+                let mut set = WriteSet::new();
+                found.apply(&store, &mut set).map(|outcome| (outcome, set))
+            });
+            let (outcome, set) = applied.await??;
+            self.verify_complex(write, values, &snapshot, None, &outcome).await?;
             if set.is_empty() {
                 return Ok(finish(outcome, tag, columns));
             }
@@ -226,39 +284,54 @@ impl Session {
         unreachable!("the limit ends the loop")
     }
 
-    /// Runs the query and puts what it finds into the set.
-    async fn change(
+    /// Runs the query for the rows and their new values.
+    async fn find(
         &self,
         write: &ComplexWrite,
         values: &[Value],
         snapshot: Snapshot,
         overlay: Option<Arc<Overlay>>,
-        set: &mut WriteSet,
-    ) -> Result<WriteOutcome> {
+    ) -> Result<Answer> {
         let store = self.database.engine.store().clone();
-        let version = snapshot.version();
-        let cancelled = self.cancelled.clone();
-        let reading = Reading { store, snapshot, overlay, cancelled, pipelining: None };
-        let found = alone::collect(&write.query, values, &reading).await?;
-        let first = 1 + write.assigned.as_ref().map_or(0, Vec::len);
-        let mut returning = Returned::new(write, first);
-        let rows = self.apply(write, &found, version, set, &mut returning)?;
-        Ok(WriteOutcome { version, rows, returning: returning.answer() })
+        let limits = self.limits.clone();
+        let reading = Reading { store, snapshot, overlay, limits, pipelining: None };
+        self.collect_alone(&write.query, values, &reading).await
     }
 
-    fn apply(
-        &self,
-        write: &ComplexWrite,
-        found: &Answer,
-        version: Version,
-        set: &mut WriteSet,
-        returning: &mut Returned,
-    ) -> Result<u64> {
-        let table = &write.table;
-        let stored = self
-            .database
-            .engine
-            .store()
+    /// Deletes all rows of a table as part of the transaction (TRUNCATE in a block).
+    pub(crate) async fn delete_all(&mut self, table: TableId) -> Result<()> {
+        let plan = Arc::new(WritePlan {
+            action: WriteAction::Delete(engine::plan::DeletePlan { table, predicates: Vec::new() }),
+            returning: Vec::new(),
+            output: Arc::new([]),
+            parameters: Vec::new(),
+            text: "TRUNCATE".into(),
+        });
+        self.write(&plan, table, Vec::new()).await.map(|_| ())
+    }
+}
+
+/// The rows that a change's query has found, with their new values.
+struct Found {
+    write: Arc<ComplexWrite>,
+    found: Answer,
+    version: Version,
+}
+
+impl Found {
+    /// Puts the changes into the set.
+    fn apply(&self, store: &Store, set: &mut WriteSet) -> Result<WriteOutcome> {
+        let (write, version) = (&*self.write, self.version);
+        let first = 1 + write.assigned.as_ref().map_or(0, Vec::len);
+        let mut returning = Returned::new(write, first);
+        let rows = self.change(store, set, &mut returning)?;
+        Ok(WriteOutcome { version, rows, returning: returning.answer(), is_first: false })
+    }
+
+    fn change(&self, store: &Store, set: &mut WriteSet, returning: &mut Returned) -> Result<u64> {
+        let Found { write, found, version } = self;
+        let (table, version) = (&write.table, *version);
+        let stored = store
             .table(table.id)
             .ok_or_else(|| crate::statement::naming::undefined_table(&table.name))?;
         let view = stored.view(version);
@@ -266,6 +339,7 @@ impl Session {
         let mut changes: Vec<(RowId, Box<[Value]>)> = Vec::new();
         for part in &found.parts {
             for row in 0..part.rows() {
+                check_at(row)?;
                 let ValueRef::BigInt(id) = part.cell(row, 0) else { continue };
                 let id = RowId(id as u64);
                 // A row that joins with several is changed once, as the first says.
@@ -298,21 +372,15 @@ impl Session {
                 Some(_) => set.update(table.id, id, version, row, None),
                 None => set.delete(table.id, id, version, None),
             }
+            set.make_room()?;
         }
         Ok(rows)
     }
+}
 
-    /// Deletes all rows of a table as part of the transaction (TRUNCATE in a block).
-    pub(crate) async fn delete_all(&mut self, table: TableId) -> Result<()> {
-        let plan = Arc::new(WritePlan {
-            action: WriteAction::Delete(engine::plan::DeletePlan { table, predicates: Vec::new() }),
-            returning: Vec::new(),
-            output: Arc::new([]),
-            parameters: Vec::new(),
-            text: "TRUNCATE".into(),
-        });
-        self.write(&plan, table, Vec::new()).await.map(|_| ())
-    }
+/// Asks now and then, in a loop over rows, whether the statement goes on.
+fn check_at(row: usize) -> Result<()> {
+    if row.is_multiple_of(ROWS_BETWEEN_CHECKS) { limit::check() } else { Ok(()) }
 }
 
 /// The query's rows as an INSERT's, with defaults and assignment casts.
@@ -321,6 +389,7 @@ fn insert_rows(insert: &InsertQuery, answer: &Answer) -> Result<Vec<Vec<InsertSo
     let mut rows = Vec::with_capacity(answer.rows());
     for part in &answer.parts {
         for row in 0..part.rows() {
+            check_at(row)?;
             let sources = insert.sources.iter().zip(&types);
             let sources = sources.map(|(source, data_type)| match source {
                 ColumnSource::Default(source) => Ok(source.clone()),

@@ -6,6 +6,7 @@ use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use engine::types::{DataType, Error, Result, Value, ValueRef};
 use futures::StreamExt;
 use sql::text::{pad, write_value};
+use sql::verification::VerificationOptions;
 use sql::{Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows, Session};
 
 /// A database that keeps nothing.
@@ -13,8 +14,17 @@ pub fn database() -> Arc<Database> {
     database_within(1 << 30)
 }
 
+/// A database that keeps nothing and verifies what it answers.
+pub fn verified_database(verification: VerificationOptions) -> Arc<Database> {
+    opened(1 << 30, verification)
+}
+
 /// A database that keeps nothing, with so many bytes for intermediate results.
 pub fn database_within(memory_limit: usize) -> Arc<Database> {
+    opened(memory_limit, VerificationOptions::default())
+}
+
+fn opened(memory_limit: usize, verification: VerificationOptions) -> Arc<Database> {
     let engine = EngineOptions {
         workers: 2,
         data: None,
@@ -24,7 +34,8 @@ pub fn database_within(memory_limit: usize) -> Arc<Database> {
         queue_limit: 10_000,
         memory_limit,
     };
-    let options = DatabaseOptions { engine, template_limit: 1000, password_verifier: None };
+    let options =
+        DatabaseOptions { engine, template_limit: 1000, password_verifier: None, verification };
     Database::open(options).expect("an empty database opens")
 }
 
@@ -46,12 +57,12 @@ pub async fn query(session: &mut Session, text: &str) -> Result<Given> {
 }
 
 async fn statements(session: &mut Session, text: &str) -> Result<Given> {
-    let parts = session.parse_script(text)?;
+    let parts = session.parse_script(text).await?;
     let alone = parts.len() == 1;
     let mut last = Given { rows: Vec::new(), tag: String::new() };
     for part in parts {
         let implicit = if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Joined };
-        let statement = session.prepare(&part, &[])?;
+        let statement = session.prepare(&part, &[]).await?;
         let outcome = session.execute(&statement, Vec::new(), implicit).await?;
         last = given(outcome).await?;
     }
@@ -60,7 +71,7 @@ async fn statements(session: &mut Session, text: &str) -> Result<Given> {
 
 /// Runs a prepared text with parameters.
 pub async fn execute(session: &mut Session, text: &str, values: Vec<Value>) -> Result<Given> {
-    let statement = session.prepare(text, &[])?;
+    let statement = session.prepare(text, &[]).await?;
     let outcome = session.execute(&statement, values, ImplicitTransaction::Alone).await?;
     given(outcome).await
 }

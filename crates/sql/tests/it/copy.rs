@@ -5,7 +5,7 @@ use sql::{CopyIn, ImplicitTransaction, Outcome, Session};
 use crate::connection::{Given, column, database, query};
 
 async fn copy_in(session: &mut Session, text: &str) -> Box<dyn CopyIn> {
-    let statement = session.prepare(text, &[]).expect("parses");
+    let statement = session.prepare(text, &[]).await.expect("parses");
     match session.execute(&statement, Vec::new(), ImplicitTransaction::Alone).await {
         Ok(Outcome::CopyIn(copy)) => copy,
         Ok(_) => panic!("{text} takes no data"),

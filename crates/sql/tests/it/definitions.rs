@@ -75,7 +75,9 @@ fn open(data: &Path) -> std::sync::Arc<Database> {
         queue_limit: 1_000,
         memory_limit: 64 << 20,
     };
-    let options = DatabaseOptions { engine, template_limit: 100, password_verifier: None };
+    let verification = sql::verification::VerificationOptions::default();
+    let options =
+        DatabaseOptions { engine, template_limit: 100, password_verifier: None, verification };
     Database::open(options).expect("opens")
 }
 

@@ -1,6 +1,8 @@
 //! The SQL surface through sessions in this process: one binary, for linking DataFusion costs
 //! minutes.
 
+#[path = "../../../engine/tests/it/choices.rs"]
+mod choices;
 mod connection;
 mod copy;
 mod correlated;
@@ -8,6 +10,7 @@ mod definitions;
 mod equal_sub_plans;
 mod estimates;
 mod explain_json;
+mod heartbeat;
 mod join_orders;
 mod memory;
 mod oracle;
@@ -15,4 +18,6 @@ mod own_reads;
 mod paths;
 mod pipelining;
 mod protocol;
+mod random_batches;
 mod scripts;
+mod verification;

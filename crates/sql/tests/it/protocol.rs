@@ -10,7 +10,7 @@ async fn parameters_are_inferred_and_literals_share_one_template() {
     let database = database();
     let mut session = database.session("shareddb");
     query(&mut session, "CREATE TABLE t (a int PRIMARY KEY, b text)").await.expect("created");
-    let insert = session.prepare("INSERT INTO t VALUES ($1, $2)", &[]).expect("plans");
+    let insert = session.prepare("INSERT INTO t VALUES ($1, $2)", &[]).await.expect("plans");
     assert_eq!(insert.parameters, [23, 25]);
     let given = execute(
         &mut session,
@@ -22,7 +22,8 @@ async fn parameters_are_inferred_and_literals_share_one_template() {
         let text = format!("SELECT max(b) FROM t WHERE a = {a}");
         assert_eq!(column(&query(&mut session, &text).await.expect("reads")), [b]);
     }
-    let select = session.prepare("SELECT b FROM t WHERE a = $1 LIMIT $2", &[]).expect("plans");
+    let select =
+        session.prepare("SELECT b FROM t WHERE a = $1 LIMIT $2", &[]).await.expect("plans");
     assert_eq!(select.parameters, [23, 20]);
 }
 
@@ -45,7 +46,7 @@ async fn a_pipeline_commits_at_its_end() {
     let database = database();
     let (mut one, mut two) = (database.session("shareddb"), database.session("shareddb"));
     query(&mut one, "CREATE TABLE t (a int)").await.expect("created");
-    let insert = one.prepare("INSERT INTO t VALUES (1)", &[]).expect("plans");
+    let insert = one.prepare("INSERT INTO t VALUES (1)", &[]).await.expect("plans");
     let outcome = one.execute(&insert, Vec::new(), ImplicitTransaction::Joined).await;
     assert_eq!(given(outcome.expect("runs")).await.expect("tag").tag, "INSERT 0 1");
     assert_eq!(one.transaction_status(), TransactionStatus::Idle);
@@ -59,8 +60,8 @@ async fn changed_columns_refuse_a_prepared_statement() {
     let database = database();
     let mut session = database.session("shareddb");
     query(&mut session, "CREATE TABLE t (a int)").await.expect("created");
-    let all = session.prepare("SELECT * FROM t", &[]).expect("plans");
-    let first = session.prepare("SELECT a FROM t", &[]).expect("plans");
+    let all = session.prepare("SELECT * FROM t", &[]).await.expect("plans");
+    let first = session.prepare("SELECT a FROM t", &[]).await.expect("plans");
     query(&mut session, "ALTER TABLE t ADD COLUMN b int").await.expect("altered");
     let fault = session.execute(&all, Vec::new(), ImplicitTransaction::Alone).await.err();
     let fault = fault.expect("refused");

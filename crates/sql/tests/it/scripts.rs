@@ -1,12 +1,14 @@
-//! The sqllogictest files under `tests/slt`, each on a database of its own.
+//! The sqllogictest files under `tests/slt`, each on a database of its own that verifies every answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use engine::heartbeat::{Account, Difference};
 use sql::{Database, Session};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 
-use crate::connection::{database, query, shown};
+use crate::connection::{query, shown, verified_database};
+use crate::verification::{account, all};
 
 struct Connection {
     session: Session,
@@ -85,27 +87,54 @@ pub fn files() -> Vec<PathBuf> {
     files
 }
 
-async fn run(file: &Path) -> Result<(), String> {
-    let database: Arc<Database> = database();
+/// How many answers another path has given, too.
+async fn run(file: &Path) -> Result<u64, String> {
+    let database: Arc<Database> = verified_database(all());
     let mut runner = Runner::new(|| {
         let session = database.session("shareddb");
         async { Ok(Connection { session }) }
     });
-    runner.run_file_async(file).await.map_err(|error| error.display(false).to_string())
+    runner.run_file_async(file).await.map_err(|error| error.display(false).to_string())?;
+    let Account { agreed, differed, .. } = account(&database).await;
+    let differences = database.engine().ledger().differences();
+    let (expected, others): (Vec<_>, Vec<_>) = differences.iter().partition(|d| is_expected(d));
+    let told: Vec<String> = others.iter().map(|difference| format!("{difference:#?}")).collect();
+    match others.is_empty() && differed.activations == expected.len() as u64 {
+        true => Ok(agreed.activations),
+        false => Err(format!("{}: answers differ:\n{}", file.display(), told.join("\n"))),
+    }
+}
+
+/// Statements that the query-at-a-time path is known to answer wrongly, each by how it begins, with the reason.
+const EXPECTED: [(&str, &str); 2] = [
+    (
+        "SELECT g, sum(12 / (i - 1)) FILTER (WHERE i > 1)",
+        "DataFusion computes arguments of rows that FILTER leaves out",
+    ),
+    (
+        "SELECT sum(CASE WHEN kind LIKE $1 THEN price * $2 ELSE $3 END), sum(CASE WHEN kind LIKE",
+        "DataFusion gives a CASE the digits of its first branch",
+    ),
+];
+
+fn is_expected(difference: &Difference) -> bool {
+    EXPECTED.iter().any(|(begin, _)| difference.statement.starts_with(begin))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_give_what_they_say() {
     let only = std::env::var("SHAREDDB_SLT").ok();
-    let mut faults = Vec::new();
+    let (mut faults, mut verified) = (Vec::new(), 0);
     for file in files() {
         let name = file.file_name().expect("a file").to_string_lossy().into_owned();
         if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
             continue;
         }
-        if let Err(fault) = run(&file).await {
-            faults.push(fault);
+        match run(&file).await {
+            Ok(agreed) => verified += agreed,
+            Err(fault) => faults.push(fault),
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    assert!(only.is_some() || verified > 400, "only {verified} answers were verified");
 }

@@ -1,0 +1,242 @@
+//! Parsing and planning a text, away from its session: on a planning thread.
+//!
+//! In comes a text with what planning must know of the session; out goes a plan, or what only the session can finish (a
+//! cursor's statement, a utility's columns). What can be shared is kept in the template cache. Called by
+//! [`super::prepared`].
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{self, SetExpr, Visit, Visitor};
+use engine::types::{DataType, Error, Result, SqlState, Value};
+
+use super::Database;
+use super::definitions::refuse_altered;
+use super::functions::{Functions, count_parameters, give_parameters, names_functions};
+use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
+use crate::analysis;
+use crate::catalog::Catalog;
+use crate::catalog::types::{from_id, id_of};
+use crate::rights::{needs_of, query_needs};
+use crate::statement::alter_sequence;
+use crate::statement::constraint::unsupported;
+use crate::statement::cursor::{self, CursorStatement};
+use crate::statement::{insert, modify, rewrite, rights};
+use crate::template::{Lifted, Parameters, QueryTemplate, check_parameters, lift, parse};
+
+/// What planning must know of a session.
+pub(super) struct Preparation {
+    pub database: Arc<Database>,
+    pub catalog: Arc<Catalog>,
+    /// Tables that the session's block has altered.
+    pub altered: HashSet<String>,
+    /// What only this block sees is planned for it alone.
+    pub is_private: bool,
+    pub settings: Vec<(String, String)>,
+    /// The role whose rights it has.
+    pub role: String,
+}
+
+/// What became of a text.
+pub(super) enum PlannedText {
+    /// All of it, with the values of its literals.
+    Whole(Arc<Prepared>, Vec<Value>),
+    /// A statement that is run from its AST.
+    Utility(Box<ast::Statement>),
+    /// One about cursors, which the session has.
+    Cursor(CursorStatement),
+}
+
+impl Preparation {
+    /// Parses and plans one statement.
+    pub fn plan(&self, text: &str, types: &[u32]) -> Result<PlannedText> {
+        let whole = |plan| {
+            let prepared = Prepared::utility(&self.catalog, plan, None);
+            Ok(PlannedText::Whole(Arc::new(prepared), Vec::new()))
+        };
+        if is_checkpoint(text) {
+            return whole(Plan::Checkpoint);
+        }
+        if let Some(statement) = rights::parse(text)? {
+            return whole(Plan::Rights(Box::new(statement)));
+        }
+        if let Some(restart) = alter_sequence::parse(text)? {
+            return whole(Plan::AlterSequence(restart));
+        }
+        if let Some(statement) = cursor::parse(text)? {
+            return Ok(PlannedText::Cursor(statement));
+        }
+        let mut statements = match rewrite::rewrite(text) {
+            Some(rewritten) => parse(&rewritten)?,
+            None => parse(text)?,
+        };
+        match statements.len() {
+            0 => whole(Plan::Empty),
+            1 => self.plan_statement(text, statements.remove(0), types),
+            _ => {
+                let message = "cannot insert multiple commands into a prepared statement";
+                Err(Error::new(SqlState::SyntaxError, message))
+            }
+        }
+    }
+
+    /// Plans a parsed statement; what can be shared goes into the cache under `text`.
+    fn plan_statement(
+        &self,
+        text: &str,
+        statement: ast::Statement,
+        types: &[u32],
+    ) -> Result<PlannedText> {
+        match &statement {
+            ast::Statement::Query(query) if !is_write(query) => {
+                if names_functions(query) {
+                    let prepared = self.plan_session_query(query, types)?;
+                    return Ok(PlannedText::Whole(Arc::new(prepared), Vec::new()));
+                }
+            }
+            ast::Statement::Query(_)
+            | ast::Statement::Insert(_)
+            | ast::Statement::Update(_)
+            | ast::Statement::Delete(_) => {}
+            _ => return Ok(PlannedText::Utility(Box::new(statement))),
+        }
+        check_parameters(&statement)?;
+        refuse_altered(&self.altered, &statement)?;
+        self.analyze(&statement, text)?;
+        let (catalog, cache) = (&self.catalog, &self.database.cache);
+        let needs = needs_of(catalog, &statement);
+        let lifted = lift(text, statement);
+        let (mut prepared, parameters) = self.plan_lifted(lifted.clone(), types)?;
+        prepared.needs = needs;
+        let literals = parameters.literal_values()?;
+        let prepared = Arc::new(prepared);
+        let all = parameters.types();
+        let first = parameters.client();
+        let literal_types = &all[first..first + lifted.literals.len()];
+        if !self.is_private {
+            cache.insert(&lifted, types, catalog.version, literal_types, prepared.clone());
+        }
+        Ok(PlannedText::Whole(prepared, literals))
+    }
+
+    /// A query over the session itself: described with stand-ins, planned for good when it runs.
+    fn plan_session_query(&self, query: &ast::Query, types: &[u32]) -> Result<Prepared> {
+        let declared =
+            |i: usize| types.get(i).and_then(|id| from_id(*id)).unwrap_or(DataType::Text);
+        let parameter_types: Vec<DataType> = (0..count_parameters(query)).map(declared).collect();
+        let parameters = parameter_types.iter().map(|data_type| id_of(*data_type)).collect();
+        let mut described = query.clone();
+        let unknown = vec![Value::Null; parameter_types.len()];
+        give_parameters(&mut described, &parameter_types, &unknown)?;
+        Functions::describe(self.settings.clone(), self.role.clone()).replace(&mut described)?;
+        let columns = self.query_template(&described)?.columns.clone();
+        let plan = Plan::SessionQuery(Box::new(query.clone()));
+        let needs = query_needs(&self.catalog, query);
+        let described = Prepared::utility(&self.catalog, plan, Some(columns));
+        Ok(Prepared { parameters, parameter_types, needs, ..described })
+    }
+
+    /// Plans a query without parameters, outside the cache.
+    pub fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
+        let mut statement = ast::Statement::Query(Box::new(query.clone()));
+        crate::template::name_columns(&mut statement);
+        let ast::Statement::Query(query) = statement else { unreachable!("made above") };
+        let text = query.to_string();
+        let mut parameters = Parameters::none();
+        self.database.planner.query(&self.catalog, &query, &mut parameters, &text)
+    }
+
+    /// PostgreSQL's parse analysis; a text that was rewritten before it was parsed has no places to point at.
+    fn analyze(&self, statement: &ast::Statement, text: &str) -> Result<()> {
+        let known = |name: &str| has_function(&self.database.planner, name);
+        let checked = analysis::check(statement, &self.catalog, text, &known);
+        match rewrite::rewrite(text) {
+            Some(_) => checked.map_err(Error::unplaced),
+            None => checked,
+        }
+    }
+
+    fn plan_lifted(&self, lifted: Lifted, types: &[u32]) -> Result<(Prepared, Parameters)> {
+        let (database, catalog) = (&*self.database, &self.catalog);
+        match lifted.statement.clone() {
+            ast::Statement::Query(query) if is_write(&query) => match (*query.body, query.with) {
+                (SetExpr::Update(ast::Statement::Update(update)), with) => {
+                    modify::plan_update(database, catalog, lifted, update, with, types)
+                }
+                (SetExpr::Delete(ast::Statement::Delete(delete)), with) => {
+                    modify::plan_delete(database, catalog, lifted, delete, with, types)
+                }
+                (SetExpr::Insert(ast::Statement::Insert(insert)), with) => {
+                    insert::plan(database, catalog, lifted, with_before(insert, with)?, types)
+                }
+                (other, _) => Err(unsupported(&format!("WITH before {other}"))),
+            },
+            ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types),
+            ast::Statement::Insert(insert) => {
+                insert::plan(database, catalog, lifted, insert, types)
+            }
+            ast::Statement::Update(update) => {
+                modify::plan_update(database, catalog, lifted, update, None, types)
+            }
+            ast::Statement::Delete(delete) => {
+                modify::plan_delete(database, catalog, lifted, delete, None, types)
+            }
+            other => unreachable!("{other} is not planned as a template"),
+        }
+    }
+}
+
+/// About the bytes of a query's text, without writing it.
+pub(super) fn text_size(query: &ast::Query) -> usize {
+    struct Parts(usize);
+    impl Visitor for Parts {
+        type Break = ();
+        fn pre_visit_expr(&mut self, _: &ast::Expr) -> ControlFlow<()> {
+            self.0 += 1;
+            ControlFlow::Continue(())
+        }
+        fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<()> {
+            self.0 += 4;
+            ControlFlow::Continue(())
+        }
+    }
+    let mut parts = Parts(0);
+    let _ = query.visit(&mut parts);
+    8 * parts.0
+}
+
+/// Whether a query is WITH ... INSERT, UPDATE or DELETE.
+fn is_write(query: &ast::Query) -> bool {
+    matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_))
+}
+
+/// WITH ... INSERT: the clause belongs to the query whose rows are inserted.
+fn with_before(mut insert: ast::Insert, with: Option<ast::With>) -> Result<ast::Insert> {
+    match &mut insert.source {
+        Some(source) if source.with.is_none() => source.with = with,
+        _ => return Err(unsupported("this use of WITH before INSERT")),
+    }
+    Ok(insert)
+}
+
+fn plan_query(
+    database: &Database,
+    catalog: &Arc<Catalog>,
+    lifted: &Lifted,
+    mut query: ast::Query,
+    types: &[u32],
+) -> Result<(Prepared, Parameters)> {
+    let mut parameters = Parameters::new(lifted, types);
+    let locks = std::mem::take(&mut query.locks);
+    let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text)?;
+    let locking = match locks.is_empty() {
+        true => None,
+        false => {
+            crate::statement::locking::plan(database, catalog, &query, &parameters)?.map(Box::new)
+        }
+    };
+    let columns = Some(template.columns.clone());
+    let plan = Plan::Query(Query { template, now: lifted.now, locking });
+    Ok((Prepared::template(catalog, &parameters, columns, plan), parameters))
+}

@@ -1,0 +1,106 @@
+//! Writes on their way through the write heartbeat: withdrawn where their statement ends before they are begun.
+//!
+//! The heartbeat may be busy with somebody else's long write; whoever is cancelled, or has no time left, need not wait for
+//! that. What has been begun asks for its limit by itself until it is applied, and is answered by the heartbeat: only that
+//! knows whether it has happened. Called by `write` and `conversation`.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::Poll;
+
+use engine::heartbeat::{WriteOutcome, WriteReceiver};
+use engine::types::limit::{Limit, within};
+use engine::types::{Error, Result};
+use tokio::sync::oneshot;
+
+use super::execute::shut_down;
+use crate::alone::Limits;
+
+const WAITING: u8 = 0;
+const BEGUN: u8 = 1;
+const WITHDRAWN: u8 = 2;
+
+/// A write that waits, is begun, or withdrawn.
+#[derive(Debug)]
+struct Ticket {
+    limits: Limits,
+    state: AtomicU8,
+}
+
+impl Ticket {
+    /// Whether it is so now.
+    fn becomes(&self, state: u8) -> bool {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        let before = self.state.compare_exchange(WAITING, state, success, failure);
+        before.is_ok() || before == Err(state)
+    }
+}
+
+impl Limit for Ticket {
+    fn fault(&self) -> Option<Error> {
+        self.limits.fault()
+    }
+
+    fn take(&self) -> bool {
+        self.becomes(BEGUN)
+    }
+}
+
+/// What comes of a write that is submitted with this receiver.
+pub(super) async fn submitted(
+    limits: &Limits,
+    submit: impl FnOnce(WriteReceiver),
+) -> Result<WriteOutcome> {
+    let ticket = Arc::new(Ticket { limits: limits.clone(), state: AtomicU8::new(WAITING) });
+    let (send, mut receive) = oneshot::channel();
+    let receiver = Box::new(move |outcome| {
+        // The write has happened whether somebody waits or not.
+        let _ = send.send(outcome);
+    });
+    within(Some(ticket.clone()), || submit(receiver));
+    poll_fn(|context| {
+        if let Poll::Ready(outcome) = Pin::new(&mut receive).poll(context) {
+            return Poll::Ready(outcome.unwrap_or_else(|_| Err(shut_down())));
+        }
+        // Whoever sets a limit wakes the session's task.
+        match limits.fault() {
+            Some(fault) if ticket.becomes(WITHDRAWN) => Poll::Ready(Err(fault)),
+            _ => Poll::Pending,
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use engine::types::limit::current;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// Whether a cancelled write is answered by itself.
+    fn is_withdrawn(is_begun: bool) -> bool {
+        let limits = Limits::default();
+        let queue = Mutex::new(None);
+        let put = |receiver| *queue.lock() = Some((receiver, current().expect("a ticket")));
+        let mut waiting = std::pin::pin!(submitted(&limits, put));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        let (_receiver, ticket): (WriteReceiver, _) = queue.lock().take().expect("it waits");
+        assert!(!is_begun || ticket.take());
+        limits.cancelled.store(true, Ordering::Relaxed);
+        let is_answered = waiting.as_mut().poll(&mut context).is_ready();
+        assert_eq!(ticket.take(), is_begun, "what was withdrawn is not begun");
+        is_answered
+    }
+
+    #[test]
+    fn a_write_is_withdrawn_before_it_is_begun_only() {
+        assert!(is_withdrawn(false));
+        assert!(!is_withdrawn(true));
+    }
+}
