@@ -7,10 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::task::Context;
+use std::time::{Duration, Instant};
 
+use engine::env::memory::Usage;
 use engine::types::{Error, Result, SqlState};
 use futures::task::AtomicWaker;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 /// Everybody who is connected.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub struct Clients {
 pub enum StopLevel {
     /// It runs.
     None = 0,
-    /// Running statements finish, then their clients are sent away.
+    /// Running statements are cancelled, and their clients sent away once they have ended.
     Gentle = 1,
     /// Nothing is waited for.
     Now = 2,
@@ -50,10 +52,17 @@ pub struct Client {
     /// What a cancel request must know.
     pub secret: u32,
     cancelled: Arc<AtomicBool>,
+    /// What its session has.
+    usage: Arc<Usage>,
+    /// When its statement was ended for the sake of memory.
+    ended: Mutex<Option<Instant>>,
     stop: AtomicU8,
     waker: AtomicWaker,
     _seat: Seat,
 }
+
+/// How long a statement may take to give its memory back when it was ended; then its connection goes.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 impl Client {
     /// Lets `cancel` and `stop` wake the task that waits.
@@ -69,6 +78,24 @@ impl Client {
     /// A statement starts: a cancel request from before was not meant for it.
     pub fn clear_cancel(&self) {
         self.cancelled.store(false, Ordering::Relaxed);
+        self.usage.begin();
+    }
+
+    /// What its session has.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Ends its statement, since it has most and the process is nearly full.
+    fn end(&self, now: Instant) {
+        *self.ended.lock() = Some(now);
+        self.usage.end();
+        self.cancel();
+    }
+
+    /// How long ago its statement was ended for the sake of memory.
+    fn ended_before(&self, now: Instant) -> Option<Duration> {
+        self.ended.lock().map(|ended| now.saturating_duration_since(ended))
     }
 
     /// Ends the running statement.
@@ -88,10 +115,14 @@ impl Client {
 
     fn stop(&self, level: StopLevel) {
         self.stop.store(level as u8, Ordering::Relaxed);
-        if level == StopLevel::Now {
+        self.cancel();
+    }
+
+    /// Cancels a statement that has begun since the server stops.
+    pub fn heed_stop(&self) {
+        if self.stop_level() > StopLevel::None {
             self.cancelled.store(true, Ordering::Relaxed);
         }
-        self.waker.wake();
     }
 }
 
@@ -116,13 +147,21 @@ impl Clients {
     }
 
     /// Enters a client that was let in, under its session's number, which nobody else has. `cancelled` is the
-    /// session's flag.
-    pub fn enter(&self, seat: Seat, process: i32, cancelled: Arc<AtomicBool>) -> Arc<Client> {
+    /// session's flag, `usage` what it has.
+    pub fn enter(
+        &self,
+        seat: Seat,
+        process: i32,
+        cancelled: Arc<AtomicBool>,
+        usage: Arc<Usage>,
+    ) -> Arc<Client> {
         let mut entries = self.entries.write();
         let client = Arc::new(Client {
             process,
             secret: rand::random(),
             cancelled,
+            usage,
+            ended: Mutex::default(),
             stop: AtomicU8::new(self.stop.load(Ordering::Relaxed)),
             waker: AtomicWaker::new(),
             _seat: seat,
@@ -153,6 +192,37 @@ impl Clients {
         entries.values().for_each(|client| client.stop(level));
     }
 
+    /// Ends the statements of those who have most, until what they have together is `wanted`; who has less than `least` is left
+    /// alone. Whose statement was ended a while ago without effect loses the connection: it holds while it is idle, or does not
+    /// read. Gives how many were ended.
+    pub fn relieve(&self, wanted: usize, least: usize, now: Instant) -> usize {
+        let entries = self.entries.read();
+        let usages = entries.values().map(|client| (client.usage.bytes(), client));
+        let mut large: Vec<_> = usages.filter(|(bytes, _)| *bytes >= least).collect();
+        large.sort_unstable_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+        let (mut coming, mut running) = (0, Vec::new());
+        for (bytes, client) in large {
+            match client.ended_before(now) {
+                Some(before) if before < PATIENCE => coming += bytes,
+                Some(before) if before < 2 * PATIENCE => {
+                    client.stop(StopLevel::Now);
+                    coming += bytes;
+                }
+                _ => running.push((bytes, client)),
+            }
+        }
+        let mut ended = 0;
+        for (bytes, client) in running {
+            if coming >= wanted {
+                break;
+            }
+            client.end(now);
+            coming += bytes;
+            ended += 1;
+        }
+        ended
+    }
+
     /// How many are connected.
     pub fn count(&self) -> usize {
         self.entries.read().len()
@@ -176,7 +246,7 @@ mod tests {
     fn only_the_right_key_cancels() {
         let clients = Clients::new(2);
         let flag = Arc::new(AtomicBool::new(false));
-        let client = clients.enter(clients.seat().expect("free"), 7, flag.clone());
+        let client = clients.enter(clients.seat().expect("free"), 7, flag.clone(), Arc::default());
         clients.cancel(client.process, client.secret ^ 1);
         clients.cancel(client.process + 1, client.secret);
         assert!(!flag.load(Ordering::Relaxed));
@@ -187,10 +257,36 @@ mod tests {
     }
 
     #[test]
+    fn who_has_most_is_ended_and_goes_where_that_is_not_enough() {
+        let clients = Clients::new(2);
+        let enter = |process, bytes| {
+            let usage = Arc::<Usage>::default();
+            let entered = usage.enter();
+            engine::env::memory::allocated(bytes);
+            drop(entered);
+            engine::env::memory::freed(bytes);
+            clients.enter(clients.seat().expect("free"), process, Arc::default(), usage)
+        };
+        let (small, large) = (enter(1, 1_000), enter(2, 2_000));
+        let now = Instant::now();
+        assert_eq!(clients.relieve(500, 3_000, now), 0, "that would help nobody");
+        assert_eq!(clients.relieve(500, 1_000, now), 1);
+        assert!(large.is_cancelled() && large.usage().is_ended());
+        assert_eq!(clients.relieve(500, 1_000, now + PATIENCE / 2), 0, "it is about to end");
+        assert!(!small.is_cancelled());
+        assert_eq!(large.stop_level(), StopLevel::None);
+        assert_eq!(clients.relieve(500, 1_000, now + PATIENCE), 0);
+        assert_eq!(large.stop_level(), StopLevel::Now);
+        assert_eq!(clients.relieve(2_500, 1_000, now + PATIENCE), 1);
+        assert!(small.is_cancelled(), "the larger one is not enough");
+    }
+
+    #[test]
     fn who_comes_in_while_the_server_stops_is_told() {
         let clients = Clients::new(2);
         clients.stop(StopLevel::Gentle);
-        let client = clients.enter(clients.seat().expect("free"), 7, Arc::default());
+        let client =
+            clients.enter(clients.seat().expect("free"), 7, Arc::default(), Arc::default());
         assert_eq!(client.stop_level(), StopLevel::Gentle);
     }
 }

@@ -8,13 +8,14 @@
 mod authentication;
 mod clients;
 mod connection;
+mod door;
 mod listener;
 mod message;
 mod tls;
 mod value;
 
-pub use authentication::password_verifier;
-pub use listener::{Server, ServerOptions};
+pub use authentication::{HostRules, password_verifier};
+pub use listener::{Pressure, Server, ServerOptions};
 pub use tls::TlsFiles;
 
 /// The only database.

@@ -1,18 +1,19 @@
 //! The door: listens, accepts, and at the end sees everybody out.
 
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::types::{Error, Result, SqlState};
 use sql::Database;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
-use crate::authentication::Passwords;
+use crate::authentication::{Attempts, HostRules, Passwords};
 use crate::clients::{Clients, StopLevel};
 use crate::connection::{self, is_loopback};
+use crate::door::Door;
 use crate::tls::{Tls, TlsFiles};
 
 /// How the server is set up.
@@ -24,11 +25,14 @@ pub struct ServerOptions {
     pub max_connections: usize,
     /// Whether clients on this machine need no password.
     pub trust_loopback: bool,
+    /// Rules that say who comes in from where and how, in the place of `trust_loopback`.
+    pub hba: Option<PathBuf>,
     /// The password of the role `shareddb`; `None` leaves it as it is.
     pub password: Option<String>,
     /// The certificate for clients that ask for encryption; `None`: there is none.
     pub tls: Option<TlsFiles>,
-    /// How long running statements may take to finish when the server stops.
+    /// How long statements that are cancelled when the server stops may take to end: a commit or a definition that a write
+    /// heartbeat has taken goes on.
     pub grace: Duration,
 }
 
@@ -38,15 +42,16 @@ impl Default for ServerOptions {
             listen: "127.0.0.1:7432".to_string(),
             max_connections: 2_000,
             trust_loopback: true,
+            hba: None,
             password: None,
             tls: None,
-            grace: Duration::from_secs(10),
+            grace: Duration::from_secs(1),
         }
     }
 }
 
-/// Sockets beyond the connection limit: they may ask for a cancel or hear that there is no room.
-const SPARE_SOCKETS: usize = 128;
+/// Who may be at the door beyond the connection limit: to ask for a cancel, or to hear that there is no room.
+const SPARE_GUESTS: usize = 128;
 
 /// The pause after a failed accept: the process is out of file descriptors until somebody leaves.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -65,14 +70,12 @@ pub struct Shared {
     pub passwords: Passwords,
     /// What encrypts connections, where somebody gave a certificate.
     pub tls: Option<Tls>,
-    trust_loopback: bool,
-}
-
-impl Shared {
-    /// Whether a client at that address needs no password.
-    pub fn trusts(&self, peer: Option<IpAddr>) -> bool {
-        self.trust_loopback && peer.is_some_and(is_loopback)
-    }
+    /// Who has not said yet who he is.
+    pub door: Door,
+    /// Who comes in from where and how.
+    pub host_rules: Arc<HostRules>,
+    /// Who has failed to prove a password.
+    pub attempts: Attempts,
 }
 
 /// A server that listens and does not accept yet.
@@ -81,7 +84,6 @@ pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
     grace: Duration,
-    sockets: Arc<Semaphore>,
 }
 
 impl Server {
@@ -90,22 +92,21 @@ impl Server {
         let tls = options.tls.as_ref().map(Tls::open).transpose()?;
         let passwords = Passwords::open(database.engine().clone()).await?;
         if let Some(password) = &options.password {
-            passwords.set(crate::USER, password).await?;
+            passwords.set(password).await?;
         }
+        database.refresh_rights();
+        let host_rules = HostRules::open(options.hba.clone(), options.trust_loopback)?;
         let listener = listen(&options.listen).await?;
         let address = listener.local_addr().map_err(|error| io_error(&options.listen, error))?;
         let is_open = !is_loopback(address.ip()) || !options.trust_loopback;
-        if is_open && passwords.verifier(crate::USER).is_none() {
+        if is_open && !host_rules.has_file() && passwords.verifier(crate::USER).is_none() {
             return Err(no_password(address));
         }
         let clients = Clients::new(options.max_connections);
-        let trust_loopback = options.trust_loopback;
-        Ok(Server {
-            listener,
-            shared: Arc::new(Shared { database, clients, passwords, tls, trust_loopback }),
-            grace: options.grace,
-            sockets: Arc::new(Semaphore::new(options.max_connections + SPARE_SOCKETS)),
-        })
+        let door = Door::new(options.max_connections + SPARE_GUESTS);
+        let (host_rules, attempts) = (Arc::new(host_rules), Attempts::default());
+        let shared = Shared { database, clients, passwords, tls, door, host_rules, attempts };
+        Ok(Server { listener, shared: Arc::new(shared), grace: options.grace })
     }
 
     /// Where it listens.
@@ -113,8 +114,17 @@ impl Server {
         self.listener.local_addr().expect("a bound socket has an address")
     }
 
-    /// Serves until `stop` is ready; then lets running statements finish, within the grace time, and sends everybody
-    /// away with 57P01.
+    /// The rules for hosts, to be read again when somebody asks for it.
+    pub fn host_rules(&self) -> Arc<HostRules> {
+        self.shared.host_rules.clone()
+    }
+
+    /// By which memory is got from those who have most.
+    pub fn pressure(&self) -> Pressure {
+        Pressure(self.shared.clone())
+    }
+
+    /// Serves until `stop` is ready; then cancels what runs and sends everybody away with 57P01.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         tokio::select! {
             () = self.accept_all() => {}
@@ -142,19 +152,24 @@ impl Server {
     }
 
     fn take_in(&self, stream: TcpStream) {
-        // Without a permit the socket is closed at once: too many wait at the door already.
-        let Ok(permit) = self.sockets.clone().try_acquire_owned() else {
-            return;
-        };
         if let Err(error) = configure(&stream) {
             tracing::debug!(%error, "cannot configure a socket");
             return;
         }
         let shared = self.shared.clone();
-        tokio::spawn(async move {
-            connection::serve(stream, shared).await;
-            drop(permit);
-        });
+        tokio::spawn(connection::serve(stream, shared));
+    }
+}
+
+/// Gets memory from those who have most.
+#[derive(Clone, Debug)]
+pub struct Pressure(Arc<Shared>);
+
+impl Pressure {
+    /// Ends statements (53200) of the clients that have most, until they have `wanted` bytes together; who has less than `least` is
+    /// left alone. Where that does not help within a second, their connections. Gives how many were ended.
+    pub fn relieve(&self, wanted: usize, least: usize) -> usize {
+        self.0.clients.relieve(wanted, least, Instant::now())
     }
 }
 

@@ -1,9 +1,13 @@
 //! Who may come in: passwords as SCRAM-SHA-256 verifiers, and the exchange that proves one.
 //!
-//! The engine keeps an entry `role/NAME` per role, whose value is the verifier or empty. A cleartext password is never
-//! stored. The exchange itself is pgwire's. Called by `connection::startup` and by the program.
+//! Rules in a file say who comes in from where and how ([`hba`]); who guesses passwords waits ([`attempts`]). The roles are
+//! those of the `sql` crate's rights, with verifiers: a cleartext password is never stored. The exchange itself is pgwire's.
+//! Called by `connection::startup` and by the program.
 
+mod attempts;
 mod exchange;
+mod hba;
+mod host_rules;
 mod verifier;
 
 use std::sync::Arc;
@@ -11,9 +15,13 @@ use std::sync::Arc;
 use engine::heartbeat::Engine;
 use engine::transaction::Definition;
 use engine::types::{Error, Result, SqlState};
+use sql::rights::{ROLE_KEYS, Rights, Role};
 use tokio::sync::oneshot;
 
+pub use attempts::Attempts;
 pub use exchange::{Exchange, can_bind};
+pub use hba::{Method, Rules, Visitor};
+pub use host_rules::HostRules;
 pub use verifier::{Verifier, password_verifier};
 
 /// The key of the secret from which the salts of unknown users are derived.
@@ -41,31 +49,35 @@ impl Passwords {
         Ok(Passwords { engine, mock_secret })
     }
 
-    /// Sets a role's password.
-    pub async fn set(&self, role: &str, password: &str) -> Result<()> {
-        let verifier = password_verifier(password);
-        put(&self.engine, role_key(role), verifier.into_bytes()).await
+    /// Sets the password of the role that is there from the start.
+    pub async fn set(&self, password: &str) -> Result<()> {
+        let rights = self.rights();
+        let first = rights.role(crate::USER)?;
+        let role = Role { verifier: Some(password_verifier(password)), ..first.clone() };
+        put(&self.engine, Role::key(&role.name), role.encode()).await
     }
 
-    /// Whether a role of that name exists.
-    pub fn is_role(&self, role: &str) -> bool {
-        role == crate::USER || self.engine.entry(&role_key(role)).is_some()
+    fn rights(&self) -> Rights {
+        let entries = self.engine.entries(ROLE_KEYS);
+        Rights::read(entries.iter().map(|(key, value)| (key.as_str(), Some(&value[..]))))
     }
 
-    /// The verifier of a role's password.
+    /// The verifier of a role's password, as long as it holds.
     pub fn verifier(&self, role: &str) -> Option<Verifier> {
-        let entry = self.engine.entry(&role_key(role))?;
-        Verifier::parse(std::str::from_utf8(&entry).ok()?)
+        let key = Role::key(role);
+        let entry = self.engine.entry(&key)?;
+        let rights = Rights::read([(key.as_str(), Some(&entry[..]))]);
+        let role = rights.find(role)?;
+        match role.valid_until {
+            Some(until) if until <= sql::now() => None,
+            _ => Verifier::parse(role.verifier.as_deref()?),
+        }
     }
 
     /// What an unknown user is measured against: it looks like a verifier, and no password fits it.
     pub fn mock_verifier(&self, role: &str) -> Verifier {
         Verifier::mock(role, &self.mock_secret)
     }
-}
-
-fn role_key(role: &str) -> String {
-    format!("role/{role}")
 }
 
 async fn put(engine: &Engine, key: String, value: Vec<u8>) -> Result<()> {

@@ -20,7 +20,10 @@ impl Connection {
         self.socket.flush().await?;
         loop {
             let Some(frame) = self.socket.frame()? else {
-                self.socket.fill_unless_cancelled().await?;
+                match self.socket.fill_unless_cancelled().await {
+                    Err(Stop::Refused(_, error)) => return Err(Stop::Fault(error)),
+                    filled => filled?,
+                }
                 continue;
             };
             match frame.tag {
@@ -89,7 +92,7 @@ impl Connection {
             true => Cursor::copy_binary(copy.rows)?,
             false => Cursor::copy(copy.rows),
         };
-        let (sent, _) = cursor.send(&mut self.socket, 0).await?;
+        let (sent, _) = cursor.send(&mut self.socket, self.session.limits(), 0).await?;
         if binary {
             // The header is in the first row's message, or in this one, as clients expect.
             let header: &[u8] = if sent == 0 { copy_binary::HEADER } else { &[] };

@@ -10,7 +10,7 @@ use super::portal::{
 };
 use super::rows::Cursor;
 use super::socket::guarded;
-use super::{Connection, Stop, deallocate};
+use super::{Connection, Stop, deallocate, make_room_to_plan};
 use crate::message::backend;
 use crate::message::frontend::{Fields, Frame, frame, violation};
 use crate::value::{Format, parameter};
@@ -33,14 +33,48 @@ impl Connection {
         portal.is_some_and(|portal| starts_with_word(&portal.statement.text, "copy"))
     }
 
-    /// Parse, Bind, Describe, Close: all that needs no waiting.
+    /// Parse: a statement that is not known yet is planned while the socket is watched.
+    pub(super) async fn parse(&mut self, frame: Frame) -> Result<(), Stop> {
+        let taken = guarded(|| self.take_parse(frame));
+        self.socket.input.consume(frame.bytes());
+        let (name, parsed) = taken?;
+        let statement = match parsed {
+            Parsed::Known(statement) => statement,
+            Parsed::Unknown(text, types) => {
+                self.client().clear_cancel();
+                self.socket.attend(self.session.prepare(&text, &types)).await??
+            }
+        };
+        portal::keep_statement(&mut self.statements, &name, statement)?;
+        backend::parse_complete(&mut self.socket.output);
+        Ok(())
+    }
+
+    /// The name and the statement of a Parse message.
+    fn take_parse(&self, frame: Frame) -> Result<(Box<str>, Parsed)> {
+        let mut fields = Fields::new(self.socket.input.body(frame));
+        let name = fields.string()?;
+        let text = fields.string()?;
+        let types = (0..fields.count()?).map(|_| fields.uint32()).collect::<Result<Vec<u32>>>()?;
+        fields.end()?;
+        check_free(&self.statements, name)?;
+        let parsed = match self.session.known(text, &types) {
+            Some(known) => Parsed::Known(known),
+            None => {
+                make_room_to_plan(text)?;
+                Parsed::Unknown(text.to_owned(), types)
+            }
+        };
+        Ok((name.into(), parsed))
+    }
+
+    /// Bind, Describe, Close: all that needs no waiting.
     pub(super) fn prepare_step(&mut self, frame: Frame) -> Result<(), Stop> {
         let Connection { socket, session, statements, portals, .. } = self;
         let fields = Fields::new(socket.input.body(frame));
         let out = &mut socket.output;
         let result = guarded(|| match frame.tag {
-            b'P' => parse(fields, session, statements, out),
-            b'B' => bind(fields, statements, portals, out),
+            b'B' => session.in_zone(|| bind(fields, statements, portals, out)),
             b'D' => describe(fields, session, statements, portals, out),
             _ => close(fields, session, statements, portals, out),
         });
@@ -92,7 +126,10 @@ impl Connection {
     ) -> Result<(), Stop> {
         match std::mem::replace(&mut portal.state, PortalState::Done) {
             PortalState::Ready(parameters) => self.start(portal, parameters, limit, implicit).await,
-            PortalState::Suspended(cursor) => self.send_rows(portal, cursor, limit).await,
+            PortalState::Suspended(cursor) => {
+                self.session.begin_statement();
+                self.send_rows(portal, cursor, limit).await
+            }
             PortalState::Exhausted(words) => {
                 portal.state = PortalState::Exhausted(words);
                 backend::rows_complete(&mut self.socket.output, words, 0);
@@ -153,7 +190,7 @@ impl Connection {
         mut cursor: Box<Cursor>,
         limit: u64,
     ) -> Result<(), Stop> {
-        let (sent, more) = cursor.send(&mut self.socket, limit).await?;
+        let (sent, more) = cursor.send(&mut self.socket, self.session.limits(), limit).await?;
         self.write_notices();
         if more {
             backend::portal_suspended(&mut self.socket.output);
@@ -201,6 +238,14 @@ impl Connection {
     }
 }
 
+/// A statement as Parse brings it.
+enum Parsed {
+    /// It was planned before.
+    Known(Arc<Statement>),
+    /// A text, and the types of its parameters as far as they are told.
+    Unknown(String, Vec<u32>),
+}
+
 /// What decides whether an Execute is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follows {
@@ -229,23 +274,6 @@ fn what_follows(mut input: &[u8]) -> Option<Follows> {
 fn starts_with_word(text: &str, word: &str) -> bool {
     let head = text.trim_start().get(..word.len());
     head.is_some_and(|head| head.eq_ignore_ascii_case(word))
-}
-
-fn parse(
-    mut fields: Fields<'_>,
-    session: &mut Session,
-    statements: &mut Named<Arc<Statement>>,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    let name = fields.string()?;
-    let text = fields.string()?;
-    let types = (0..fields.count()?).map(|_| fields.uint32()).collect::<Result<Vec<u32>>>()?;
-    fields.end()?;
-    check_free(statements, name)?;
-    let statement = session.prepare(text, &types)?;
-    portal::keep_statement(statements, name, statement)?;
-    backend::parse_complete(out);
-    Ok(())
 }
 
 fn bind(

@@ -19,21 +19,25 @@ mod startup;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::types::Error;
+use engine::env::memory;
+use engine::types::{Error, SqlState};
 use sql::{Session, Statement, TransactionStatus};
 use tokio::net::TcpStream;
 
-use crate::clients::Client;
+use crate::clients::{Client, StopLevel};
 use crate::listener::Shared;
 use crate::message::backend;
 use crate::message::fault::{self, Severity};
 use crate::message::frontend::{Frame, violation};
 use portal::{Named, Portal};
-use socket::{OUTPUT_BYTES, Socket};
+use socket::{OUTPUT_BYTES, Socket, shut_down};
 pub use startup::is_loopback;
 
 /// How long a client may take to read the error that its connection ends with.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The same where the server stops, for which all wait.
+const LAST_FAREWELL: Duration = Duration::from_millis(100);
 
 /// Why the usual course ends.
 #[derive(Debug)]
@@ -42,6 +46,8 @@ pub enum Stop {
     Fault(Error),
     /// The connection ends, and the client is told.
     Fatal(Error),
+    /// There was no memory for a message of that kind: it was passed over.
+    Refused(u8, Error),
     /// The client has gone, or asked to end.
     Gone,
 }
@@ -61,8 +67,9 @@ pub async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     };
     let client = socket.client.clone().expect("startup has entered the client");
     let _leave = Leave { shared: &shared, client };
+    let usage = session.usage().clone();
     let mut connection = Connection::new(socket, session);
-    let stop = connection.run().await;
+    let stop = memory::counted(&usage, connection.run()).await;
     farewell(&mut connection.socket, stop).await;
 }
 
@@ -81,10 +88,33 @@ impl Drop for Leave<'_> {
 
 /// Sends what is left to say. A client that ends may still read, one that does not read does not want to know.
 async fn farewell(socket: &mut Socket, stop: Stop) {
-    if let Stop::Fault(error) | Stop::Fatal(error) = stop {
+    if let Stop::Fault(error) | Stop::Fatal(error) | Stop::Refused(_, error) = stop {
         fault::write(&mut socket.output, Severity::Fatal, &error);
     }
-    let _ = tokio::time::timeout(FAREWELL, socket.flush_last()).await;
+    let stops = socket.client.as_ref().is_some_and(|one| one.stop_level() > StopLevel::None);
+    let patience = if stops { LAST_FAREWELL } else { FAREWELL };
+    let _ = tokio::time::timeout(patience, socket.flush_last()).await;
+}
+
+/// Shorter texts are planned without a question.
+const SHORT_TEXT: usize = 4 << 10;
+
+/// What parsing and planning take for a byte of a text, and for one within quotes: as was measured for lists of rows.
+const PLANNED_BYTES: usize = 250;
+const QUOTED_BYTES: usize = 8;
+
+/// Asks for what it will take to plan a text; 53200 where there is no memory for it.
+fn make_room_to_plan(text: &str) -> Result<(), Error> {
+    if text.len() < SHORT_TEXT || !memory::process().is_limited() {
+        return Ok(());
+    }
+    let parts = text.as_bytes().split(|byte| *byte == b'\'');
+    let (mut bytes, mut is_quoted) = (0, false);
+    for part in parts {
+        bytes += part.len() * if is_quoted { QUOTED_BYTES } else { PLANNED_BYTES };
+        is_quoted = !is_quoted;
+    }
+    memory::process().ask(bytes)
 }
 
 /// A client that was let in.
@@ -121,11 +151,29 @@ impl Connection {
     /// Serves messages until the connection ends; says why it did.
     async fn run(&mut self) -> Stop {
         loop {
-            match self.step().await {
+            match self.step().await.map_err(|stop| self.as_stopped(stop)) {
                 Ok(()) => {}
                 Err(Stop::Fault(error)) => self.fail(&error),
+                Err(Stop::Refused(tag, error)) => {
+                    if let Err(stop) = self.refuse(tag, error).await {
+                        return stop;
+                    }
+                }
                 Err(stop) => return stop,
             }
+        }
+    }
+
+    /// Where the server stops, that is why a statement was cancelled.
+    fn as_stopped(&self, stop: Stop) -> Stop {
+        match stop {
+            Stop::Fault(error)
+                if error.state == SqlState::QueryCanceled
+                    && self.client().stop_level() > StopLevel::None =>
+            {
+                Stop::Fatal(shut_down())
+            }
+            stop => stop,
         }
     }
 
@@ -137,6 +185,9 @@ impl Connection {
             }
             return self.socket.fill().await;
         };
+        if self.client().stop_level() > StopLevel::None {
+            return Err(Stop::Fatal(shut_down()));
+        }
         if self.socket.pending_bytes() >= OUTPUT_BYTES {
             self.socket.flush().await?;
         }
@@ -159,7 +210,8 @@ impl Connection {
         }
         match frame.tag {
             b'Q' => self.simple_query(frame).await,
-            b'P' | b'B' | b'D' | b'C' => self.prepare_step(frame),
+            b'P' => self.parse(frame).await,
+            b'B' | b'D' | b'C' => self.prepare_step(frame),
             b'E' => self.execute(frame).await,
             b'S' => self.sync(frame).await,
             b'H' => {
@@ -172,20 +224,55 @@ impl Connection {
                 self.socket.input.consume(frame.bytes());
                 Ok(())
             }
-            b'F' => {
-                self.socket.input.consume(frame.bytes());
-                Err(violation("function calls by protocol message are not supported").into())
-            }
+            b'F' => self.refuse_call(frame).await,
             _ => Err(Stop::Fatal(violation("unexpected message"))),
         }
     }
 
-    /// An extended-protocol message failed.
+    /// A message was passed over: what it would have done has failed.
+    async fn refuse(&mut self, tag: u8, error: Error) -> Result<(), Stop> {
+        match tag {
+            _ if self.skipping => {}
+            // What is left of a COPY that failed.
+            b'd' => {}
+            b'Q' => {
+                self.write_error(&error);
+                self.failed = true;
+                return self.ready().await;
+            }
+            _ => self.fail(&error),
+        }
+        Ok(())
+    }
+
+    /// An extended-protocol message failed. The client is told as soon as its input is done with, as PostgreSQL does: it
+    /// may wait for an answer before it sends Sync.
     fn fail(&mut self, error: &Error) {
         self.write_notices();
-        fault::write(&mut self.socket.output, Severity::Error, error);
+        self.write_error(error);
+        self.socket.flush_due = true;
         self.skipping = true;
         self.failed = true;
+    }
+
+    /// FunctionCall is a statement of its own, with no Sync behind it.
+    async fn refuse_call(&mut self, frame: Frame) -> Result<(), Stop> {
+        self.socket.input.consume(frame.bytes());
+        let message = "function calls by protocol message are not supported";
+        self.fail(&Error::new(SqlState::FeatureNotSupported, message));
+        self.ready().await
+    }
+
+    /// Tells the client what went wrong. A statement that was ended because it had most says so.
+    fn write_error(&mut self, error: &Error) {
+        let usage = self.session.usage();
+        let ended = error.state == SqlState::QueryCanceled && usage.is_ended();
+        usage.begin();
+        let out = &mut self.socket.output;
+        match ended {
+            true => fault::write(out, Severity::Error, &memory::ended()),
+            false => fault::write(out, Severity::Error, error),
+        }
     }
 
     /// What the session has to tell beside answers.
@@ -200,13 +287,14 @@ impl Connection {
         if self.executed || self.failed {
             let end = self.session.end_implicit(self.failed);
             if let Err(error) = self.socket.attend(end).await? {
-                fault::write(&mut self.socket.output, Severity::Error, &error);
+                self.write_error(&error);
             }
         }
         self.write_notices();
         for (name, value) in self.session.take_parameter_changes() {
             backend::parameter_status(&mut self.socket.output, &name, &value);
         }
+        self.session.usage().begin();
         let status = self.session.transaction_status();
         if status == TransactionStatus::Idle {
             self.portals.clear();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::types::{Error, Result, SqlState, Value};
-use sql::Statement;
+use sql::{PREPARED_LIMIT, Statement};
 
 use super::rows::Cursor;
 use crate::value::Format;
@@ -132,6 +132,11 @@ pub fn keep_statement(
     statement: Arc<Statement>,
 ) -> Result<()> {
     check_free(statements, name)?;
+    let kept = statements.named.values().filter(|_| !name.is_empty());
+    if kept.map(|kept| kept.bytes()).sum::<usize>() + statement.bytes() > PREPARED_LIMIT {
+        let message = "out of memory: too many prepared statements on one connection";
+        return Err(Error::new(SqlState::OutOfMemory, message));
+    }
     statements.put(name, statement);
     Ok(())
 }

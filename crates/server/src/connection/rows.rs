@@ -7,15 +7,17 @@
 
 use std::sync::Arc;
 
+use engine::env::memory;
 use engine::heartbeat::{Answer, AnswerPart, Pages};
-use engine::types::{Error, Result};
+use engine::types::limit::Limit;
+use engine::types::{Error, Result, ValueRef};
 use futures::StreamExt;
-use sql::Rows;
+use sql::{Limits, Rows};
 
 use super::Stop;
 use super::copy_binary::HEADER;
 use super::portal::Formats;
-use super::socket::{OUTPUT_BYTES, Socket, cancelled};
+use super::socket::{OUTPUT_BYTES, Socket};
 use crate::message::backend;
 use crate::value::{ColumnEncoder, Format};
 
@@ -81,13 +83,31 @@ fn write_data_row(
     out.extend_from_slice(header);
     backend::count(out, encoders.len());
     for (column, encoder) in encoders.iter().enumerate() {
-        if let Err(fault) = encoder.write(out, part.cell(row, column)) {
+        let cell = part.cell(row, column);
+        let written = make_room(out, cell).and_then(|()| encoder.write(out, cell));
+        if let Err(fault) = written {
             out.truncate(start);
             return Err(fault);
         }
     }
     let length = (out.len() - start - 1) as u32;
     out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
+
+/// Asks for the memory of a large value beside the one it is in; 53200 where there is none. A buffer that would double for it grows
+/// by as much as it needs.
+#[inline]
+fn make_room(out: &mut Vec<u8>, cell: ValueRef<'_>) -> Result<()> {
+    let bytes = match cell {
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Bytea(bytes) => 2 * bytes.len(),
+        _ => return Ok(()),
+    };
+    if bytes >= OUTPUT_BYTES {
+        memory::process().ask(out.len() + bytes)?;
+        out.reserve_exact(bytes + OUTPUT_BYTES);
+    }
     Ok(())
 }
 
@@ -132,13 +152,22 @@ impl Cursor {
         (self.rows.tag, self.rows.counted)
     }
 
-    /// Sends rows, at most `limit` unless that is 0. Gives their number and whether there may be more.
-    pub async fn send(&mut self, socket: &mut Socket, limit: u64) -> Result<(u64, bool), Stop> {
+    /// Sends rows, at most `limit` unless that is 0, as long as the statement may run. Gives their number and whether there
+    /// may be more.
+    pub async fn send(
+        &mut self,
+        socket: &mut Socket,
+        limits: &Limits,
+        limit: u64,
+    ) -> Result<(u64, bool), Stop> {
         let limit = if limit == 0 { u64::MAX } else { limit };
         let mut sent = 0;
         while sent < limit {
             if self.answer.is_none() && !self.next_answer(socket).await? {
                 return Ok((sent, false));
+            }
+            if let Some(fault) = limits.fault() {
+                return Err(Stop::Fault(fault));
             }
             if limit == u64::MAX
                 && let Some(pages) = self.shared_pages()
@@ -198,10 +227,7 @@ impl Cursor {
             Some(Ok(answer)) => {
                 self.answer = Some(answer);
                 (self.part, self.row) = (0, 0);
-                match &socket.client {
-                    Some(client) if client.is_cancelled() => Err(Stop::Fault(cancelled())),
-                    _ => Ok(true),
-                }
+                Ok(true)
             }
         }
     }

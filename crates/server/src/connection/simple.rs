@@ -8,9 +8,8 @@ use sql::{ImplicitTransaction, Outcome};
 use super::portal::Formats;
 use super::rows::Cursor;
 use super::socket::guarded;
-use super::{Connection, Stop};
+use super::{Connection, Stop, make_room_to_plan};
 use crate::message::backend;
-use crate::message::fault::{self, Severity};
 use crate::message::frontend::{Fields, Frame};
 use crate::value::Format;
 
@@ -19,10 +18,10 @@ impl Connection {
     pub(super) async fn simple_query(&mut self, frame: Frame) -> Result<(), Stop> {
         self.statements.remove("");
         self.portals.remove("");
-        match self.run_script(frame).await {
+        match self.run_script(frame).await.map_err(|stop| self.as_stopped(stop)) {
             Err(Stop::Fault(error)) => {
                 self.write_notices();
-                fault::write(&mut self.socket.output, Severity::Error, &error);
+                self.write_error(&error);
                 self.failed = true;
             }
             result => result?,
@@ -31,7 +30,10 @@ impl Connection {
     }
 
     async fn run_script(&mut self, frame: Frame) -> Result<(), Stop> {
-        let (script, texts) = self.take_script(frame)?;
+        let script = self.take_script(frame)?;
+        let parsed = self.session.parse_script(&script);
+        let texts = self.socket.attend(parsed).await??;
+        let script = (texts.len() > 1).then_some(script);
         if texts.is_empty() {
             backend::empty_query(&mut self.socket.output);
         }
@@ -54,18 +56,18 @@ impl Connection {
         Ok(())
     }
 
-    /// The statements of a Query message, and the whole text where there are several.
-    fn take_script(&mut self, frame: Frame) -> Result<(Option<String>, Vec<Arc<str>>), Stop> {
-        let Connection { socket, session, .. } = self;
-        let parsed = guarded(|| {
-            let mut fields = Fields::new(socket.input.body(frame));
+    /// The text of a Query message.
+    fn take_script(&mut self, frame: Frame) -> Result<String, Stop> {
+        let input = &mut self.socket.input;
+        let script = guarded(|| {
+            let mut fields = Fields::new(input.body(frame));
             let script = fields.string()?;
             fields.end()?;
-            let texts = session.parse_script(script)?;
-            Ok(((texts.len() > 1).then(|| script.to_string()), texts))
+            make_room_to_plan(script)?;
+            Ok(script.to_owned())
         });
-        socket.input.consume(frame.bytes());
-        parsed
+        input.consume(frame.bytes());
+        script
     }
 
     async fn run_text(
@@ -79,7 +81,10 @@ impl Connection {
             return Ok(());
         }
         self.client().clear_cancel();
-        let statement = guarded(|| self.session.prepare(text, &[]))?;
+        let statement = match self.session.known(text, &[]) {
+            Some(known) => known,
+            None => self.socket.attend(self.session.prepare(text, &[])).await??,
+        };
         if !statement.parameters.is_empty() {
             let message = "there is no parameter $1";
             return Err(Error::new(SqlState::UndefinedParameter, message).into());
@@ -94,7 +99,7 @@ impl Connection {
     async fn send_query(&mut self, rows: sql::Rows) -> Result<(), Stop> {
         backend::row_description(&mut self.socket.output, &rows.columns, |_| Format::Text);
         let mut cursor = Cursor::query(rows, &Formats::All(Format::Text))?;
-        let (sent, _) = cursor.send(&mut self.socket, 0).await?;
+        let (sent, _) = cursor.send(&mut self.socket, self.session.limits(), 0).await?;
         self.write_notices();
         let (words, counted) = cursor.tag();
         self.write_rows_tag(words, counted, sent);

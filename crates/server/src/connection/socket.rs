@@ -13,6 +13,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use engine::env::memory::{self, Reservation, Share};
 use engine::heartbeat::Pages;
 use engine::types::{Error, SqlState};
 use tokio::io::{AsyncReadExt, AsyncWrite};
@@ -32,16 +33,36 @@ pub const OUTPUT_BYTES: usize = 64 << 10;
 /// Bytes that are read ahead while a statement runs.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 
+/// Bytes that every connection may keep of what it received; what it keeps beyond them is counted.
+const UNCOUNTED_BYTES: usize = 128 << 10;
+
 /// Bytes received and not yet understood.
 #[derive(Debug)]
 pub struct Input {
     bytes: Vec<u8>,
     start: usize,
+    held: Reservation,
+    /// The message that is passed over, since there was no memory for it.
+    refused: Option<Refused>,
+}
+
+/// A message that is received to its end and forgotten, so that what comes behind it is understood.
+#[derive(Debug)]
+struct Refused {
+    tag: u8,
+    /// Bytes of it that have not come yet.
+    left: usize,
+    error: Error,
 }
 
 impl Input {
     fn new() -> Input {
-        Input { bytes: Vec::with_capacity(INPUT_BYTES), start: 0 }
+        Input {
+            bytes: Vec::with_capacity(INPUT_BYTES),
+            start: 0,
+            held: Reservation::new(Share::Messages),
+            refused: None,
+        }
     }
 
     /// All bytes not yet consumed.
@@ -58,22 +79,67 @@ impl Input {
     pub fn consume(&mut self, bytes: usize) {
         self.start += bytes;
         debug_assert!(self.start <= self.bytes.len(), "consumes what is there");
-        if self.start == self.bytes.len() {
+        if self.start == self.bytes.len() || self.start >= UNCOUNTED_BYTES {
+            self.bytes.drain(..self.start);
             self.start = 0;
-            self.bytes.clear();
             self.bytes.shrink_to(INPUT_BYTES);
+            self.held.shrink_to(self.bytes.capacity().saturating_sub(UNCOUNTED_BYTES));
         }
     }
 
-    /// Makes room behind the pending bytes. Grows by doubling what has arrived, never by what a message declares.
+    /// Makes room behind the pending bytes. Grows by doubling what has arrived, never by what a message declares, and where
+    /// memory is missing for more of an unfinished message, that message is passed over.
     fn make_room(&mut self) {
         if self.start > 0 && self.bytes.capacity() - self.bytes.len() < INPUT_BYTES / 2 {
             self.bytes.drain(..self.start);
             self.start = 0;
         }
         if self.bytes.len() == self.bytes.capacity() {
-            self.bytes.reserve(self.bytes.len().max(INPUT_BYTES));
+            let more = self.bytes.len().max(INPUT_BYTES).min(self.missing());
+            match self.hold(self.bytes.len() + more) {
+                Ok(()) => self.bytes.reserve_exact(more),
+                Err(error) => self.refuse(error),
+            }
         }
+    }
+
+    /// Bytes that the first message lacks; without bound where it is there.
+    fn missing(&self) -> usize {
+        match frontend::declared(self.pending()) {
+            Some(frame) if frame.bytes() > self.pending().len() => {
+                (frame.bytes() - self.pending().len()).max(INPUT_BYTES)
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+        self.held.grow_to(bytes.saturating_sub(UNCOUNTED_BYTES))
+    }
+
+    /// Passes the first message over, where it has not come to its end: what is there of it goes, the rest will not be kept.
+    fn refuse(&mut self, error: Error) {
+        let arrived = self.pending().len();
+        match frontend::declared(self.pending()) {
+            Some(frame) if frame.bytes() > arrived => {
+                self.refused =
+                    Some(Refused { tag: frame.tag, left: frame.bytes() - arrived, error });
+                self.consume(arrived);
+            }
+            // What is read ahead of whole messages has a limit of its own.
+            _ => self.bytes.reserve(INPUT_BYTES),
+        }
+    }
+
+    /// Forgets what has come of a message that is passed over; at its end gives its kind and why.
+    fn pass_over(&mut self) -> Option<(u8, Error)> {
+        let refused = self.refused.as_mut()?;
+        let come = refused.left.min(self.bytes.len() - self.start);
+        refused.left -= come;
+        let is_over = refused.left == 0;
+        self.consume(come);
+        let refused = self.refused.take_if(|_| is_over)?;
+        Some((refused.tag, refused.error))
     }
 }
 
@@ -153,14 +219,24 @@ impl Socket {
         frontend::frame(self.input.pending()).map_err(Stop::Fatal)
     }
 
-    /// Waits for more input.
+    /// Waits for more input. A message that there was no memory for has come to its end: [`Stop::Refused`].
     pub async fn fill(&mut self) -> Result<(), Stop> {
         poll_fn(|context| {
             if self.stop_level(context) > StopLevel::None {
-                let message = "terminating connection due to administrator command";
-                return Poll::Ready(Err(Stop::Fatal(Error::new(SqlState::AdminShutdown, message))));
+                return Poll::Ready(Err(Stop::Fatal(shut_down())));
             }
-            self.poll_read(context)
+            // It holds most of all without a statement that could be ended.
+            if self.client.as_ref().is_some_and(|client| client.usage().is_ended()) {
+                return Poll::Ready(Err(Stop::Fatal(memory::ended())));
+            }
+            loop {
+                ready!(self.poll_read(context))?;
+                match self.input.pass_over() {
+                    Some((tag, error)) => return Poll::Ready(Err(Stop::Refused(tag, error))),
+                    None if self.input.refused.is_some() => {}
+                    None => return Poll::Ready(Ok(())),
+                }
+            }
         })
         .await
     }
@@ -271,6 +347,7 @@ impl Socket {
         let mut is_told = false;
         let mut gone: Option<Stop> = None;
         poll_fn(|context| {
+            self.client.iter().for_each(|client| client.heed_stop());
             let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
             match polled {
                 Ok(Poll::Ready(value)) => return Poll::Ready(gone.take().map_or(Ok(value), Err)),
@@ -309,7 +386,7 @@ impl Socket {
         {
             return Err(stop);
         }
-        while self.input.pending().len() < READ_AHEAD_BYTES {
+        while self.input.pending().len() < READ_AHEAD_BYTES && self.input.refused.is_none() {
             match self.poll_read(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(stop)) => return Err(stop),
@@ -360,6 +437,11 @@ pub fn cancelled() -> Error {
     Error::new(SqlState::QueryCanceled, "canceling statement due to user request")
 }
 
+/// The server stops.
+pub fn shut_down() -> Error {
+    Error::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
+}
+
 /// A broken invariant. What it left behind in the session is unknown, so the connection does not go on.
 fn panicked() -> Error {
     tracing::error!("a statement broke an invariant; its connection is closed");
@@ -380,6 +462,33 @@ mod tests {
         assert_eq!(input.start, 0);
         assert_eq!(input.pending(), [[7; 10], [8; 10]].concat());
         assert!(input.bytes.capacity() > input.bytes.len());
+    }
+
+    #[test]
+    fn a_message_without_memory_is_passed_over_and_the_next_one_understood() {
+        let mut input = Input::new();
+        input.bytes.extend([b'Q', 0, 0, 0, 104]);
+        input.bytes.extend([b'x'; 60]);
+        input.refuse(memory::ended());
+        assert!(input.pending().is_empty());
+        input.bytes.extend([b'x'; 30]);
+        assert!(input.pass_over().is_none() && input.refused.is_some());
+        input.bytes.extend([b'x'; 10]);
+        input.bytes.extend(b"next");
+        let (tag, error) = input.pass_over().expect("its end has come");
+        assert_eq!((tag, error.state), (b'Q', SqlState::OutOfMemory));
+        assert_eq!(input.pending(), b"next");
+        assert!(input.pass_over().is_none());
+    }
+
+    #[test]
+    fn a_buffer_grows_no_further_than_its_message() {
+        let mut input = Input::new();
+        input.bytes.extend([b'Q', 0, 2, 0, 4]);
+        input.bytes.extend(vec![b'x'; 120 << 10]);
+        input.bytes.shrink_to_fit();
+        input.make_room();
+        assert!(input.bytes.capacity() < 150 << 10);
     }
 
     #[test]

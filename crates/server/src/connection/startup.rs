@@ -4,11 +4,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use engine::types::{Error, Result, SqlState};
+use sql::rights::Refusal;
 use sql::{ImplicitTransaction, Session};
 
 use super::Stop;
 use super::socket::{Socket, guarded};
-use crate::authentication::Exchange;
+use crate::authentication::{Exchange, Method, Visitor};
 use crate::listener::Shared;
 use crate::message::frontend::{Fields, utf8, violation};
 use crate::message::{SMALL_MESSAGE_LIMIT, backend};
@@ -59,10 +60,11 @@ struct Greeting {
 
 /// Lets a client in and gives its session; `Gone` after a cancel request.
 pub async fn greet(socket: &mut Socket, shared: &Shared) -> Result<Session, Stop> {
-    let greet = greet_in_time(socket, shared);
-    match tokio::time::timeout(AUTHENTICATION_TIMEOUT, greet).await {
-        Ok(result) => result,
-        Err(_) => Err(Stop::Gone),
+    let mut guest = shared.door.enter();
+    tokio::select! {
+        greeted = greet_in_time(socket, shared) => greeted,
+        full = guest.sent_away() => Err(Stop::Fatal(full)),
+        () = tokio::time::sleep(AUTHENTICATION_TIMEOUT) => Err(Stop::Gone),
     }
 }
 
@@ -73,10 +75,16 @@ async fn greet_in_time(socket: &mut Socket, shared: &Shared) -> Result<Session, 
         backend::negotiate_version(&mut socket.output, &unknown);
     }
     let seat = shared.clients.seat().map_err(Stop::Fatal)?;
-    authenticate(socket, shared, &greeting.user).await?;
+    authenticate(socket, shared, &greeting).await?;
     check_database(&greeting).map_err(Stop::Fatal)?;
-    let mut session = guarded(|| Ok(shared.database.session(&greeting.user)))?;
-    let client = shared.clients.enter(seat, session.process(), session.cancelled());
+    let address = socket.peer();
+    let session = guarded(|| Ok(shared.database.log_in(&greeting.user, address)))?;
+    let mut session = session.map_err(|fault| {
+        refused(socket, shared, &greeting.user, &fault);
+        Stop::Fatal(fault)
+    })?;
+    let (flag, usage) = (session.cancelled(), session.usage().clone());
+    let client = shared.clients.enter(seat, session.process(), flag, usage);
     socket.client = Some(client);
     let settled = settle(socket, &mut session, &greeting).await;
     if settled.is_err() {
@@ -230,16 +238,53 @@ fn split_options(options: &str) -> Vec<String> {
     words
 }
 
-async fn authenticate(socket: &mut Socket, shared: &Shared, user: &str) -> Result<(), Stop> {
-    if shared.trusts(socket.peer()) {
-        if !shared.passwords.is_role(user) {
-            let message = format!("role \"{user}\" does not exist");
-            return Err(Stop::Fatal(Error::new(SqlState::InvalidAuthorization, message)));
-        }
-    } else {
-        exchange(socket, shared, user).await?;
+/// Lets the client in as the rules for hosts say, and tells the log of one that is refused.
+async fn authenticate(
+    socket: &mut Socket,
+    shared: &Shared,
+    greeting: &Greeting,
+) -> Result<(), Stop> {
+    let outcome = prove(socket, shared, greeting).await;
+    if let Err(Stop::Fatal(fault)) = &outcome {
+        refused(socket, shared, &greeting.user, fault);
     }
+    outcome?;
     backend::authentication(&mut socket.output, AUTHENTICATION_OK, &[]);
+    Ok(())
+}
+
+fn refused(socket: &Socket, shared: &Shared, role: &str, fault: &Error) {
+    let (address, why) = (socket.peer(), fault.message.as_str());
+    shared.database.audit().refused(Refusal { role, address, what: "LOG IN", why });
+}
+
+async fn prove(socket: &mut Socket, shared: &Shared, greeting: &Greeting) -> Result<(), Stop> {
+    let visitor = Visitor {
+        peer: socket.peer(),
+        is_encrypted: socket.is_encrypted(),
+        user: &greeting.user,
+        database: greeting.database.as_deref().unwrap_or(&greeting.user),
+    };
+    let is_member = |role: &str| shared.database.is_member(&greeting.user, role);
+    match shared.host_rules.decide(visitor, &is_member).map_err(Stop::Fatal)? {
+        Method::Trust | Method::Reject => Ok(()),
+        Method::Scram => attempt(socket, shared, &greeting.user).await,
+    }
+}
+
+/// A proof of a password, after a wait for who has failed before.
+async fn attempt(socket: &mut Socket, shared: &Shared, user: &str) -> Result<(), Stop> {
+    let address = socket.peer().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
+    let begun = shared.attempts.begin(address, user, std::time::Instant::now());
+    let Some((attempt, wait)) = begun else {
+        let message = format!("password authentication failed for user \"{user}\"");
+        return Err(Stop::Fatal(Error::new(SqlState::InvalidPassword, message)));
+    };
+    if !wait.is_zero() {
+        tokio::time::sleep(wait).await;
+    }
+    exchange(socket, shared, user).await?;
+    attempt.succeeded();
     Ok(())
 }
 
@@ -327,11 +372,7 @@ async fn apply(
     value: &str,
 ) -> Result<(), Stop> {
     let text = set_statement(name, value).map_err(Stop::Fatal)?;
-    let fatal = |stop| match stop {
-        Stop::Fault(error) => Stop::Fatal(error),
-        stop => stop,
-    };
-    let statement = guarded(|| session.prepare(&text, &[])).map_err(fatal)?;
+    let statement = socket.attend(session.prepare(&text, &[])).await?.map_err(Stop::Fatal)?;
     let run = session.execute(&statement, Vec::new(), ImplicitTransaction::Alone);
     socket.attend(run).await?.map(drop).map_err(Stop::Fatal)
 }

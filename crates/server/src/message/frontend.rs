@@ -26,19 +26,24 @@ impl Frame {
 /// The message that `input` starts with; `None` while it is incomplete. A length that cannot be is a fault that
 /// ends the connection, since nobody knows where the next message starts.
 pub fn frame(input: &[u8]) -> Result<Option<Frame>> {
-    let Some(head) = input.first_chunk::<HEAD>() else {
+    let Some(Frame { tag, body }) = declared(input) else {
         return Ok(None);
     };
-    let tag = head[0];
     let Some(limit) = length_limit(tag) else {
         return Err(violation(format!("invalid frontend message type {tag}")));
     };
-    let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-    if !(4..=limit).contains(&length) {
+    if body.checked_add(4).is_none_or(|length| length > limit) {
         return Err(violation("invalid message length"));
     }
-    let frame = Frame { tag, body: length - 4 };
+    let frame = Frame { tag, body };
     Ok((input.len() >= frame.bytes()).then_some(frame))
+}
+
+/// What the head of the first message says, be it there as a whole or not. A length that is too short is the longest of all.
+pub fn declared(input: &[u8]) -> Option<Frame> {
+    let [tag, length @ ..] = *input.first_chunk::<HEAD>()?;
+    let body = (u32::from_be_bytes(length) as usize).checked_sub(4);
+    Some(Frame { tag, body: body.unwrap_or(u32::MAX as usize) })
 }
 
 /// The longest message of that kind; `None` for kinds that do not exist.

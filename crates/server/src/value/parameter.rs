@@ -34,7 +34,7 @@ fn read_text(text: &str, wanted: DataType) -> Result<Value> {
                 // 38 digits do not hold it at its own scale; perhaps at the wanted one.
                 Err(_) => (sql::text::parse_numeric(text, 38, scale)?, scale),
             };
-            Ok(widen_scale(unscaled, own, scale))
+            kept(widen_scale(unscaled, own, scale), wanted)
         }
         _ => sql::text::parse_value(text, wanted),
     }
@@ -60,6 +60,18 @@ fn widen_scale(unscaled: i128, own: u8, wanted: u8) -> Value {
     }
 }
 
+/// The number, if it is wanted without a precision and that has as many digits; 22003 where it has not.
+fn kept(value: Value, wanted: DataType) -> Result<Value> {
+    let DataType::Numeric { precision, scale } = wanted else { return Ok(value) };
+    match value {
+        Value::Numeric(unscaled, own) if own > scale && wanted == DataType::PLAIN_NUMERIC => {
+            let unscaled = sql::text::rescale_numeric(unscaled, own, precision, scale)?;
+            Ok(Value::Numeric(unscaled, scale))
+        }
+        value => Ok(value),
+    }
+}
+
 /// A value sent as one type where the statement wants another: PostgreSQL would have cast it in the statement.
 fn convert(value: Value, wanted: DataType) -> Result<Value> {
     if let Some(integer) = integer(&value) {
@@ -67,10 +79,17 @@ fn convert(value: Value, wanted: DataType) -> Result<Value> {
     }
     Ok(match (value, wanted) {
         (Value::Numeric(unscaled, own), DataType::Numeric { scale, .. }) => {
-            widen_scale(unscaled, own, scale)
+            kept(widen_scale(unscaled, own, scale), wanted)?
         }
         (Value::Real(v), DataType::Double) => Value::Double(f64::from(v)),
         (Value::Double(v), DataType::Real) => Value::Real(v as f32),
+        (Value::Date(_) | Value::Timestamp(_), DataType::TimestampTz)
+        | (Value::TimestampTz(_), DataType::Timestamp | DataType::Date)
+            if !sql::text::is_utc() =>
+        {
+            let what = "a parameter of a type with or without time zone where the other is wanted";
+            return Err(sql::text::zone_refused(what));
+        }
         (Value::Date(v), DataType::Timestamp) => Value::Timestamp(midnight(v)?),
         (Value::Date(v), DataType::TimestampTz) => Value::TimestampTz(midnight(v)?),
         (Value::Timestamp(v), DataType::TimestampTz) => Value::TimestampTz(v),
@@ -151,6 +170,10 @@ mod tests {
         assert_eq!(text("1.5"), Ok(Value::Numeric(150, 2)));
         assert_eq!(text("1.239"), Ok(Value::Numeric(1_239, 3)));
         assert_eq!(text("12e-4"), Ok(Value::Numeric(12, 4)));
+        let plain = |text: &str| read(text.as_bytes(), Format::Text, 0, DataType::PLAIN_NUMERIC);
+        assert_eq!(plain("0.00000000010"), Ok(Value::Numeric(1, 10)));
+        let fault = plain("54.23424645165").expect_err("eleven digits");
+        assert_eq!(fault.state, SqlState::NumericOutOfRange);
         assert!(text("1.2.3").is_err());
     }
 

@@ -32,6 +32,16 @@ fn a_cancel_ends_a_query_whose_client_does_not_read() {
     raw.run("SELECT 1");
 }
 
+#[test]
+fn time_ends_rows_that_stream() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.connect();
+    raw.run("SET statement_timeout = 200");
+    raw.query("SELECT g, g + 1 FROM generate_series(1, 1000000000000::bigint) g");
+    assert_eq!(raw.until_ready().states(), ["57014"]);
+    raw.run("SELECT 1");
+}
+
 /// Millions of pairs: it takes a while.
 const GROUPS: &str =
     "SELECT a.i % 7, count(*), sum(a.i * b.i) FROM t a JOIN t b ON a.i % 50 = b.i % 50";

@@ -77,6 +77,36 @@ fn flush_delivers_without_sync() {
 }
 
 #[test]
+fn errors_come_without_sync() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.connect();
+    // As asyncpg and postgres.js prepare.
+    raw.parse("s", "SELECT nowhere");
+    raw.message(b'D', b"Ss\0");
+    raw.message(b'H', b"");
+    let error = raw.read();
+    assert_eq!((error.tag, error.field(b'C').as_deref()), (b'E', Some("42703")));
+    raw.sync();
+    assert_eq!(raw.until_ready().tags(), "Z");
+    // Not even Flush: the server has nothing else to do.
+    raw.bind("", "unknown", &[]);
+    assert_eq!(raw.read().tag, b'E');
+    raw.sync();
+    assert_eq!(raw.until_ready().tags(), "Z");
+}
+
+#[test]
+fn function_calls_are_refused_and_leave_the_server_ready() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.connect();
+    raw.message(b'F', &[0; 10]);
+    let messages = raw.until_ready();
+    assert_eq!((messages.tags().as_str(), messages.status()), ("EZ", 'I'));
+    assert_eq!(messages.states(), ["0A000"]);
+    assert_eq!(raw.column("SELECT 1"), ["1"]);
+}
+
+#[test]
 fn a_statement_split_over_packets_is_the_same_statement() {
     let fixture = Fixture::new();
     let mut raw = fixture.with_rows(2);
@@ -197,7 +227,7 @@ fn heads_that_cannot_be_end_the_connection() {
     let mut raw = fixture.connect();
     raw.message(b'F', b"\0\0\0\x01");
     raw.sync();
-    assert_eq!(raw.until_ready().states(), ["08P01"]);
+    assert_eq!(raw.until_ready().states(), ["0A000"], "functions are called by SELECT");
 }
 
 #[test]

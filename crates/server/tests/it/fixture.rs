@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use engine::env::STACK_BYTES;
 use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use server::{Server, ServerOptions};
 use sql::{Database, DatabaseOptions};
@@ -95,7 +96,12 @@ impl Drop for Fixture {
 
 fn runtime() -> Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).thread_stack_size(8 << 20).enable_all().build().expect("a runtime")
+    builder
+        .worker_threads(2)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()
+        .expect("a runtime")
 }
 
 /// A database that keeps nothing.
@@ -114,6 +120,7 @@ fn open(data: Option<PathBuf>) -> Arc<Database> {
         memory_limit: 256 << 20,
     };
     let password_verifier = Some(server::password_verifier as fn(&str) -> String);
-    let options = DatabaseOptions { engine, template_limit: 100, password_verifier };
+    let verification = sql::verification::VerificationOptions::default();
+    let options = DatabaseOptions { engine, template_limit: 100, password_verifier, verification };
     Database::open(options).expect("opens")
 }

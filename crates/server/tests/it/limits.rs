@@ -1,6 +1,6 @@
 //! How many may come in, and how all are sent away.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use server::ServerOptions;
 
@@ -25,6 +25,30 @@ fn one_connection_too_many_is_told_so() {
         std::thread::sleep(Duration::from_millis(10));
     }
     panic!("a seat that was left stays taken");
+}
+
+#[test]
+fn silent_sockets_keep_nobody_out() {
+    let fixture = Fixture::with(ServerOptions { max_connections: 2, ..ServerOptions::default() });
+    let mut silent: Vec<Raw> = (0..400).map(|_| Raw::open(fixture.address)).collect();
+    let began = Instant::now();
+    fixture.connect().run("SELECT 1");
+    assert!(began.elapsed() < Duration::from_secs(5), "it came in at once");
+    assert_eq!(silent[0].until_closed().states(), ["53300"]);
+}
+
+#[test]
+fn a_statement_ends_when_the_server_stops() {
+    let mut fixture = Fixture::new();
+    let mut raw = fixture.connect();
+    raw.query("SELECT count(*) FROM generate_series(1, 100000000000)");
+    raw.send();
+    std::thread::sleep(Duration::from_millis(200));
+    let began = Instant::now();
+    fixture.stop();
+    assert_eq!(raw.until_closed().states(), ["57P01"]);
+    fixture.wait();
+    assert!(began.elapsed() < Duration::from_secs(3), "it has not waited for the statement");
 }
 
 #[test]
