@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::sql::verification::{Share, VerificationOptions};
 use ::sql::{Database, DatabaseOptions};
 use clap::{Args, ValueEnum};
+use engine::env::STACK_BYTES;
+use engine::env::memory::{Account, Share as MemoryShare};
 use engine::heartbeat::{EngineOptions, Packing, Sharing};
-use server::{Server, ServerOptions, TlsFiles};
+use server::{HostRules, Server, ServerOptions, TlsFiles};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{Failure, demo, memory};
@@ -17,9 +20,6 @@ const QUEUE_LIMIT: usize = 100_000;
 
 /// Templates in the cache: an application has dozens, and generated SQL must not push them out at once.
 const TEMPLATE_LIMIT: usize = 4_096;
-
-/// Stack of a server thread: plans of deeply nested statements recurse.
-const STACK_BYTES: usize = 8 << 20;
 
 /// How to serve.
 #[derive(Debug, Args)]
@@ -45,15 +45,32 @@ pub struct ServeOptions {
     /// Clients at once
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     max_connections: usize,
-    /// MiB that the intermediate results of one batch may take [default: half of the memory by workers, at least 1024]
-    #[arg(long, value_name = "MIB")]
+    /// What the process may take, tables included (512MiB, 16GiB; a number alone counts MiB); beyond it statements fail with
+    /// 53200 [default: four fifths of the machine's memory]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
+    memory: Option<usize>,
+    /// What of it the intermediate results of one batch may take [default: five eighths by workers, at least a quarter or 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     batch_memory: Option<usize>,
+    /// Share of all activations, from 0 to 1, whose answers are run again by another path and compared (see the tables
+    /// shareddb.verification and shareddb.differences)
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
+    verify: Share,
+    /// Answer XX001 in place of rows that another path does not give; verified answers wait until that is known
+    #[arg(long)]
+    verify_strict: bool,
+    /// What --verify draws is the same with the same number [default: another draw each time]
+    #[arg(long, value_name = "SEED")]
+    verify_seed: Option<u64>,
     /// File with the password of the role `shareddb` (or: environment variable SHAREDDB_PASSWORD)
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     /// Ask clients on this machine for a password, too
     #[arg(long)]
     require_password: bool,
+    /// File of rules that say who comes in from where and how, like pg_hba.conf; read again at SIGHUP
+    #[arg(long, value_name = "FILE", conflicts_with = "require_password")]
+    hba: Option<PathBuf>,
     /// PEM file with the certificate for clients that ask for TLS, and those that lead to its authority
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
@@ -95,7 +112,10 @@ enum Demo {
 pub fn run(options: ServeOptions) -> Result<(), Failure> {
     crate::allocator::return_pages();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let account = engine::env::memory::process();
+    account.set_limit(memory_limit(&options));
     let database = Database::open(database_options(&options, cores))?;
+    refuse_larger_tables(account)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cores)
         .thread_stack_size(STACK_BYTES)
@@ -111,6 +131,16 @@ pub fn run(options: ServeOptions) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+/// Tables that recovery has brought back are there: the server starts with them, and refuses writes that make them larger, unless
+/// not even they alone fit.
+fn refuse_larger_tables(account: &Account) -> Result<(), Failure> {
+    let (tables, limit) = (account.used(MemoryShare::Tables), account.limit());
+    if tables <= account.nearly_full() {
+        return Ok(());
+    }
+    Err(format!("the tables take {tables} bytes, more than --memory ({limit}) has room for").into())
 }
 
 /// The next start reads a checkpoint instead of a log. A failure loses nothing: the log has it all.
@@ -134,13 +164,28 @@ fn database_options(options: &ServeOptions, cores: usize) -> DatabaseOptions {
         },
         template_limit: TEMPLATE_LIMIT,
         password_verifier: Some(server::password_verifier),
+        verification: VerificationOptions {
+            share: options.verify,
+            is_strict: options.verify_strict,
+            seed: options.verify_seed,
+            executor: None,
+        },
     }
 }
 
-/// Bytes.
+fn share(text: &str) -> Result<Share, String> {
+    let share = text.parse().ok().and_then(Share::new);
+    share.ok_or_else(|| "not a number from 0 to 1".to_owned())
+}
+
+/// Bytes that the process may take.
+fn memory_limit(options: &ServeOptions) -> usize {
+    options.memory.unwrap_or_else(memory::of_process)
+}
+
+/// Bytes that a batch may take.
 fn batch_memory(options: &ServeOptions, workers: usize) -> usize {
-    let given = options.batch_memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20));
-    given.unwrap_or_else(|| memory::of_batch(workers))
+    options.batch_memory.unwrap_or_else(|| memory::of_batch(memory_limit(options), workers))
 }
 
 fn sharing(options: &ServeOptions) -> Sharing {
@@ -168,13 +213,27 @@ async fn serve(options: &ServeOptions, database: Arc<Database>) -> Result<(), Fa
             None => error.to_string(),
         }
     })?;
+    memory::watch(server.pressure());
     let address = server.local_address();
     announce(options, address);
     if options.demo.is_some() {
         std::thread::spawn(move || demo::load(address));
     }
+    let rules = server.host_rules();
+    let reloading = tokio::spawn(reload_at_hangup(signal(SignalKind::hangup())?, rules));
     server.run(stop.wait()).await;
+    reloading.abort();
     Ok(())
+}
+
+/// A file that is wrong changes nothing, and says so.
+async fn reload_at_hangup(mut hangup: Signal, rules: Arc<HostRules>) {
+    while hangup.recv().await.is_some() {
+        match rules.reload() {
+            Ok(()) => println!("rules for hosts: read again"),
+            Err(error) => eprintln!("rules for hosts: {error}; those from before hold on"),
+        }
+    }
 }
 
 fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
@@ -182,6 +241,7 @@ fn server_options(options: &ServeOptions) -> Result<ServerOptions, Failure> {
         listen: options.listen.clone(),
         max_connections: options.max_connections,
         trust_loopback: !options.require_password,
+        hba: options.hba.clone(),
         password: password(options)?,
         tls: tls_files(options),
         ..ServerOptions::default()

@@ -17,18 +17,27 @@ pub struct Server {
 impl Server {
     /// Starts one and waits until it serves.
     pub fn start(data: Option<&Path>) -> Server {
-        let mut server = Server::spawn(data);
+        Server::start_with(data, &[])
+    }
+
+    /// Starts one with more options and waits until it serves.
+    pub fn start_with(data: Option<&Path>, options: &[&str]) -> Server {
+        let mut server = Server::spawn_with(data, options);
         server.wait();
         server
     }
 
     /// Starts one without waiting: it may still be recovering.
     pub fn spawn(data: Option<&Path>) -> Server {
+        Server::spawn_with(data, &[])
+    }
+
+    fn spawn_with(data: Option<&Path>, options: &[&str]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         drop(listener);
         let mut command = Command::new(env!("CARGO_BIN_EXE_shareddb"));
-        command.arg("serve").args(["--listen", &address.to_string()]);
+        command.arg("serve").args(["--listen", &address.to_string()]).args(options);
         if let Some(data) = data {
             command.arg("--data").arg(data);
         }
@@ -57,6 +66,13 @@ impl Server {
     /// `kill -9`.
     pub fn kill(&mut self) {
         self.process.kill().expect("it is our child");
+        self.process.wait().expect("it is our child");
+    }
+
+    /// `kill`, and waits until it has ended.
+    pub fn terminate(&mut self) {
+        let asked = Command::new("kill").arg(self.id().to_string()).status();
+        assert!(asked.is_ok_and(|status| status.success()), "it is our child");
         self.process.wait().expect("it is our child");
     }
 
