@@ -1,5 +1,6 @@
 //! Answers and invariants afterwards.
 
+use super::interaction::Effects;
 use super::statements::{ALL, Statement};
 use super::{Browser, Scale};
 use crate::client::{Client, Parameter, Result};
@@ -28,6 +29,40 @@ pub fn counts(client: &mut dyn Client) -> Result<Counts> {
         order_lines: count("order_line")?,
         cards: count("cc_xacts")?,
         customers: count("customer")?,
+    })
+}
+
+/// What rows say of the commits that browsers were told of, in words; nothing when they agree. Of `in_doubt` interactions, which
+/// failed, any may have been committed.
+pub fn unaccounted(
+    before: Counts,
+    after: Counts,
+    effects: &Effects,
+    in_doubt: u64,
+) -> Option<String> {
+    /// No cart has more lines.
+    const MOST_LINES: u64 = 100;
+    let grown = [
+        ("orders", before.orders, after.orders, effects.orders, in_doubt),
+        ("card transactions", before.cards, after.cards, effects.orders, in_doubt),
+        ("customers", before.customers, after.customers, effects.customers, in_doubt),
+        (
+            "order lines",
+            before.order_lines,
+            after.order_lines,
+            effects.order_lines,
+            in_doubt * MOST_LINES,
+        ),
+    ];
+    let wrong = grown.into_iter().find(|(_, before, after, acknowledged, in_doubt)| {
+        let grown = (after - before) as u64;
+        grown < *acknowledged || grown > acknowledged + in_doubt
+    });
+    wrong.map(|(what, before, after, acknowledged, in_doubt)| {
+        let grown = after - before;
+        format!(
+            "{acknowledged} {what} were acknowledged and {in_doubt} in doubt, {grown} are there"
+        )
     })
 }
 
@@ -138,4 +173,21 @@ pub fn differences(
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledged_order_that_is_not_there_is_told() {
+        let before = Counts { orders: 10, order_lines: 30, cards: 10, customers: 5 };
+        let after = Counts { orders: 12, order_lines: 35, cards: 12, customers: 5 };
+        let effects = |orders, order_lines| Effects { orders, order_lines, ..Effects::default() };
+        assert_eq!(unaccounted(before, after, &effects(2, 5), 0), None);
+        assert_eq!(unaccounted(before, after, &effects(1, 3), 1), None);
+        let lost = unaccounted(before, after, &effects(3, 7), 1);
+        assert_eq!(lost.unwrap(), "3 orders were acknowledged and 1 in doubt, 2 are there");
+        assert!(unaccounted(before, after, &effects(1, 3), 0).is_some(), "nobody ordered it");
+    }
 }

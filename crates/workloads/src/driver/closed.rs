@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::Tally;
 use crate::bookstore::interaction::Shop;
-use crate::bookstore::{Browser, Mix, Scale};
-use crate::client::Result;
+use crate::bookstore::{Browser, Mix, Scale, check};
+use crate::client::{Failure, Result};
 use crate::peers::{System, own_cpu_seconds};
 
 /// What to run.
@@ -34,12 +34,13 @@ const WARM: u8 = 0;
 const MEASURE: u8 = 1;
 const STOP: u8 = 2;
 
-/// Runs it against a system.
+/// Runs it against a system. Rows that are there afterwards must be those whose commits were acknowledged.
 pub fn run(system: &dyn System, plan: ClosedLoop) -> Result<Tally> {
     let phase = AtomicU8::new(WARM);
     let ready = Barrier::new(plan.connections + 1);
     let shops: Vec<Shop> =
         (0..plan.connections).map(|_| Shop::open(system.connect()?)).collect::<Result<_>>()?;
+    let before = check::counts(&mut *system.connect()?)?;
     let mut total = Tally::default();
     let effects = std::thread::scope(|scope| {
         let workers: Vec<_> = shops
@@ -69,7 +70,11 @@ pub fn run(system: &dyn System, plan: ClosedLoop) -> Result<Tally> {
     total.effects = effects;
     total.connections = plan.connections;
     system.server().check(total.lost > 0)?;
-    Ok(total)
+    let after = check::counts(&mut *system.connect()?)?;
+    match check::unaccounted(before, after, &total.effects, total.failed() + total.lost as u64) {
+        None => Ok(total),
+        Some(what) => Err(Failure::without_state(what)),
+    }
 }
 
 fn work(mut shop: Shop, plan: ClosedLoop, number: u64, phase: &AtomicU8) -> Tally {

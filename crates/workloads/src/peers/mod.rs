@@ -48,6 +48,10 @@ pub trait System: Send + Sync {
     fn load(&self, table: &str, file: &Path) -> Result<u64>;
     /// After loading: statistics, and whatever the system would otherwise go on writing beside what is measured.
     fn finish_load(&self) -> Result<()>;
+    /// Answers that the system itself has found to be wrong, where it looks.
+    fn differences(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Which system to start.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::System;
 use super::postgres::copy_file;
@@ -218,5 +219,23 @@ impl System for SharedDb {
         let mut client = self.open()?;
         client.run("ANALYZE")?;
         client.run("CHECKPOINT")
+    }
+
+    fn differences(&self) -> Result<Vec<String>> {
+        let mut client = self.open()?;
+        let counted = "SELECT activations FROM shareddb.verification WHERE outcome = ";
+        let mut count = |outcome: &str| -> Result<i64> {
+            let statement = client.prepare(&format!("{counted}'{outcome}'"))?;
+            Ok(client.execute(statement, &[])?.integer(0, 0))
+        };
+        while count("waiting")? > 0 {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(match count("differed")? {
+            0 => Vec::new(),
+            found => vec![format!(
+                "{found} answers differ from another path's: see shareddb.differences"
+            )],
+        })
     }
 }

@@ -6,6 +6,7 @@ mod experiment;
 mod load;
 mod measure;
 mod memory;
+mod order;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -302,7 +303,9 @@ impl<'a> Contest<'a> {
         if measured.is_peer {
             measured.connections = Some(best_connections(options, system, mix)?);
         }
-        measure_mix(options, system, mix, measured)
+        measure_mix(options, system, mix, measured)?;
+        measured.differences.extend(system.differences()?);
+        Ok(())
     }
 }
 

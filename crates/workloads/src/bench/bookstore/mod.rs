@@ -71,6 +71,9 @@ pub struct BookstoreOptions {
     /// The program to measure (default: $SHAREDDB, else this one).
     #[arg(long)]
     server_binary: Option<PathBuf>,
+    /// Further arguments of the server, separated by blanks.
+    #[arg(long, allow_hyphen_values = true)]
+    server_arguments: Option<String>,
     /// Where the results go as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -188,7 +191,9 @@ fn start(options: &BookstoreOptions, scratch: &Path) -> Result<Systems, Failure>
     let alone = options.no_sharing.then_some(Sharing::Never);
     for sharing in std::iter::once(Sharing::Automatic).chain(alone) {
         let program = options.server_binary.clone();
-        let own = SharedDbOptions { sharing, program, ..SharedDbOptions::default() };
+        let arguments = options.server_arguments.iter().flat_map(|text| text.split_whitespace());
+        let arguments = arguments.map(str::to_owned).collect();
+        let own = SharedDbOptions { sharing, program, arguments, ..SharedDbOptions::default() };
         // What an earlier run left would be recovered.
         let _ = std::fs::remove_dir_all(scratch.join(own.folder_name()));
         systems.running.push(Box::new(SharedDb::start_with(scratch, own)?));
@@ -267,7 +272,8 @@ fn check_invariants(systems: &mut Systems) -> Result<Value, Failure> {
     systems.on_each(|system| {
         let mut client = system.connect()?;
         let counts = check::counts(&mut *client)?;
-        let violations = check::violations(&mut *client)?;
+        let mut violations = check::violations(&mut *client)?;
+        violations.extend(system.differences()?);
         println!("{}: {counts:?}, {} violations", system.name(), violations.len());
         violations.iter().for_each(|violation| println!("  {violation}"));
         values
