@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the client tests need and the machine lacks. Debian and its derivatives; elsewhere it says what to
-# install by hand.
+# Installs what the checks need and the machine lacks: clients, a PostgreSQL to compare with, cargo-deny. Debian and its
+# derivatives; elsewhere it says what to install by hand.
 set -euo pipefail
 
 missing=()
@@ -10,6 +10,10 @@ command -v pgbench > /dev/null || [ -x "$(ls -d /usr/lib/postgresql/*/bin/pgbenc
 command -v java > /dev/null || missing+=(default-jdk-headless)
 command -v mvn > /dev/null || missing+=(maven)
 python3 -c 'import venv, ensurepip' 2> /dev/null || missing+=(python3-venv)
+command -v zstd > /dev/null || missing+=(zstd)
+[ -x "$(ls -d /usr/lib/postgresql/*/bin/initdb 2> /dev/null | tail -n 1)" ] || command -v initdb > /dev/null \
+  || missing+=(postgresql)
+command -v cargo-deny > /dev/null || cargo install --locked --quiet cargo-deny
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get > /dev/null; then
