@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int32Array, cast::AsArray};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::heartbeat::{Engine, EngineOptions, Packing, Sharing, WriteOutcome, WriteReceiver};
 use engine::plan::{InsertPlan, InsertSource, UpdatePlan, WriteAction, WritePlan};
-use engine::transaction::{Definition, Isolation, WriteSet};
+use engine::transaction::{Definition, WriteSet};
 use engine::types::*;
 
 const TABLE: TableId = TableId(1);
@@ -120,7 +120,7 @@ fn open(data: Option<&std::path::Path>) -> Arc<Engine> {
     })
     .expect("opens");
     wait(|r| engine.define(Definition::CreateTable(schema()), r));
-    wait(|r| engine.commit(rows(0..ROWS), Isolation::ReadCommitted, SESSION, r));
+    wait(|r| engine.commit(rows(0..ROWS), SESSION, r));
     engine
 }
 
@@ -179,7 +179,7 @@ fn writes(criterion: &mut Criterion) {
                     next += 10_000;
                     rows(next - 10_000 + 1_000_000_000..next + 1_000_000_000)
                 },
-                |set| wait(|r| engine.commit(set, Isolation::ReadCommitted, SESSION, r)),
+                |set| wait(|r| engine.commit(set, SESSION, r)),
                 BatchSize::PerIteration,
             );
         });

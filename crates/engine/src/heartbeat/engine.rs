@@ -5,12 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use super::read::{Figures, HeldBack, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
-use super::{Answer, BulkLoad, DefinitionChanges, Exposure, Ledger, LoadPlan, Receiver, Template};
+use super::{
+    Answer, BlockStatement, BulkLoad, DefinitionChanges, Ledger, LoadPlan, Receiver, RowLock, Seen,
+    Step, Template,
+};
 use crate::env::Environment;
 use crate::operators::Packing;
 use crate::plan::{Explanation, TemplatePlan, WritePlan};
 use crate::storage::{Snapshot, Store};
-use crate::transaction::{Definition, Isolation, WriteSet};
+use crate::transaction::{Definition, Isolation, LockMode, Waiting, WriteSet};
 use crate::types::{
     DataType, Error, LaneId, Result, RowBlock, RowId, SequenceId, SessionId, SqlState, TableId,
     TemplateId, Value, Version,
@@ -196,19 +199,51 @@ impl Engine {
         self.writes.write(plan, parameters, session, receiver);
     }
 
-    /// Evaluates a write on a snapshot plus the transaction's own changes and adds what it does to the set.
-    pub fn write_in_transaction(
+    /// Evaluates a write of a block on its snapshot plus the transaction's own changes, and adds what it does to the set. Call it
+    /// until it is done; what it changes is locked then, until the set is committed or dropped.
+    pub fn advance(
         &self,
-        plan: &WritePlan,
-        parameters: &[Value],
-        snapshot: &Snapshot,
-        isolation: Isolation,
+        statement: &mut BlockStatement,
         set: &mut WriteSet,
-    ) -> Result<WriteOutcome> {
-        self.writes.write_in_transaction(plan, parameters, snapshot, isolation, set)
+    ) -> Result<Step<WriteOutcome>> {
+        self.writes.advance(statement, set)
     }
 
-    /// Whether [`Self::write_in_transaction`] takes well below a millisecond, as far as one can tell before.
+    /// Lets a block change stored rows that it has found and locked itself ([`Self::lock_row`]), and checks keys and foreign keys.
+    /// Call it until it is done: `change` is called each time, on the set as it was before.
+    pub fn change_in_transaction(
+        &self,
+        seen: &mut Seen,
+        set: &mut WriteSet,
+        change: &mut dyn FnMut(&mut WriteSet) -> Result<()>,
+    ) -> Result<Step<()>> {
+        self.writes.change_in_transaction(seen, set, change)
+    }
+
+    /// Locks a stored row for a block, and says whether it is still as the snapshot has it; 40001 where it is not and the block
+    /// is REPEATABLE READ.
+    pub fn lock_row(
+        &self,
+        set: &mut WriteSet,
+        row: (TableId, RowId),
+        mode: LockMode,
+        isolation: Isolation,
+        snapshot: &Snapshot,
+    ) -> Result<RowLock> {
+        self.writes.lock_row(set, row, mode, isolation, snapshot)
+    }
+
+    /// Waits until a block has a row's lock that somebody else has.
+    pub fn wait_for_row(
+        &self,
+        set: &mut WriteSet,
+        row: (TableId, RowId),
+        mode: LockMode,
+    ) -> Waiting {
+        self.writes.wait_for_row(set, row, mode)
+    }
+
+    /// Whether [`Self::advance`] takes well below a millisecond, as far as one can tell before.
     pub fn is_short(&self, plan: &WritePlan) -> bool {
         self.writes.is_short(plan)
     }
@@ -225,16 +260,16 @@ impl Engine {
     }
 
     /// Adds a block of new rows to a transaction's set; `before` says how many rows the same statement has added
-    /// already.
+    /// already. Call it until it is done.
     pub fn load_in_transaction(
         &self,
         plan: &LoadPlan,
         block: &RowBlock,
         before: u64,
-        snapshot: &Snapshot,
+        seen: &mut Seen,
         set: &mut WriteSet,
-    ) -> Result<()> {
-        self.writes.load_in_transaction(plan, block, before, snapshot, set)
+    ) -> Result<Step<()>> {
+        self.writes.load_in_transaction(plan, block, before, seen, set)
     }
 
     /// The rows of a large INSERT (see [`WritePlan::is_large_insert`]) as a load.
@@ -258,11 +293,10 @@ impl Engine {
     pub fn commit_definitions(
         &self,
         set: WriteSet,
-        isolation: Isolation,
         changes: DefinitionChanges,
         receiver: WriteReceiver,
     ) {
-        self.writes.commit_definitions(set, isolation, changes, receiver);
+        self.writes.commit_definitions(set, changes, receiver);
     }
 
     /// An entry of the catalog's key-value part (see [`Definition::PutEntry`]), also after recovery.
@@ -273,20 +307,6 @@ impl Engine {
     /// All entries whose key begins with `prefix`, by key.
     pub fn entries(&self, prefix: &str) -> Vec<(String, Arc<[u8]>)> {
         self.writes.entries(prefix)
-    }
-
-    /// Prepares a READ COMMITTED block for a statement that reads a table that the block itself has changed: call
-    /// it before the statement's snapshot is taken, until it is ready (a quarter of a second at most). From then
-    /// on the pending values are what the commit will write.
-    pub fn expose(&self, set: &mut WriteSet, table: TableId) -> Exposure {
-        self.writes.expose(set, table)
-    }
-
-    /// SELECT FOR UPDATE in a READ COMMITTED block: lets the block go first with these rows for a moment. When it is
-    /// ready, take a fresh snapshot, read the rows again, [`WriteSet::expect`] them as of that snapshot, and only
-    /// then show them.
-    pub fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
-        self.writes.hold(set, rows)
     }
 
     /// Sets a sequence (`setval`, ALTER SEQUENCE RESTART): logged, synced, then answered.
@@ -333,10 +353,9 @@ impl Engine {
     pub fn commit(
         &self,
         set: WriteSet,
-        isolation: Isolation,
         session: SessionId,
         receiver: WriteReceiver,
     ) {
-        self.writes.commit(set, isolation, session, receiver);
+        self.writes.commit(set, session, receiver);
     }
 }

@@ -25,4 +25,6 @@ pub(crate) use read::Lane;
 pub use read::{Boarding, Figures, HeldBack, LoneRun, OperatorFigures, PathCost, PathCosts};
 pub use template::Template;
 pub use witness::{Member, Witness};
-pub use write::{BulkLoad, DefinitionChanges, Exposure, LoadPlan, TableRewrite};
+pub use write::{
+    BlockStatement, BulkLoad, DefinitionChanges, LoadPlan, RowLock, Seen, Step, TableRewrite,
+};

@@ -4,6 +4,7 @@
 //! and [`super::TableView::range`] check visibility and key, which is what readers should call.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
@@ -15,7 +16,7 @@ use super::numbers::Numbers;
 use super::run::{Run, RunEntries};
 use super::tree::{self, ByteKeys, Keys, Node, Root};
 use super::tree_run::{Sorted, common_keys, insert_run};
-use crate::types::{IndexSchema, TableSchema};
+use crate::types::{IndexSchema, TableSchema, ValueRef};
 
 /// A hash or ordered index.
 #[derive(Debug)]
@@ -133,6 +134,13 @@ impl Index {
     /// Its definition.
     pub fn schema(&self) -> &IndexSchema {
         &self.schema
+    }
+
+    /// A key as it can be compared and kept; `None` if part of it is NULL, or no value of the columns' types.
+    pub(crate) fn kept_key(&self, key: &[ValueRef<'_>]) -> Option<Arc<[u8]>> {
+        let has_null = key.iter().any(|value| value.is_null());
+        let encoded = (!has_null).then(|| self.encoding.equal_key(key)).flatten()?;
+        Some(encoded.bytes().into())
     }
 
     /// Whether readers must compare the visible row's key with the one they looked for. Asked after

@@ -49,6 +49,13 @@ impl KeyBuffer {
         KeyBuffer { inline: [0; INLINE], length: 0, spilled: Vec::new() }
     }
 
+    /// A key that was kept as bytes.
+    pub fn of_bytes(bytes: &[u8]) -> KeyBuffer {
+        let mut key = KeyBuffer::new();
+        key.extend(bytes);
+        key
+    }
+
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         if self.spilled.is_empty() { &self.inline[..self.length] } else { &self.spilled }

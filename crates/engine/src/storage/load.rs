@@ -14,7 +14,7 @@ use hashbrown::HashSet;
 
 use super::chunk_writer::{ChunkWriter, RowIds, RowSource};
 use super::column_store::Encoding;
-use super::key::{KeyEncoding, KeyWidth};
+use super::key::{KeyBuffer, KeyEncoding, KeyWidth};
 use super::narrowing::narrow;
 use super::run::Run;
 use super::table_writer::TableWriter;
@@ -270,6 +270,12 @@ impl Load {
         let Some(key) = index.encoding.equal_key(key) else { return false };
         let run = self.runs.iter().find(|(id, _)| *id == index.schema().id);
         run.is_some_and(|(_, run)| run.has_key(&key))
+    }
+
+    /// Whether one of the rows has this key (as [`Index::kept_key`] gives it) of an index that was sorted for.
+    pub(crate) fn has_kept_key(&self, index: IndexId, key: &[u8]) -> bool {
+        let run = self.runs.iter().find(|(id, _)| *id == index);
+        run.is_some_and(|(_, run)| run.has_key(&KeyBuffer::of_bytes(key)))
     }
 
     /// Writer: the first row whose key a stored row has, and the unique index concerned.

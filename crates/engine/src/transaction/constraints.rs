@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use super::display;
 use super::{
-    Change, Mark, Overlay, Reevaluation, Reference, Relation, Workspace, WriteSet, every_row,
+    Change, LockMode, Mark, Overlay, Reference, Relation, Workspace, WriteSet, every_row,
 };
 use crate::storage::{Index, Load, TableView};
 use crate::types::{
-    ColumnId, Error, ForeignKeyAction, Location, Result, RowId, Scalar, SqlState, Value, ValueRef,
-    limit,
+    ColumnId, Error, ForeignKeyAction, Location, Result, RowId, SqlState, Value, ValueRef, limit,
 };
 
 /// Levels of cascading after which something is wrong with the definitions rather than with the data.
@@ -33,15 +32,15 @@ pub(crate) fn check_changes(workspace: &mut Workspace<'_>, mark: Mark) -> Result
 }
 
 fn check_change(workspace: &mut Workspace<'_>, position: usize) -> Result<()> {
-    let change = workspace.set.change(position);
-    let (table, id) = change.row_key();
+    let (table, id) = workspace.set.change(position).row_key();
     let relation = workspace.relation(table)?;
     let has_keys = !relation.indexes.is_empty() || !relation.parents.is_empty();
-    if !has_keys && relation.children.is_empty() || matches!(change, Change::Expect { .. }) {
+    if !workspace.has_locks() && !has_keys && relation.children.is_empty() {
         return Ok(());
     }
     let old = workspace.old_row(&relation, id, position);
     let new = workspace.set.own_row(table, id);
+    lock(workspace, &relation, id, &old, new.as_deref())?;
     if let Some(new) = &new {
         check_unique(workspace, &relation, id, &old, new)?;
         check_parents(workspace, &relation, &old, new)?;
@@ -50,6 +49,38 @@ fn check_change(workspace: &mut Workspace<'_>, position: usize) -> Result<()> {
         (OldRow::None, _) | (_, true) => Ok(()),
         (old, false) => check_children(workspace, &relation, old, new.as_deref()),
     }
+}
+
+/// Locks a row that changes, and the unique keys that it gets or loses.
+fn lock(
+    workspace: &mut Workspace<'_>,
+    relation: &Relation,
+    id: RowId,
+    old: &OldRow,
+    new: Option<&[Value]>,
+) -> Result<()> {
+    if !workspace.has_locks() {
+        return Ok(());
+    }
+    let unique = || relation.indexes.iter().filter(|index| index.schema().unique);
+    let keeps = |columns: &[ColumnId]| new.is_some_and(|new| old.same(columns, new));
+    if !WriteSet::is_provisional(id) {
+        let keeps_keys = unique().all(|index| keeps(&index.schema().columns));
+        let mode = if keeps_keys { LockMode::NoKeyUpdate } else { LockMode::Update };
+        workspace.lock_row(relation, id, mode)?;
+    }
+    for index in unique() {
+        let columns = &index.schema().columns;
+        if keeps(columns) {
+            continue;
+        }
+        let lost: Vec<ValueRef<'_>> = columns.iter().map(|column| old.cell(*column)).collect();
+        workspace.lock_key(relation, index, &lost, false)?;
+        if let Some(key) = new.and_then(|new| key(new, columns)) {
+            workspace.lock_key(relation, index, &key, true)?;
+        }
+    }
+    Ok(())
 }
 
 /// A row before a change.
@@ -152,11 +183,27 @@ fn check_parents(
             continue;
         }
         let Some(key) = key(new, &reference.child_columns) else { continue };
+        lock_parent(workspace, reference, &key)?;
         if !has_parent(workspace, reference, &key)? {
             return Err(parent_missing(workspace, relation, reference, &key)?);
         }
     }
     Ok(())
+}
+
+/// Sees to it that a parent keeps its key.
+fn lock_parent(
+    workspace: &mut Workspace<'_>,
+    reference: &Reference,
+    key: &[ValueRef<'_>],
+) -> Result<()> {
+    match &reference.parent_index {
+        Some(index) if workspace.has_locks() => {
+            let parent = workspace.relation(reference.key.parent)?;
+            workspace.lock_parent(&parent, index, key)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether all parents of a load's rows are there, stored or among the rows themselves; else the first row that
@@ -172,6 +219,9 @@ pub(crate) fn check_loaded_parents(
             let key: Vec<_> = reference.child_columns.iter().map(|c| row.cell(*c)).collect();
             let among = own.is_some_and(|i| i.as_ref().is_some_and(|i| load.has_key(i, &key)));
             let at = |error| (position, error);
+            if !among {
+                lock_parent(workspace, reference, &key).map_err(at)?;
+            }
             if !among && !has_parent(workspace, reference, &key).map_err(at)? {
                 return Err(at(
                     parent_missing(workspace, relation, reference, &key).unwrap_or_else(|e| e)
@@ -291,7 +341,7 @@ fn act(
     let pairs = reference.child_columns.iter().zip(&reference.parent_columns);
     let new_key: Vec<(ColumnId, Value)> = match (action, new_parent) {
         (ForeignKeyAction::Cascade, None) => {
-            workspace.set.delete(table, id, base, Some(unconditional(&[])));
+            workspace.set.delete(table, id, base);
             return workspace.set.make_room();
         }
         (ForeignKeyAction::Cascade, Some(parent)) => {
@@ -304,21 +354,8 @@ fn act(
         row[column.index()] = value.clone();
     }
     super::check_row(child, &mut row, &[])?;
-    workspace.set.update_row(table, id, base, row, Some(unconditional(&new_key)));
+    workspace.set.update_row(table, id, base, row);
     workspace.set.make_room()
-}
-
-/// What a foreign key does to a row it does to any version of it.
-fn unconditional(assignments: &[(ColumnId, Value)]) -> Arc<Reevaluation> {
-    let literal = |(column, value): &(ColumnId, Value)| (*column, Scalar::Literal(value.clone()));
-    Arc::new(Reevaluation {
-        predicates: Vec::new(),
-        assignments: assignments.iter().map(literal).collect(),
-        checks: Vec::new(),
-        parameters: Box::default(),
-        parameter_types: Box::default(),
-        excluded: None,
-    })
 }
 
 fn still_referenced(

@@ -1,37 +1,36 @@
 //! Begin in, snapshot and write set; commit in, a validated and applied change out.
 //!
-//! Transactions take no locks. A block reads a snapshot (REPEATABLE READ: one for all, READ COMMITTED: one per
-//! statement) plus its own [`WriteSet`]; the write heartbeat validates the set against the newest versions,
-//! first committer wins. Called by the write heartbeat and by `sql`'s sessions.
+//! A block reads a snapshot (REPEATABLE READ: one for all, READ COMMITTED: one per statement) plus its own [`WriteSet`]. What it
+//! changes it locks first (`locks`), on the newest versions, so that nobody else changes it before COMMIT; the write heartbeat
+//! still validates the whole set against the newest state. What is one statement by itself takes no locks and is ordered by the
+//! write heartbeat. Called by the write heartbeat and by `sql`'s sessions.
 //! Absent here: finding rows (`scan`), durability (`log`), the order of commits (`heartbeat`).
 
 mod commit;
 mod constraints;
-mod courtesy;
 mod display;
 mod evaluate;
 mod like;
+mod locks;
 mod own_keys;
-mod reevaluation;
 mod relations;
 mod row_check;
 mod workspace;
 mod write_set;
 
 pub use crate::types::Definition;
-pub(crate) use commit::{definition_changed, rebase, refresh};
+pub(crate) use commit::{changed_since, definition_changed, rebase};
 pub(crate) use constraints::{
     check_changes, check_kept_children, check_loaded_parents, duplicate_key,
 };
-pub(crate) use courtesy::Exposed;
-pub use courtesy::{Courtesy, HOLD};
 pub use evaluate::{Evaluation, Joined, Parameters, Row, ViewRow, compare};
 pub use like::like;
+pub(crate) use locks::{Acquired, LockKey, Locks, Owner};
+pub use locks::{LockMode, Waiting};
 pub(crate) use own_keys::OwnKeys;
-pub use reevaluation::Reevaluation;
 pub(crate) use relations::{Reference, Relation, Relations};
 pub(crate) use row_check::{
     check_block, check_kept_rows, check_row, check_stored_form, check_type, outdated,
 };
-pub(crate) use workspace::{Sight, Workspace, every_row};
-pub use write_set::{Change, Isolation, Mark, OVERLAY, Overlay, WriteSet};
+pub(crate) use workspace::{RowLocks, Sight, Workspace, every_row};
+pub use write_set::{Change, Isolation, Mark, OVERLAY, Overlay, Place, WriteSet};

@@ -170,7 +170,7 @@ mod tests {
         };
         assert_eq!(find(&mut set, 3), [ids[3], ids[23]]);
         let mark = set.mark();
-        set.update(table, ids[3], crate::types::Version(0), Box::new([Value::Integer(99)]), None);
+        set.update(table, ids[3], crate::types::Version(0), Box::new([Value::Integer(99)]));
         assert_eq!(find(&mut set, 3), [ids[23]]);
         assert_eq!(find(&mut set, 99), [ids[3]]);
         set.rollback_to(mark);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Overlay, Relation, Relations, WriteSet};
+use super::{LockMode, Overlay, Relation, Relations, WriteSet};
 use crate::storage::{Index, TableView};
 use crate::types::{ColumnId, Location, Result, RowId, TableId, Value, ValueRef, Version};
 
@@ -24,12 +24,37 @@ pub(crate) enum Sight {
     At(Version),
 }
 
+/// What a statement does about locks: a block takes them, the write heartbeat looks at them. An error says that the statement
+/// cannot go on as it is; why, its maker is told by the one who locks.
+pub(crate) trait RowLocks {
+    /// A row is changed, or its keys are to stay.
+    fn row(&mut self, relation: &Relation, id: RowId, mode: LockMode) -> Result<()>;
+    /// A row gets or loses a key of a unique index. `seen` is what holds it, where the row gets it.
+    fn key(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        seen: Option<Option<RowId>>,
+    ) -> Result<()>;
+    /// It is looked whether a key of a unique index is there, to do nothing if it is.
+    fn look(&mut self, relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Result<()>;
+    /// What has this key is referred to; `seen` is what the statement sees there.
+    fn parent(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        seen: Option<RowId>,
+    ) -> Result<()>;
+}
+
 /// Stored rows and a write set.
-#[derive(Debug)]
 pub(crate) struct Workspace<'a> {
     pub relations: &'a Relations,
     pub sight: Sight,
     pub set: &'a mut WriteSet,
+    locks: Option<&'a mut dyn RowLocks>,
     views: Views,
     /// Views of the published version: they cost less than views of what is in the making, and read any location.
     published: Views,
@@ -50,7 +75,63 @@ fn view_at(views: &mut Views, relation: &Relation, version: Version) -> Arc<Tabl
 
 impl<'a> Workspace<'a> {
     pub fn new(relations: &'a Relations, sight: Sight, set: &'a mut WriteSet) -> Workspace<'a> {
-        Workspace { relations, sight, set, views: Vec::new(), published: Vec::new() }
+        let (views, published) = (Vec::new(), Vec::new());
+        Workspace { relations, sight, set, locks: None, views, published }
+    }
+
+    /// The same, with locks.
+    pub fn with_locks(mut self, locks: Option<&'a mut dyn RowLocks>) -> Workspace<'a> {
+        self.locks = locks;
+        self
+    }
+
+    /// Whether somebody asks about locks.
+    pub fn has_locks(&self) -> bool {
+        self.locks.is_some()
+    }
+
+    /// A stored row is to be changed.
+    pub fn lock_row(&mut self, relation: &Relation, id: RowId, mode: LockMode) -> Result<()> {
+        match &mut self.locks {
+            Some(locks) if !WriteSet::is_provisional(id) => locks.row(relation, id, mode),
+            _ => Ok(()),
+        }
+    }
+
+    /// A row gets a key of a unique index, or loses it.
+    pub fn lock_key(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        gets: bool,
+    ) -> Result<()> {
+        if self.locks.is_none() {
+            return Ok(());
+        }
+        let seen = gets.then(|| self.stored_holder(relation, index, key));
+        self.locks.as_mut().map_or(Ok(()), |locks| locks.key(relation, index, key, seen))
+    }
+
+    /// Somebody wants to know whether a key is there.
+    pub fn look_at_key(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+    ) -> Result<()> {
+        self.locks.as_mut().map_or(Ok(()), |locks| locks.look(relation, index, key))
+    }
+
+    /// What has this key is referred to.
+    pub fn lock_parent(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+    ) -> Result<()> {
+        let seen = self.stored_holder(relation, index, key);
+        self.locks.as_mut().map_or(Ok(()), |locks| locks.parent(relation, index, key, seen))
     }
 
     /// A table.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::Reevaluation;
+use super::locks::{LockMark, Locks, Owner};
 use crate::env::memory::{Reservation, Share};
 use crate::types::{ChunkId, Location, Result, RowId, TableId, TableSchema, Value, Version};
 
 /// How a block reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
-    /// A fresh snapshot per statement; changed rows are evaluated again at commit.
+    /// A fresh snapshot per statement; a row that has changed since is evaluated again when it is locked.
     ReadCommitted,
     /// One snapshot; a changed row is 40001.
     RepeatableRead,
@@ -29,8 +29,6 @@ pub enum Change {
         id: RowId,
         /// One value per column id.
         row: Arc<[Value]>,
-        /// The statement had an ON CONFLICT clause: a duplicate at commit is 40001 rather than 23505.
-        on_conflict: bool,
     },
     /// A new version of a row.
     Update {
@@ -42,8 +40,6 @@ pub enum Change {
         base: Version,
         /// One value per column id.
         row: Arc<[Value]>,
-        /// How to compute it again from a newer version; `None`: a newer version is a conflict.
-        again: Option<Arc<Reevaluation>>,
     },
     /// The end of a row.
     Delete {
@@ -53,18 +49,14 @@ pub enum Change {
         id: RowId,
         /// The version of the snapshot in which it was seen.
         base: Version,
-        /// How to decide again on a newer version.
-        again: Option<Arc<Reevaluation>>,
     },
-    /// SELECT FOR UPDATE: the row must not have changed since.
-    Expect {
-        /// The table.
-        table: TableId,
-        /// The row.
-        id: RowId,
-        /// The version of the snapshot in which it was seen.
-        base: Version,
-    },
+}
+
+/// A place to roll back to with the locks that were taken since, for savepoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    changes: Mark,
+    locks: LockMark,
 }
 
 impl Change {
@@ -73,8 +65,7 @@ impl Change {
         match self {
             Change::Insert { table, id, .. }
             | Change::Update { table, id, .. }
-            | Change::Delete { table, id, .. }
-            | Change::Expect { table, id, .. } => (*table, *id),
+            | Change::Delete { table, id, .. } => (*table, *id),
         }
     }
 
@@ -82,7 +73,7 @@ impl Change {
     pub fn row(&self) -> Option<&[Value]> {
         match self {
             Change::Insert { row, .. } | Change::Update { row, .. } => Some(row),
-            Change::Delete { .. } | Change::Expect { .. } => None,
+            Change::Delete { .. } => None,
         }
     }
 
@@ -96,9 +87,7 @@ impl Change {
     pub fn base(&self) -> Option<Version> {
         match self {
             Change::Insert { .. } => None,
-            Change::Update { base, .. }
-            | Change::Delete { base, .. }
-            | Change::Expect { base, .. } => Some(*base),
+            Change::Update { base, .. } | Change::Delete { base, .. } => Some(*base),
         }
     }
 }
@@ -115,7 +104,7 @@ pub enum Overlay<'a> {
 }
 
 /// A place to roll back to, for savepoints and failed statements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(usize);
 
 impl Mark {
@@ -144,11 +133,12 @@ pub struct WriteSet {
     provisional_rows: u64,
     /// What tables were when their first row was made.
     definitions: Vec<Arc<TableSchema>>,
-    pub(crate) exposed: super::Exposed,
     pub(crate) keys: super::OwnKeys,
     /// About what the changes take.
     bytes: usize,
     held: Reservation,
+    /// The locks of its transaction, which end with it.
+    owner: Option<Arc<Owner>>,
 }
 
 impl Default for WriteSet {
@@ -158,10 +148,10 @@ impl Default for WriteSet {
             newest: HashMap::default(),
             provisional_rows: 0,
             definitions: Vec::new(),
-            exposed: super::Exposed::default(),
             keys: super::OwnKeys::default(),
             bytes: 0,
             held: Reservation::new(Share::Writes),
+            owner: None,
         }
     }
 }
@@ -189,7 +179,7 @@ impl WriteSet {
         self.bytes
     }
 
-    /// Whether nothing is to be changed (or expected).
+    /// Whether nothing is to be changed.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -227,18 +217,13 @@ impl WriteSet {
 
     /// Adds a new row; its id is provisional.
     pub fn insert(&mut self, table: TableId, row: Box<[Value]>) -> RowId {
-        self.insert_row(table, row.into(), false)
+        self.insert_row(table, row.into())
     }
 
-    pub(crate) fn insert_row(
-        &mut self,
-        table: TableId,
-        row: Arc<[Value]>,
-        on_conflict: bool,
-    ) -> RowId {
+    pub(crate) fn insert_row(&mut self, table: TableId, row: Arc<[Value]>) -> RowId {
         let id = RowId(PROVISIONAL | self.provisional_rows);
         self.provisional_rows += 1;
-        self.push(Change::Insert { table, id, row, on_conflict });
+        self.push(Change::Insert { table, id, row });
         id
     }
 
@@ -250,41 +235,10 @@ impl WriteSet {
         self.push(change);
     }
 
-    /// The positions of a row's changes, oldest first.
-    pub(crate) fn chain(&self, table: TableId, id: RowId) -> Vec<usize> {
-        let mut positions = Vec::new();
-        let mut next = self.newest.get(&(table, id)).copied();
-        while let Some(position) = next {
-            positions.push(position as usize);
-            next = self.entries[position as usize].previous;
-        }
-        positions.reverse();
-        positions
-    }
-
-    /// Replaces what was computed from an older version of the row.
-    pub(crate) fn recompute(&mut self, position: usize, new_base: Version, new_row: Arc<[Value]>) {
-        match &mut self.entries[position].change {
-            Change::Update { base, row, .. } => (*base, *row) = (new_base, new_row),
-            Change::Delete { base, .. } => *base = new_base,
-            Change::Insert { .. } | Change::Expect { .. } => {
-                unreachable!("only changes of stored rows are computed again")
-            }
-        }
-        self.keys.truncate(0);
-    }
-
     /// Gives a row new values. `base` is the version of the snapshot that they were computed from: the row has
     /// changed since if its newest version began later.
-    pub fn update(
-        &mut self,
-        table: TableId,
-        id: RowId,
-        base: Version,
-        row: Box<[Value]>,
-        again: Option<Arc<Reevaluation>>,
-    ) {
-        self.update_row(table, id, base, row, again);
+    pub fn update(&mut self, table: TableId, id: RowId, base: Version, row: Box<[Value]>) {
+        self.update_row(table, id, base, row);
     }
 
     pub(crate) fn update_row(
@@ -293,29 +247,15 @@ impl WriteSet {
         id: RowId,
         base: Version,
         row: impl Into<Arc<[Value]>>,
-        again: Option<Arc<Reevaluation>>,
     ) {
         let base = self.base_of(table, id).unwrap_or(base);
-        self.push(Change::Update { table, id, base, row: row.into(), again });
+        self.push(Change::Update { table, id, base, row: row.into() });
     }
 
     /// Ends a row.
-    pub fn delete(
-        &mut self,
-        table: TableId,
-        id: RowId,
-        base: Version,
-        again: Option<Arc<Reevaluation>>,
-    ) {
+    pub fn delete(&mut self, table: TableId, id: RowId, base: Version) {
         let base = self.base_of(table, id).unwrap_or(base);
-        self.push(Change::Delete { table, id, base, again });
-    }
-
-    /// SELECT FOR UPDATE: at commit the row must still be as the snapshot of version `base` saw it.
-    pub fn expect(&mut self, table: TableId, id: RowId, base: Version) {
-        if matches!(self.lookup(table, id), Overlay::Untouched) {
-            self.push(Change::Expect { table, id, base });
-        }
+        self.push(Change::Delete { table, id, base });
     }
 
     fn base_of(&self, table: TableId, id: RowId) -> Option<Version> {
@@ -340,7 +280,7 @@ impl WriteSet {
             return Overlay::Untouched;
         }
         match self.newest_change(table, id) {
-            None | Some(Change::Expect { .. }) => Overlay::Untouched,
+            None => Overlay::Untouched,
             Some(Change::Delete { .. }) => Overlay::Deleted,
             Some(Change::Insert { row, .. } | Change::Update { row, .. }) => Overlay::Row(row),
         }
@@ -350,14 +290,14 @@ impl WriteSet {
     pub(crate) fn own_row(&self, table: TableId, id: RowId) -> Option<Arc<[Value]>> {
         match self.newest_change(table, id)? {
             Change::Insert { row, .. } | Change::Update { row, .. } => Some(row.clone()),
-            Change::Delete { .. } | Change::Expect { .. } => None,
+            Change::Delete { .. } => None,
         }
     }
 
     /// What the transaction had made of a row before the change at `position`.
     pub(crate) fn before(&self, position: usize) -> Overlay<'_> {
         match self.entries[position].previous.map(|previous| self.change(previous as usize)) {
-            None | Some(Change::Expect { .. }) => Overlay::Untouched,
+            None => Overlay::Untouched,
             Some(Change::Delete { .. }) => Overlay::Deleted,
             Some(Change::Insert { row, .. } | Change::Update { row, .. }) => Overlay::Row(row),
         }
@@ -372,9 +312,7 @@ impl WriteSet {
 
     /// Whether reads of a table must look here.
     pub fn touches(&self, table: TableId) -> bool {
-        self.entries.iter().any(|entry| {
-            !matches!(entry.change, Change::Expect { .. }) && entry.change.row_key().0 == table
-        })
+        self.entries.iter().any(|entry| entry.change.row_key().0 == table)
     }
 
     /// The rows of a table that are the transaction's own, with their newest values: new and changed ones. A
@@ -387,7 +325,7 @@ impl WriteSet {
             }
             match &entry.change {
                 Change::Insert { row, .. } | Change::Update { row, .. } => Some((key.1, &**row)),
-                Change::Delete { .. } | Change::Expect { .. } => None,
+                Change::Delete { .. } => None,
             }
         })
     }
@@ -408,31 +346,23 @@ impl WriteSet {
             }
         }
         self.keys.truncate(mark.0);
-        for (_, looked_at) in &mut self.exposed.looked_at {
-            *looked_at = (*looked_at).min(mark.0);
-        }
         self.held.shrink_to(self.bytes);
     }
 
-    /// The changes that were made since a table's were last said to be looked at.
-    pub(crate) fn changes_to_look_at(&self, table: TableId) -> impl Iterator<Item = &Change> {
-        let looked_at = self.exposed.looked_at.iter().find(|(known, _)| *known == table);
-        self.entries[looked_at.map_or(0, |(_, length)| *length)..].iter().map(|entry| &entry.change)
+    /// The present place, to roll back to with all locks that will have been taken.
+    pub fn place(&self) -> Place {
+        Place { changes: self.mark(), locks: self.owner.as_ref().map(|owner| owner.mark()).unwrap_or_default() }
     }
 
-    /// All changes of a table's stored rows are exposed: a block of many statements does not look at all of them each time.
-    pub(crate) fn looked_at(&mut self, table: TableId) {
-        let length = self.entries.len();
-        let lengths = &mut self.exposed.looked_at;
-        match lengths.iter_mut().find(|(known, _)| *known == table) {
-            Some((_, looked_at)) => *looked_at = length,
-            None => lengths.push((table, length)),
-        }
+    /// Forgets everything since, and ends the locks that were taken since.
+    pub fn return_to(&mut self, place: Place) {
+        self.rollback_to(place.changes);
+        self.owner.iter().for_each(|owner| owner.release_to(place.locks));
     }
 
-    /// Whether others may wait for this transaction.
-    pub(crate) fn has_holds(&self) -> bool {
-        self.exposed.has_holds()
+    /// Who has its transaction's locks.
+    pub(crate) fn owner(&mut self, locks: &Arc<Locks>) -> &Arc<Owner> {
+        self.owner.get_or_insert_with(|| Arc::new(locks.owner()))
     }
 
     /// Forgets everything, keeps the memory.
@@ -442,7 +372,6 @@ impl WriteSet {
         self.provisional_rows = 0;
         self.definitions.clear();
         self.keys.truncate(0);
-        self.exposed = super::Exposed::default();
         self.bytes = 0;
         self.held.shrink_to(0);
     }

@@ -211,6 +211,7 @@ states! {
     ProgramLimit "54000" "program_limit_exceeded";
     TooManyColumns "54011" "too_many_columns";
     ObjectNotInState "55000" "object_not_in_prerequisite_state";
+    LockNotAvailable "55P03" "lock_not_available: NOWAIT, lock_timeout";
     OutdatedPlan "55000" "object_not_in_prerequisite_state: a table is no longer what a plan was made for";
     ObjectInUse "55006" "object_in_use";
     FixedParameter "55P02" "cant_change_runtime_param";

@@ -19,6 +19,11 @@ pub trait Limit: Debug + Send + Sync {
     fn take(&self) -> bool {
         true
     }
+
+    /// Work that was begun waits again, for somebody's lock. Who withdraws it says so by calling `leave`.
+    fn put_aside(&self, leave: Box<dyn FnOnce() + Send>) {
+        drop(leave);
+    }
 }
 
 thread_local! {

@@ -38,7 +38,6 @@ pub(super) fn net_changes<'a>(
         let (table, id) = newest.row_key();
         let is_new = WriteSet::is_provisional(id);
         let fate = match newest {
-            Change::Expect { .. } => continue,
             Change::Delete { .. } if is_new => continue,
             Change::Delete { .. } => Fate::Delete,
             Change::Insert { row, .. } | Change::Update { row, .. } if is_new => Fate::Insert(row),

@@ -1,94 +1,186 @@
 //! Statements of transaction blocks: they run on the session's thread, over a snapshot and the block's own set.
+//!
+//! **A statement locks what it changes, then computes.** It finds its rows on its first snapshot. Each is locked; where one is no
+//! longer what the snapshot has, the statement goes on with a newer snapshot ([`Seen`]): the rows that were found are read again
+//! there, those that no longer qualify are left out (PostgreSQL's EvalPlanQual). Under REPEATABLE READ that is 40001 instead.
+//! Keys that rows get or lose and the parents that they refer to are locked where constraints are checked, on the same snapshot.
+//! Who meets somebody else's lock gives back what it has changed, keeps its locks, and is told to wait ([`Step`]); then it runs
+//! again over the rows that it has found before.
+//!
+//! **What is in flight.** A write by itself takes no locks, so a lock that was free says nothing of one that the write heartbeat has
+//! computed and not published. Whoever has taken a lock waits until the write that may have looked before is applied
+//! ([`Shared::write_is_over`]), and then, if it has changed the row or key, until it is published.
+
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 
 use super::access::has_index;
-use super::statement::run;
+use super::statement::{Memory, run};
 use super::{LOOK, Shared, WriteHeartbeat};
 use crate::heartbeat::WriteOutcome;
 use crate::plan::{WriteAction, WritePlan};
-use crate::storage::Snapshot;
-use crate::transaction::{Change, Isolation, Relations, Sight, Workspace, WriteSet, refresh};
-use crate::types::{Result, RowId, TableId, Value, Version};
-
-/// How often a statement with RETURNING runs again because its rows have changed meanwhile.
-const RETURNING_ATTEMPTS: u32 = 3;
+use crate::storage::{Index, Snapshot};
+use crate::transaction::{
+    Acquired, Isolation, LockKey, LockMode, Owner, Relation, RowLocks, Sight, Waiting, Workspace,
+    WriteSet, changed_since, check_changes,
+};
+use crate::types::{Error, Result, RowId, SqlState, TableId, Value, ValueRef, Version, limit};
 
 /// Rows that take a statement well below a millisecond.
 const SHORT: usize = 1_000;
 
-/// Whether a block may read its own pending changes now.
+/// How far a statement of a block has got.
+#[derive(Debug)]
+pub enum Step<T> {
+    /// To its end.
+    Done(T),
+    /// Somebody else has locked what it needs: call again when this is over.
+    Wait(Waiting),
+    /// What it needs is being written: call again after this time.
+    Pause(std::time::Duration),
+}
+
+/// What a statement of a block sees.
+#[derive(Debug)]
+pub struct Seen {
+    isolation: Isolation,
+    first: Snapshot,
+    /// What it computes on: newer than the first where it has waited, or has met newer rows.
+    sight: Snapshot,
+    is_outdated: bool,
+    /// What was applied when it had locked rows that others refer to, and these rows.
+    must_see: Version,
+    referred_to: HashSet<(TableId, RowId), RandomState>,
+    is_first: bool,
+}
+
+impl Seen {
+    /// A statement begins on a snapshot.
+    pub fn new(snapshot: Snapshot, isolation: Isolation) -> Seen {
+        let (first, sight) = (snapshot.clone(), snapshot);
+        let (is_outdated, is_first, referred_to) = (false, true, HashSet::default());
+        let must_see = Version(0);
+        Seen { isolation, first, sight, is_outdated, must_see, referred_to, is_first }
+    }
+
+    /// Whether it has gone on with newer rows than those of its first snapshot.
+    pub fn is_newer(&self) -> bool {
+        self.sight.version() != self.first.version()
+    }
+}
+
+/// A write of a block on its way.
+#[derive(Debug)]
+pub struct BlockStatement {
+    plan: Arc<WritePlan>,
+    parameters: Box<[Value]>,
+    seen: Seen,
+    memory: Memory,
+}
+
+impl BlockStatement {
+    /// A write that begins on a snapshot.
+    pub fn new(
+        plan: Arc<WritePlan>,
+        parameters: Box<[Value]>,
+        snapshot: Snapshot,
+        isolation: Isolation,
+    ) -> BlockStatement {
+        let seen = Seen::new(snapshot, isolation);
+        BlockStatement { plan, parameters, seen, memory: Memory::of_block() }
+    }
+
+    /// Whether it has gone on with newer rows than those of its snapshot.
+    pub fn is_newer(&self) -> bool {
+        self.seen.is_newer()
+    }
+}
+
+/// What came of a request for a row's lock that does not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exposure {
-    /// It may; take the snapshot of the statement now.
-    Ready,
-    /// Somebody else is ahead with one of the rows: ask again after this time.
-    Wait(std::time::Duration),
+pub enum RowLock {
+    /// It is locked, and as it was.
+    Same,
+    /// It is locked, and has changed or is gone.
+    Changed,
+    /// Somebody else has it.
+    Busy,
+    /// It is being written: ask again in a moment.
+    Pause(std::time::Duration),
 }
 
 impl WriteHeartbeat {
-    /// Runs a write of a block. After an error the set is as before.
-    ///
-    /// RETURNING shows what commit will write, so under READ COMMITTED its rows are held first, and if they have
-    /// changed under the statement it runs again on a fresh snapshot.
-    pub fn write_in_transaction(
+    /// See [`crate::heartbeat::Engine::advance`].
+    pub fn advance(
         &self,
-        plan: &WritePlan,
-        parameters: &[Value],
-        snapshot: &Snapshot,
-        isolation: Isolation,
+        statement: &mut BlockStatement,
         set: &mut WriteSet,
-    ) -> Result<WriteOutcome> {
+    ) -> Result<Step<WriteOutcome>> {
         let shared = &*self.shared;
-        let mut snapshot = snapshot.clone();
-        for attempt in 0.. {
-            let mark = set.mark();
-            let (outcome, shown) = shared.attempt(plan, parameters, &snapshot, isolation, set)?;
-            let rows: Vec<_> =
-                shown.into_iter().filter(|(_, id)| !WriteSet::is_provisional(*id)).collect();
-            let settled = rows.is_empty()
-                || isolation == Isolation::RepeatableRead
-                || attempt == RETURNING_ATTEMPTS
-                || shared.settle(set, &rows);
-            if settled {
-                rows.into_iter().for_each(|row| set.exposed.mark(row));
-                return Ok(outcome);
-            }
-            set.rollback_to(mark);
-            snapshot = shared.store.snapshot();
+        let BlockStatement { plan, parameters, seen, memory } = statement;
+        let mut once = |workspace: &mut Workspace<'_>| {
+            let version = workspace.base();
+            let effect = run(&shared.store, workspace, plan, parameters, memory)?;
+            let (rows, returning) = (effect.rows, effect.returning);
+            Ok(WriteOutcome { version, rows, returning, is_first: false })
+        };
+        shared.attempts(seen, set, &mut once)
+    }
+
+    /// See [`crate::heartbeat::Engine::change_in_transaction`].
+    pub fn change_in_transaction(
+        &self,
+        seen: &mut Seen,
+        set: &mut WriteSet,
+        change: &mut dyn FnMut(&mut WriteSet) -> Result<()>,
+    ) -> Result<Step<()>> {
+        self.shared.attempts(seen, set, &mut |workspace: &mut Workspace<'_>| {
+            let mark = workspace.set.mark();
+            change(workspace.set)?;
+            check_changes(workspace, mark)
+        })
+    }
+
+    /// See [`crate::heartbeat::Engine::lock_row`].
+    pub fn lock_row(
+        &self,
+        set: &mut WriteSet,
+        (table, id): (TableId, RowId),
+        mode: LockMode,
+        isolation: Isolation,
+        snapshot: &Snapshot,
+    ) -> Result<RowLock> {
+        let relations = self.shared.relations.load();
+        let relation = relations.get(table)?;
+        let mut seen = Seen::new(snapshot.clone(), isolation);
+        // What it had before it may have had in vain: others' changes are looked for in any case.
+        seen.is_first = false;
+        let owner = set.owner(&self.shared.locks).clone();
+        let mut locks = BlockLocks { shared: &self.shared, owner, seen: &mut seen, stop: None };
+        match (locks.row(relation, id, mode), locks.stop) {
+            (_, Some(Stop::Busy(..))) => Ok(RowLock::Busy),
+            (_, Some(Stop::Again)) => Ok(RowLock::Changed),
+            (_, Some(Stop::Pause)) => Ok(RowLock::Pause(LOOK)),
+            (Err(error), None) => Err(error),
+            (Ok(()), None) => Ok(RowLock::Same),
         }
-        unreachable!("the last attempt returns")
+    }
+
+    /// See [`crate::heartbeat::Engine::wait_for_row`].
+    pub fn wait_for_row(
+        &self,
+        set: &mut WriteSet,
+        (table, id): (TableId, RowId),
+        mode: LockMode,
+    ) -> Waiting {
+        set.owner(&self.shared.locks).wait(LockKey::Row(table, id), mode, false)
     }
 
     /// See [`crate::heartbeat::Engine::is_short`].
     pub fn is_short(&self, plan: &WritePlan) -> bool {
         self.shared.is_short(plan)
-    }
-
-    /// Prepares a READ COMMITTED block for reading its own changes of a table: from then on others let it go
-    /// first for a moment, and what it reads is what its commit will write. See
-    /// [`Courtesy`](crate::transaction::Courtesy).
-    pub fn expose(&self, set: &mut WriteSet, table: TableId) -> Exposure {
-        let shared = &*self.shared;
-        let rows = unexposed(set, table);
-        if rows.is_empty() {
-            set.looked_at(table);
-            return Exposure::Ready;
-        }
-        if let Exposure::Wait(pause) = shared.hold(set, &rows) {
-            return Exposure::Wait(pause);
-        }
-        let relations = shared.relations.load();
-        let snapshot = shared.store.snapshot();
-        let sight = Sight::At(snapshot.version());
-        for (table, id) in rows {
-            let mut workspace = Workspace::new(&relations, sight, set);
-            if changed_since_base(workspace.set, &relations, (table, id)) {
-                // An error shows again at commit, where it belongs to a statement that can report it.
-                let _ = refresh(&mut workspace, table, id);
-            }
-            set.exposed.mark((table, id));
-        }
-        set.looked_at(table);
-        Exposure::Ready
     }
 }
 
@@ -107,89 +199,262 @@ impl Shared {
         })
     }
 
-    /// Holds rows; ready when a snapshot taken now sees all their changes by others so far.
-    pub(super) fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
-        let now = self.environment.clock.now();
-        if !self.courtesy.hold(&mut set.exposed, rows, now) {
-            return Exposure::Wait(LOOK);
-        }
-        if !self.write_is_over(&mut set.exposed.write_ahead) {
-            return Exposure::Wait(LOOK);
-        }
-        let (relations, published) = (self.relations.load(), self.store.published());
-        match rows.iter().any(|row| in_flight(&relations, *row, published)) {
-            true => Exposure::Wait(LOOK),
-            false => Exposure::Ready,
-        }
-    }
-
-    fn attempt(
+    /// Runs a statement until it is done or must wait. After an error, and while it waits, the set's changes are as before.
+    pub(super) fn attempts<T>(
         &self,
-        plan: &WritePlan,
-        parameters: &[Value],
-        snapshot: &Snapshot,
-        isolation: Isolation,
+        seen: &mut Seen,
         set: &mut WriteSet,
-    ) -> Result<(WriteOutcome, Vec<(TableId, RowId)>)> {
-        let mark = set.mark();
-        let relations = self.relations.load();
-        let sight = Sight::At(snapshot.version());
-        let mut workspace = Workspace::new(&relations, sight, set);
-        let again = isolation == Isolation::ReadCommitted;
-        match run(&self.store, &mut workspace, plan, parameters, again) {
-            Ok(effect) => {
-                let (rows, returning) = (effect.rows, effect.returning);
-                let version = snapshot.version();
-                Ok((WriteOutcome { version, rows, returning, is_first: false }, effect.shown))
+        once: &mut impl FnMut(&mut Workspace<'_>) -> Result<T>,
+    ) -> Result<Step<T>> {
+        loop {
+            limit::check()?;
+            if !self.renew(seen) {
+                return Ok(Step::Pause(LOOK));
             }
-            Err(error) => {
-                set.rollback_to(mark);
-                Err(error)
+            let mark = set.mark();
+            let relations = self.relations.load();
+            let owner = set.owner(&self.locks).clone();
+            let sight = Sight::At(seen.sight.version());
+            let mut locks = BlockLocks { shared: self, owner: owner.clone(), seen: &mut *seen, stop: None };
+            let result =
+                once(&mut Workspace::new(&relations, sight, set).with_locks(Some(&mut locks)));
+            let stop = locks.stop.take();
+            let error = match result {
+                Ok(done) => return Ok(Step::Done(done)),
+                Err(error) => error,
+            };
+            set.rollback_to(mark);
+            let Some(stop) = stop else { return Err(error) };
+            (seen.is_outdated, seen.is_first) = (true, false);
+            match stop {
+                Stop::Busy(key, mode, only_look) => {
+                    return Ok(Step::Wait(owner.wait(key, mode, only_look)));
+                }
+                Stop::Pause => return Ok(Step::Pause(LOOK)),
+                Stop::Again => {}
             }
         }
     }
 
-    /// Holds rows that RETURNING is about to show; whether they are still as the statement saw them. Where somebody
-    /// else holds one this set goes on without, and may meet a conflict.
-    fn settle(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> bool {
-        let held = self.hold(set, rows) == Exposure::Ready;
-        let relations = self.relations.load();
-        !held || rows.iter().all(|row| !changed_since_base(set, &relations, *row))
+    /// A newer snapshot for a statement that needs one; `false` where what it must see is not published yet.
+    fn renew(&self, seen: &mut Seen) -> bool {
+        if seen.is_outdated {
+            seen.sight = self.store.snapshot();
+            seen.is_outdated = false;
+        }
+        seen.is_outdated = seen.sight.version() < seen.must_see;
+        !seen.is_outdated
     }
 }
 
-/// The stored rows of a table that a set changes and that its client has not seen so.
-fn unexposed(set: &WriteSet, table: TableId) -> Vec<(TableId, RowId)> {
-    let mut rows: Vec<_> = set
-        .changes_to_look_at(table)
-        .filter(|change| matches!(change, Change::Update { .. } | Change::Delete { .. }))
-        .map(Change::row_key)
-        .filter(|key| {
-            key.0 == table && !WriteSet::is_provisional(key.1) && !set.exposed.contains(*key)
-        })
-        .collect();
-    rows.sort_unstable();
-    rows.dedup();
-    rows
+/// Why a statement cannot go on as it is.
+enum Stop {
+    /// Somebody else has it.
+    Busy(LockKey, LockMode, bool),
+    /// It has changed since the statement's snapshot.
+    Again,
+    /// It is being changed.
+    Pause,
 }
 
-/// Whether a row was changed by a write that is not published yet.
-fn in_flight(relations: &Relations, (table, id): (TableId, RowId), published: Version) -> bool {
-    let newest = relations.get(table).ok().and_then(|relation| relation.table.newest(id));
-    newest.is_some_and(|(_, begin, end)| {
-        begin > published || end > published && end != Version::INFINITY
-    })
+/// Locks for a statement of a block.
+struct BlockLocks<'s> {
+    shared: &'s Shared,
+    owner: Arc<Owner>,
+    seen: &'s mut Seen,
+    stop: Option<Stop>,
 }
 
-fn changed_since_base(
-    set: &WriteSet,
-    relations: &Relations,
-    (table, id): (TableId, RowId),
-) -> bool {
-    let base = set.newest_change(table, id).and_then(Change::base);
-    let newest = relations.get(table).ok().and_then(|relation| relation.table.newest(id));
-    match (base, newest) {
-        (Some(base), Some((_, begin, _))) => begin > base,
-        _ => false,
+/// What ends a statement that cannot go on as it is; its caller knows why.
+pub(super) fn stopped_by_a_lock() -> Error {
+    Error::new(SqlState::LockNotAvailable, "could not obtain lock")
+}
+
+impl BlockLocks<'_> {
+    fn stop(&mut self, stop: Stop) -> Result<()> {
+        self.stop = Some(stop);
+        Err(stopped_by_a_lock())
+    }
+
+    /// Takes a lock; whether what it protects may have changed since the statement's snapshot.
+    fn take(&mut self, key: LockKey, mode: LockMode) -> Result<bool> {
+        let acquired = self.shared.locks.acquire(&self.owner, &key, mode)?;
+        let is_old = acquired == Acquired::Before
+            && self.seen.is_first
+            && self.seen.isolation == Isolation::ReadCommitted;
+        if acquired == Acquired::Busy {
+            self.stop(Stop::Busy(key, mode, false))?;
+        }
+        if !is_old && !self.shared.write_is_over() {
+            self.stop(Stop::Pause)?;
+        }
+        Ok(!is_old)
+    }
+
+    /// Others refer to the row, and what they do to it is not to be seen on it: all that is applied must be seen.
+    fn see_all(&mut self, row: (TableId, RowId)) -> Result<()> {
+        if self.seen.referred_to.insert(row) {
+            self.seen.must_see = self.seen.must_see.max(self.shared.applied());
+        }
+        match self.seen.sight.version() < self.seen.must_see {
+            true => self.stop(Stop::Again),
+            false => Ok(()),
+        }
+    }
+
+    fn check_row(&mut self, relation: &Relation, id: RowId) -> Result<()> {
+        let is_repeatable = self.seen.isolation == Isolation::RepeatableRead;
+        let Some((_, begin, end)) = relation.table.newest(id) else {
+            return if is_repeatable { Err(changed_since(true)) } else { Ok(()) };
+        };
+        let published = self.shared.store.published();
+        let is_gone = end != Version::INFINITY;
+        let changed_after = |version| begin > version || is_gone && end > version;
+        if changed_after(published) {
+            return self.stop(Stop::Pause);
+        }
+        if is_repeatable && changed_after(self.seen.first.version()) {
+            return Err(changed_since(is_gone));
+        }
+        match changed_after(self.seen.sight.version()) {
+            true => self.stop(Stop::Again),
+            false => Ok(()),
+        }
+    }
+
+    /// A key is held by somebody else than the statement sees.
+    fn holder_changed(
+        &mut self,
+        relation: &Relation,
+        seen: Option<RowId>,
+        newest: Option<RowId>,
+    ) -> Result<()> {
+        let published = self.shared.store.published();
+        let is_in_flight = |id: RowId| {
+            let newest = relation.table.newest(id);
+            newest.is_some_and(|(_, begin, end)| {
+                begin > published || end > published && end != Version::INFINITY
+            })
+        };
+        let is_in_flight = seen.into_iter().chain(newest).any(is_in_flight);
+        self.stop(if is_in_flight { Stop::Pause } else { Stop::Again })
+    }
+}
+
+fn lock_key(relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Option<LockKey> {
+    let key = index.kept_key(key)?;
+    Some(LockKey::Key(relation.schema.id, index.schema().id, key))
+}
+
+impl RowLocks for BlockLocks<'_> {
+    fn row(&mut self, relation: &Relation, id: RowId, mode: LockMode) -> Result<()> {
+        if !self.take(LockKey::Row(relation.schema.id, id), mode)? {
+            return Ok(());
+        }
+        if mode == LockMode::Update && !relation.children.is_empty() {
+            self.see_all((relation.schema.id, id))?;
+        }
+        self.check_row(relation, id)
+    }
+
+    fn key(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        seen: Option<Option<RowId>>,
+    ) -> Result<()> {
+        let Some(lock) = lock_key(relation, index, key) else { return Ok(()) };
+        let may_have_changed = self.take(lock, LockMode::Update)?;
+        let Some(seen) = seen.filter(|_| may_have_changed) else { return Ok(()) };
+        let newest = relation.table.newest_holder(index, key);
+        if newest == seen { Ok(()) } else { self.holder_changed(relation, seen, newest) }
+    }
+
+    fn look(&mut self, relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Result<()> {
+        let Some(lock) = lock_key(relation, index, key) else { return Ok(()) };
+        match self.shared.locks.is_busy(Some(&self.owner), &lock, LockMode::Update) {
+            true => self.stop(Stop::Busy(lock, LockMode::Update, true)),
+            false => Ok(()),
+        }
+    }
+
+    fn parent(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        seen: Option<RowId>,
+    ) -> Result<()> {
+        if let Some(id) = seen
+            && !self.take(LockKey::Row(relation.schema.id, id), LockMode::KeyShare)?
+        {
+            return Ok(());
+        }
+        let newest = relation.table.newest_holder(index, key);
+        if newest == seen { Ok(()) } else { self.holder_changed(relation, seen, newest) }
+    }
+}
+
+/// Looks at locks for a write that has none.
+pub(super) struct TurnLocks<'s> {
+    pub shared: &'s Shared,
+    /// It may have got one, for which it was put aside before.
+    pub owner: Option<&'s Owner>,
+    pub needs: Vec<(LockKey, LockMode)>,
+    /// What somebody else has.
+    pub busy: Option<(LockKey, LockMode)>,
+}
+
+impl<'s> TurnLocks<'s> {
+    pub fn new(shared: &'s Shared, owner: Option<&'s Owner>) -> TurnLocks<'s> {
+        TurnLocks { shared, owner, needs: Vec::new(), busy: None }
+    }
+
+    /// What somebody else has got of it meanwhile.
+    pub fn busy_now(&self) -> Option<(LockKey, LockMode)> {
+        let needs = self.needs.iter().map(|(key, mode)| (key, *mode));
+        self.shared.locks.first_busy(self.owner, needs)
+    }
+
+    fn need(&mut self, key: LockKey, mode: LockMode) -> Result<()> {
+        if self.shared.locks.is_busy(self.owner, &key, mode) {
+            self.busy = Some((key, mode));
+            return Err(stopped_by_a_lock());
+        }
+        self.needs.push((key, mode));
+        Ok(())
+    }
+}
+
+impl RowLocks for TurnLocks<'_> {
+    fn row(&mut self, relation: &Relation, id: RowId, mode: LockMode) -> Result<()> {
+        self.need(LockKey::Row(relation.schema.id, id), mode)
+    }
+
+    fn key(
+        &mut self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        _seen: Option<Option<RowId>>,
+    ) -> Result<()> {
+        self.look(relation, index, key)
+    }
+
+    fn look(&mut self, relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Result<()> {
+        let lock = lock_key(relation, index, key);
+        lock.map_or(Ok(()), |lock| self.need(lock, LockMode::Update))
+    }
+
+    fn parent(
+        &mut self,
+        relation: &Relation,
+        _index: &Index,
+        _key: &[ValueRef<'_>],
+        seen: Option<RowId>,
+    ) -> Result<()> {
+        let lock = seen.map(|id| LockKey::Row(relation.schema.id, id));
+        lock.map_or(Ok(()), |lock| self.need(lock, LockMode::KeyShare))
     }
 }

@@ -1,27 +1,27 @@
 //! INSERT, with sequences and ON CONFLICT.
 
-use std::sync::Arc;
-
-use super::statement::{Run, check_now_and_then};
+use super::statement::{Run, check_now_and_then, update_mode};
 use crate::plan::{ConflictAction, InsertPlan, InsertSource, OnConflict};
 use crate::storage::Store;
-use crate::transaction::{
-    Evaluation, Joined, Parameters, Reevaluation, Relation, check_row, outdated,
-};
+use crate::transaction::{Evaluation, Joined, Parameters, Relation, check_row, outdated};
 use crate::types::{Error, Result, RowId, SequenceId, SqlState, Value, ValueRef};
 
 pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
     let relation = run.workspace.target(plan.table)?;
     let mut affected = Vec::new();
+    let counts = |source: &InsertSource| matches!(source, InsertSource::NextValue(_));
+    let keeps = run.memory.keeps_rows() && plan.rows.iter().flatten().any(counts);
     for (at, sources) in plan.rows.iter().enumerate() {
         check_now_and_then(at)?;
-        let mut row = new_row(run.store, run.parameters, &relation, sources)?;
-        check_row(&relation, &mut row, &plan.checks)?;
+        let row = match run.memory.made.get(at) {
+            Some(made) => made.clone(),
+            None => made_row(run, plan, &relation, sources, keeps)?,
+        };
         run.workspace.set.make_room()?;
         match &plan.on_conflict {
-            None => drop(add(run, plan, row, false)),
-            Some(on_conflict) => match conflicting(run, &relation, on_conflict, &row) {
-                None => affected.push(add(run, plan, row, true)),
+            None => drop(add(run, plan, row)),
+            Some(on_conflict) => match conflicting(run, &relation, on_conflict, &row)? {
+                None => affected.push(add(run, plan, row)),
                 Some(id) => {
                     resolve(run, plan, &relation, on_conflict, id, row, &mut affected)?;
                 }
@@ -29,6 +29,22 @@ pub(super) fn insert(run: &mut Run<'_, '_>, plan: &InsertPlan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A row to be inserted, checked. A statement that has waited takes no second value of a sequence for it.
+fn made_row(
+    run: &mut Run<'_, '_>,
+    plan: &InsertPlan,
+    relation: &Relation,
+    sources: &[InsertSource],
+    keeps: bool,
+) -> Result<Vec<Value>> {
+    let mut row = new_row(run.store, run.parameters, relation, sources)?;
+    check_row(relation, &mut row, &plan.checks)?;
+    if keeps {
+        run.memory.made.push(row.clone());
+    }
+    Ok(row)
 }
 
 /// The values of a row to be inserted; sequences give their next value.
@@ -75,11 +91,9 @@ pub(super) fn next_value(store: &Store, id: SequenceId) -> Result<i64> {
     sequence.next_value()
 }
 
-fn add(run: &mut Run<'_, '_>, plan: &InsertPlan, row: Vec<Value>, on_conflict: bool) -> RowId {
-    let shown = (!run.plan.output.is_empty()).then(|| row.clone());
-    let id = run.workspace.set.insert_row(plan.table, row.into(), on_conflict);
-    run.touch(plan.table, id, || shown.unwrap_or_default());
-    id
+fn add(run: &mut Run<'_, '_>, plan: &InsertPlan, row: Vec<Value>) -> RowId {
+    run.touch(|| row.clone());
+    run.workspace.set.insert_row(plan.table, row.into())
 }
 
 /// The row that is in the way.
@@ -88,7 +102,7 @@ fn conflicting(
     relation: &Relation,
     on_conflict: &OnConflict,
     row: &[Value],
-) -> Option<RowId> {
+) -> Result<Option<RowId>> {
     let arbiters = relation.indexes.iter().filter(|index| match on_conflict.index {
         Some(wanted) => index.schema().id == wanted,
         None => index.schema().unique,
@@ -99,11 +113,12 @@ fn conflicting(
         if key.iter().any(|value| value.is_null()) {
             continue;
         }
+        run.workspace.look_at_key(relation, index, &key)?;
         if let Some(holder) = run.workspace.holder(relation, index, &key, None) {
-            return Some(holder);
+            return Ok(Some(holder));
         }
     }
-    None
+    Ok(None)
 }
 
 fn resolve(
@@ -128,6 +143,7 @@ fn resolve(
              constrained values.",
         ));
     }
+    run.workspace.lock_row(relation, id, update_mode(relation, assignments))?;
     let old = run.workspace.row(relation, id).expect("what holds a key is there");
     let types = [&relation.types[..], &relation.types[..]].concat();
     let joined = Joined(&old, &excluded);
@@ -140,19 +156,9 @@ fn resolve(
         new[column.index()] = evaluation.scalar(value)?;
     }
     check_row(relation, &mut new, &plan.checks)?;
-    let again = run.again.then(|| {
-        Arc::new(Reevaluation {
-            predicates: predicates.clone(),
-            assignments: assignments.clone(),
-            checks: plan.checks.clone(),
-            parameters: run.parameters.values.into(),
-            parameter_types: run.parameters.types.into(),
-            excluded: Some(excluded.into()),
-        })
-    });
     affected.push(id);
-    run.touch(plan.table, id, || new.clone());
+    run.touch(|| new.clone());
     let base = run.workspace.base();
-    run.workspace.set.update_row(plan.table, id, base, new, again);
+    run.workspace.set.update_row(plan.table, id, base, new);
     Ok(())
 }

@@ -12,11 +12,13 @@ use super::Shared;
 use super::access::has_index;
 use super::queue::{Request, Work};
 use super::statement::{Effect, assign};
-use super::turn::{Fate, Writer};
+use super::turn::{Fate, Looked, Writer};
 use crate::heartbeat::WriteOutcome;
 use crate::plan::{WriteAction, WritePlan};
 use crate::scan::{Change, Statement, UpdateJoinOutput, update_join};
-use crate::transaction::{Parameters, Relation, Relations, check_row};
+use crate::transaction::{
+    Change as Changed, LockKey, LockMode, Parameters, Relation, Relations, WriteSet, check_row,
+};
 use crate::types::{ColumnId, Result, TableId, Value};
 
 /// Statements of one pass at most: one word-sized slot each in its query sets.
@@ -25,7 +27,7 @@ const LARGEST_PASS: usize = 1_024;
 /// The table whose pass a request can join.
 fn pass_of(relations: &Relations, request: &Request) -> Option<TableId> {
     let Work::Write(plan, _) = &request.work else { return None };
-    if !plan.output.is_empty() || request.patience.is_some() {
+    if !plan.output.is_empty() || request.owner.is_some() {
         return None;
     }
     let (table, predicates) = match &plan.action {
@@ -112,20 +114,19 @@ impl Writer {
             let last = row.steps.into_iter().rev().find(|(_, change)| *change != Change::Keep);
             match last {
                 Some((_, Change::Update(new))) => {
-                    self.scratch_mut().update_row(table, row.row, base, new, None);
+                    self.scratch_mut().update_row(table, row.row, base, new);
                     self.scratch_mut().make_room()?;
                 }
                 Some((_, Change::Delete)) => {
-                    self.scratch_mut().delete(table, row.row, base, None);
+                    self.scratch_mut().delete(table, row.row, base);
                 }
                 Some((_, Change::Keep)) | None => {}
             }
         }
-        let now = Some(shared.environment.clock.now());
         let is_first = self.has_changed_nothing();
-        let Fate::Done(outcome) = self.commit(shared, Effect::default(), now, applying)? else {
-            return Ok(None);
-        };
+        let looked = if shared.locks.any() { looked(self.scratch_mut()) } else { Looked::None };
+        let fate = self.commit(shared, Effect::default(), (looked, None), applying)?;
+        let Fate::Done(outcome) = fate else { return Ok(None) };
         let version = outcome?.version;
         let mut results: Vec<Result<WriteOutcome>> = rows
             .into_iter()
@@ -140,6 +141,16 @@ impl Writer {
         }
         Ok(Some(results))
     }
+}
+
+/// The locks that the changes of a pass need: they leave keys alone.
+fn looked(set: &WriteSet) -> Looked {
+    let need = |change: &Changed| {
+        let (table, id) = change.row_key();
+        let mode = if change.row().is_some() { LockMode::NoKeyUpdate } else { LockMode::Update };
+        (LockKey::Row(table, id), mode)
+    };
+    Looked::At(set.changes().map(need).collect())
 }
 
 fn table_of(plan: &WritePlan) -> TableId {

@@ -9,16 +9,17 @@ use std::sync::Arc;
 use super::insert::{narrow, new_row, next_value};
 use super::room::ENTRY_BYTES;
 use super::statement::check_now_and_then;
-use super::turn::{Fate, Writer};
-use super::{Shared, WriteHeartbeat};
+use super::block::TurnLocks;
+use super::turn::{Fate, Window, Writer};
+use super::{Seen, Shared, Step, WriteHeartbeat};
 use crate::env::memory::{Reservation, Share};
 use crate::heartbeat::WriteOutcome;
 use crate::log::Encoder;
 use crate::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
-use crate::storage::{CHUNK_ROWS, Load, Snapshot};
+use crate::storage::{CHUNK_ROWS, Load};
 use crate::transaction::{
-    Parameters, Relation, Relations, Sight, Workspace, WriteSet, check_block, check_changes,
-    check_loaded_parents, check_row, definition_changed, duplicate_key,
+    LockKey, LockMode, Owner, Parameters, Relation, Relations, RowLocks, Workspace, WriteSet,
+    check_block, check_loaded_parents, check_row, definition_changed, duplicate_key,
 };
 use crate::types::{
     Check, DataType, Error, Result, RowBlock, SequenceId, TableId, TableSchema, Value, ValueRef,
@@ -118,6 +119,19 @@ impl BulkLoad {
             .map_err(|(row, error)| self.plan.told(error, row as u64))
     }
 
+    /// A key of its rows that a block has made or taken away.
+    fn busy_key(&self, shared: &Shared, owner: Option<&Owner>) -> Option<(LockKey, LockMode)> {
+        if !shared.locks.any() {
+            return None;
+        }
+        let locked = shared.locks.keys_of(owner, self.plan.table).into_iter();
+        let mut of_rows = locked.filter(|lock| match lock {
+            LockKey::Key(_, index, key) => self.rows.has_kept_key(*index, key),
+            _ => false,
+        });
+        of_rows.next().map(|lock| (lock, LockMode::Update))
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.rows.rows()
     }
@@ -140,9 +154,9 @@ impl WriteHeartbeat {
         plan: &LoadPlan,
         block: &RowBlock,
         before: u64,
-        snapshot: &Snapshot,
+        seen: &mut Seen,
         set: &mut WriteSet,
-    ) -> Result<()> {
+    ) -> Result<Step<()>> {
         let relations = self.shared.relations.load();
         let relation = relations.get(plan.table)?;
         if !block.is_of(&relation.schema) {
@@ -150,15 +164,12 @@ impl WriteHeartbeat {
         }
         check_block(relation, block, &plan.checks)
             .map_err(|(row, error)| plan.told(error, before + row as u64))?;
-        let mark = set.mark();
-        let added = (0..block.rows()).try_for_each(|row| {
-            set.insert(plan.table, block.row(row).into());
-            set.make_room()
-        });
-        let sight = Sight::At(snapshot.version());
-        let checked =
-            added.and_then(|()| check_changes(&mut Workspace::new(&relations, sight, set), mark));
-        checked.inspect_err(|_| set.rollback_to(mark))
+        self.change_in_transaction(seen, set, &mut |set| {
+            (0..block.rows()).try_for_each(|row| {
+                set.insert(plan.table, block.row(row).into());
+                set.make_room()
+            })
+        })
     }
 
     /// See [`crate::heartbeat::Engine::insert_in_bulk`].
@@ -213,12 +224,27 @@ impl Writer {
         &mut self,
         shared: &Shared,
         load: &mut BulkLoad,
+        owner: Option<&Owner>,
         applying: &mut bool,
     ) -> Result<Fate> {
         let relations: arc_swap::Guard<Arc<Relations>> = shared.relations.load();
-        load.check(&mut self.newest(&relations))?;
+        let mut locks = TurnLocks::new(shared, owner);
+        let looked = shared.locks.any();
+        let looks: Option<&mut dyn RowLocks> = looked.then_some(&mut locks as _);
+        let checked = load.check(&mut self.newest(&relations).with_locks(looks));
+        if let Some(busy) = locks.busy.take().or_else(|| load.busy_key(shared, owner)) {
+            return Ok(Fate::Held(busy));
+        }
+        checked?;
         shared.make_room_for(load.bytes())?;
         let length = self.record.bytes.len();
+        let _window = Window::begin(&shared.writing);
+        if !looked && shared.locks.any() {
+            return Ok(Fate::Full);
+        }
+        if let Some(busy) = locks.busy_now().or_else(|| load.busy_key(shared, owner)) {
+            return Ok(Fate::Held(busy));
+        }
         if let Some(record) = &load.record {
             self.record.bytes.extend_from_slice(&record.bytes);
         }
@@ -227,6 +253,7 @@ impl Writer {
         }
         let (version, rows) = (self.present(), load.rows() as u64);
         *applying = true;
+        shared.note_applied(version);
         load.rows.attach(version);
         *applying = false;
         self.count_changes(load.rows());

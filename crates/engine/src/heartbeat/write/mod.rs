@@ -8,8 +8,10 @@
 //! With a data directory the turns run on a thread of their own, since syncing blocks; while one syncs, others
 //! queue and share the next record (group commit), and while heavy batches keep the cores busy a turn waits a little
 //! for those whom the last one answered ([`Company`](company::Company)). Without one, whoever submits a write and finds nobody at work
-//! runs the turn itself. When nothing waits nobody runs: there is no timer (but while somebody waits for a
-//! [`Courtesy`](crate::transaction::Courtesy) hold, the thread looks every millisecond).
+//! runs the turn itself. When nothing waits nobody runs: there is no timer.
+//!
+//! What a block's statement has locked nobody else writes: a write that meets such a lock is put aside, queues for the lock like
+//! any other, and comes back when it has it. It has no other locks then, so nobody waits for it in a circle.
 //!
 //! Absent here: what the log looks like (`log`), what a conflict is (`transaction`), queries.
 
@@ -33,8 +35,8 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -46,11 +48,11 @@ use crate::heartbeat::WriteReceiver;
 use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries};
 use crate::storage::Store;
-use crate::transaction::{Courtesy, Relations};
+use crate::transaction::{LockKey, LockMode, Locks, Relations};
 use crate::types::limit::{current, within};
-use crate::types::{Error, SessionId, SqlState};
+use crate::types::{Error, Result, SessionId, SqlState, Version};
 
-pub use block::Exposure;
+pub use block::{BlockStatement, RowLock, Seen, Step};
 use housekeeping::Housekeeping;
 pub use load::{BulkLoad, LoadPlan};
 pub(crate) use open::Tuning;
@@ -58,7 +60,7 @@ use queue::{Queue, Request, Work};
 pub use rewrite::{DefinitionChanges, TableRewrite};
 use turn::Writer;
 
-/// How often the thread looks whether a hold that somebody waits for has ended by itself.
+/// How soon a statement looks again whether what it needs has been written.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// How often a session looks whether a write is over before it sleeps: most take a few microseconds.
@@ -79,11 +81,15 @@ struct Shared {
     store: Arc<Store>,
     entries: Entries,
     relations: ArcSwap<Relations>,
-    courtesy: Arc<Courtesy>,
+    locks: Arc<Locks>,
     queue: Queue,
     writer: Mutex<Writer>,
-    /// Odd while a write is validated and applied; see [`Shared::write_is_over`].
+    /// Itself, for those who are called back.
+    own: Weak<Shared>,
+    /// Odd from where a write looks at locks until it is applied; see [`Shared::write_is_over`].
     writing: AtomicU64,
+    /// The newest version of which something may be applied.
+    applied: AtomicU64,
     /// A fault has left the log in doubt: nothing may be written any more.
     stopped: AtomicBool,
     data: Option<DataDirectory>,
@@ -93,20 +99,49 @@ struct Shared {
 }
 
 impl Shared {
-    /// Whether the write that was between its check of holds and its application when `write_ahead` was first asked
-    /// for is over: whoever took a hold before has either stopped it or sees its changes as the newest.
-    fn write_is_over(&self, write_ahead: &mut Option<u64>) -> bool {
-        let seen = *write_ahead.get_or_insert_with(|| self.writing.load(Ordering::SeqCst));
+    /// Whether the write that was between its look at locks and its application is over: whoever has taken a lock before
+    /// has either stopped it or sees its changes as the newest.
+    fn write_is_over(&self) -> bool {
+        let seen = self.writing.load(Ordering::SeqCst);
         let mut over = seen.is_multiple_of(2);
         for _ in 0..GLANCES {
             over = over || self.writing.load(Ordering::SeqCst) != seen;
             if over {
-                *write_ahead = None;
                 break;
             }
             std::thread::yield_now();
         }
         over
+    }
+
+    /// The newest version of which something may be applied.
+    fn applied(&self) -> Version {
+        Version(self.applied.load(Ordering::SeqCst))
+    }
+
+    fn note_applied(&self, version: Version) {
+        self.applied.store(version.0, Ordering::SeqCst);
+    }
+
+    /// Lets a request queue for a lock. It comes back when it has it, before all that waits.
+    fn put_aside(&self, mut request: Request, key: LockKey, mode: LockMode) {
+        let owner = self.locks.owner();
+        let (shared, number) = (self.own.clone(), owner.number());
+        if let Some(limit) = &request.limit {
+            let locks = self.locks.clone();
+            limit.put_aside(Box::new(move || locks.leave(number)));
+        }
+        let then = Box::new(move |given: Result<()>| {
+            request.owner = Some(owner);
+            let refused = match (given, shared.upgrade()) {
+                (Ok(()), Some(shared)) => shared.queue.return_first(request),
+                _ => Some(request),
+            };
+            if let Some(request) = refused {
+                turn::answer(request.receiver, Err(turn::shutting_down()));
+            }
+        });
+        self.locks.enqueue(number, key, mode, false, then);
     }
 
     /// Runs turns on this thread until nothing waits, unless somebody else is at it: they will see what waits.
@@ -128,7 +163,7 @@ impl Shared {
         }
         let is_short = !matches!(&work, Work::Write(plan, _) if !self.is_short(plan));
         let lead = self.data.is_none() && work.is_small() && is_short;
-        let request = Request { work, session, receiver, patience: None, limit: current() };
+        let request = Request { work, session, receiver, owner: None, limit: current() };
         match self.queue.push(request, !lead) {
             Some(refused) => (refused.receiver)(Err(queue_full())),
             // Others' writes wait, too.

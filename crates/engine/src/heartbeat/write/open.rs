@@ -11,15 +11,15 @@ use super::housekeeping::Housekeeping;
 use super::queue::{Queue, Work};
 use super::sequences::Reservations;
 use super::turn::Writer;
-use super::{DefinitionChanges, Exposure, Shared, WriteHeartbeat};
+use super::{DefinitionChanges, Shared, WriteHeartbeat};
 use crate::env::Environment;
 use crate::heartbeat::WriteReceiver;
 use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries, LogWriter, Recovered, Written, recover};
 use crate::plan::WritePlan;
 use crate::storage::{Store, Table};
-use crate::transaction::{Courtesy, Definition, Isolation, Relations, WriteSet};
-use crate::types::{Error, Result, RowId, SequenceId, SessionId, SqlState, TableId, Value};
+use crate::transaction::{Definition, Relations, WriteSet};
+use crate::types::{Error, Result, SequenceId, SessionId, SqlState, Value};
 
 /// Sizes that tests make small.
 #[derive(Clone, Copy, Debug)]
@@ -65,15 +65,17 @@ impl WriteHeartbeat {
         let spare = log.as_ref().map(|log: &LogWriter| log.spare().clone());
         let mut reservations = Reservations::default();
         reservations.refresh(&store);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new_cyclic(|own| Shared {
+            own: own.clone(),
             environment,
             relations: ArcSwap::from_pointee(Relations::of(&store)),
             store,
             entries,
-            courtesy: Arc::new(Courtesy::default()),
+            locks: Arc::default(),
             queue: Queue::new(queue_limit),
             writer: Mutex::new(Writer::new(version, log, reservations, tuning.checkpoint_bytes)),
             writing: AtomicU64::new(0),
+            applied: AtomicU64::new(version.0),
             stopped: AtomicBool::new(false),
             data,
             housekeeping: Housekeeping::default(),
@@ -115,7 +117,6 @@ impl WriteHeartbeat {
     pub fn commit(
         &self,
         set: WriteSet,
-        isolation: Isolation,
         session: SessionId,
         receiver: WriteReceiver,
     ) {
@@ -123,7 +124,7 @@ impl WriteHeartbeat {
             let version = self.shared.store.published();
             return receiver(Ok(super::turn::outcome(version)));
         }
-        self.shared.submit(Work::Commit(set, isolation), Some(session), receiver);
+        self.shared.submit(Work::Commit(set), Some(session), receiver);
     }
 
     /// See [`crate::heartbeat::Engine::define`].
@@ -135,11 +136,10 @@ impl WriteHeartbeat {
     pub fn commit_definitions(
         &self,
         set: WriteSet,
-        isolation: Isolation,
         changes: DefinitionChanges,
         receiver: WriteReceiver,
     ) {
-        let work = Work::CommitDefinitions(set, isolation, Box::new(changes));
+        let work = Work::CommitDefinitions(set, Box::new(changes));
         self.shared.submit(work, None, receiver);
     }
 
@@ -167,11 +167,6 @@ impl WriteHeartbeat {
     /// See [`crate::heartbeat::Engine::entries`].
     pub fn entries(&self, prefix: &str) -> Vec<(String, Arc<[u8]>)> {
         self.shared.entries.with_prefix(prefix)
-    }
-
-    /// See [`crate::heartbeat::Engine::hold`].
-    pub fn hold(&self, set: &mut WriteSet, rows: &[(TableId, RowId)]) -> Exposure {
-        self.shared.hold(set, rows)
     }
 
     /// See [`crate::heartbeat::Engine::recount`].

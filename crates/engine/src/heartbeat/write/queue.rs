@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -11,7 +10,7 @@ use super::DefinitionChanges;
 use super::company::Company;
 use crate::heartbeat::WriteReceiver;
 use crate::plan::WritePlan;
-use crate::transaction::{Definition, Isolation, WriteSet};
+use crate::transaction::{Definition, Owner, WriteSet};
 use crate::types::limit::Limit;
 use crate::types::{SequenceId, SessionId, Value};
 
@@ -25,11 +24,11 @@ pub(super) enum Work {
     /// Rows in bulk.
     Load(Box<super::BulkLoad>),
     /// A block's changes.
-    Commit(WriteSet, Isolation),
+    Commit(WriteSet),
     /// DDL.
     Define(Definition),
     /// A block's changes and the definitions that it changed, all or none.
-    CommitDefinitions(WriteSet, Isolation, Box<DefinitionChanges>),
+    CommitDefinitions(WriteSet, Box<DefinitionChanges>),
     /// `setval`, ALTER SEQUENCE RESTART.
     SetSequence(SequenceId, i64, bool),
     /// Make the values that a sequence has handed out durable.
@@ -44,23 +43,23 @@ pub(super) struct Request {
     /// Who may come back when it is answered, and is waited for. `None`: nobody, and it does not wait itself.
     pub session: Option<SessionId>,
     pub receiver: WriteReceiver,
-    /// Until when it waits for somebody's hold at most, once it has met one.
-    pub patience: Option<Duration>,
+    /// Has the lock that it was put aside for.
+    pub owner: Option<Owner>,
     /// What may end it before it is applied.
     pub limit: Option<Arc<dyn Limit>>,
 }
 
 impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Request").field("patience", &self.patience).finish_non_exhaustive()
+        f.debug_struct("Request").field("owner", &self.owner).finish_non_exhaustive()
     }
 }
 
 impl Work {
     pub fn is_small(&self) -> bool {
         match self {
-            Work::Commit(set, _) => set.len() <= SMALL_SET,
-            Work::CommitDefinitions(set, _, changes) => {
+            Work::Commit(set) => set.len() <= SMALL_SET,
+            Work::CommitDefinitions(set, changes) => {
                 set.len() <= SMALL_SET && changes.rewrites.is_empty()
             }
             Work::Load(load) => load.rows() <= SMALL_SET,
@@ -75,8 +74,6 @@ pub(super) struct Queue {
     state: Mutex<State>,
     wake: Condvar,
     limit: usize,
-    /// Somebody waits for a hold: the sleeper must look again soon.
-    look_again: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -98,12 +95,7 @@ impl State {
 
 impl Queue {
     pub fn new(limit: usize) -> Queue {
-        Queue {
-            state: Mutex::default(),
-            wake: Condvar::new(),
-            limit,
-            look_again: AtomicBool::new(false),
-        }
+        Queue { state: Mutex::default(), wake: Condvar::new(), limit }
     }
 
     /// Adds a request; gives it back when the queue is full.
@@ -135,12 +127,17 @@ impl Queue {
         self.state.lock().waiting.is_empty()
     }
 
-    /// Says whether somebody waits for a hold.
-    pub fn set_look_again(&self, look_again: bool) {
-        if self.look_again.swap(look_again, Ordering::AcqRel) != look_again && look_again {
-            self.state.lock().sleeping = false;
-            self.wake.notify_one();
+    /// Puts back what was taken before, and has its lock now; gives it back where nobody takes it any more.
+    pub fn return_first(&self, request: Request) -> Option<Request> {
+        let mut state = self.state.lock();
+        if state.stopping {
+            return Some(request);
         }
+        state.waiting.push_front(request);
+        state.sleeping = false;
+        drop(state);
+        self.wake.notify_one();
+        None
     }
 
     /// Notes that what was taken is answered.
@@ -152,7 +149,7 @@ impl Queue {
     pub fn gather(&self, patience: Duration) {
         let now = Instant::now();
         let mut state = self.state.lock();
-        if !state.company.is_awaited(now, patience) || self.look_again.load(Ordering::Acquire) {
+        if !state.company.is_awaited(now, patience) {
             return;
         }
         state.gathering = true;
@@ -172,16 +169,8 @@ impl Queue {
                 return false;
             }
             state.sleeping = true;
-            if self.look_again.load(Ordering::Acquire) {
-                self.wake.wait_for(&mut state, super::LOOK);
-                state.sleeping = false;
-                return !state.stopping || !state.waiting.is_empty();
-            }
             self.wake.wait(&mut state);
             state.sleeping = false;
-            if self.look_again.load(Ordering::Acquire) {
-                return true;
-            }
         }
     }
 

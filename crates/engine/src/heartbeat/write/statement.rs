@@ -1,16 +1,14 @@
 //! Running INSERT, UPDATE and DELETE in a workspace: the changes go into its set, nothing is applied.
 
-use std::sync::Arc;
-
-use super::access::matching_rows;
+use super::access::{Found, matching_rows};
 use super::insert::insert;
 use crate::heartbeat::{Answer, AnswerPart};
 use crate::plan::{DeletePlan, UpdatePlan, WriteAction, WritePlan};
 use crate::storage::Store;
 use crate::transaction::{
-    Evaluation, Parameters, Reevaluation, Relation, Workspace, check_changes, check_row,
+    Evaluation, LockMode, Parameters, Relation, Workspace, check_changes, check_row,
 };
-use crate::types::{ColumnId, Result, RowId, Scalar, TableId, Value, limit};
+use crate::types::{ColumnId, Predicate, Result, RowId, Scalar, Value, limit};
 
 /// Rows of which a statement computes the values before it asks whether it goes on.
 const ROWS_BETWEEN_CHECKS: usize = 32;
@@ -20,8 +18,28 @@ const ROWS_BETWEEN_CHECKS: usize = 32;
 pub(super) struct Effect {
     pub rows: u64,
     pub returning: Option<Answer>,
-    /// Which rows RETURNING has shown.
-    pub shown: Vec<(TableId, RowId)>,
+}
+
+/// What a statement of a block keeps while it waits.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// A statement by itself is done at once.
+    is_of_block: bool,
+    /// The rows that it has found.
+    found: Option<Vec<RowId>>,
+    /// The new rows that it has made, where sequences are asked for values.
+    pub made: Vec<Vec<Value>>,
+}
+
+impl Memory {
+    pub fn of_block() -> Memory {
+        Memory { is_of_block: true, ..Memory::default() }
+    }
+
+    /// Whether new rows are to be kept.
+    pub fn keeps_rows(&self) -> bool {
+        self.is_of_block
+    }
 }
 
 /// A statement's run over one workspace.
@@ -30,10 +48,9 @@ pub(super) struct Run<'a, 'w> {
     pub workspace: &'a mut Workspace<'w>,
     pub plan: &'a WritePlan,
     pub parameters: Parameters<'a>,
-    /// Whether changes must say how to compute them again (blocks) or are applied at once.
-    pub again: bool,
+    pub memory: &'a mut Memory,
     /// Rows for RETURNING, in order.
-    pub touched: Vec<(TableId, RowId, Vec<Value>)>,
+    pub touched: Vec<Vec<Value>>,
     pub rows: u64,
 }
 
@@ -43,12 +60,12 @@ pub(super) fn run(
     workspace: &mut Workspace<'_>,
     plan: &WritePlan,
     parameters: &[Value],
-    again: bool,
+    memory: &mut Memory,
 ) -> Result<Effect> {
     let mark = workspace.set.mark();
     let parameters = Parameters { values: parameters, types: &plan.parameters };
     let (touched, rows) = (Vec::new(), 0);
-    let mut run = Run { store, workspace, plan, parameters, again, touched, rows };
+    let mut run = Run { store, workspace, plan, parameters, memory, touched, rows };
     let table = match &plan.action {
         WriteAction::Insert(insert_plan) => {
             insert(&mut run, insert_plan)?;
@@ -67,40 +84,85 @@ pub(super) fn run(
     check_changes(workspace, mark)?;
     let relation = workspace.relation(table)?;
     let returning = returning(&relation, plan, parameters, &touched)?;
-    let shown = touched.into_iter().map(|(table, id, _)| (table, id)).collect();
-    Ok(Effect { rows, returning, shown })
+    Ok(Effect { rows, returning })
 }
 
 impl Run<'_, '_> {
     /// Whether RETURNING wants the rows.
-    pub fn touch(&mut self, table: TableId, id: RowId, row: impl FnOnce() -> Vec<Value>) {
+    pub fn touch(&mut self, row: impl FnOnce() -> Vec<Value>) {
         self.rows += 1;
         if !self.plan.output.is_empty() {
-            self.touched.push((table, id, row()));
+            self.touched.push(row());
         }
+    }
+
+    /// The rows that meet the predicates, locked. A statement that has waited looks again at those that it found at first.
+    fn find(
+        &mut self,
+        relation: &Relation,
+        predicates: &[Predicate],
+        with_values: bool,
+        mode: LockMode,
+    ) -> Result<Vec<Found>> {
+        if let Some(found) = self.memory.found.take() {
+            let again = self.find_again(relation, predicates, &found, mode);
+            self.memory.found = Some(found);
+            return again;
+        }
+        let parameters = self.parameters;
+        let found = matching_rows(self.workspace, relation, predicates, parameters, with_values)?;
+        if self.memory.is_of_block {
+            self.memory.found = Some(found.iter().map(|(id, _)| *id).collect());
+        }
+        for (at, (id, _)) in found.iter().enumerate() {
+            check_now_and_then(at)?;
+            self.workspace.lock_row(relation, *id, mode)?;
+        }
+        Ok(found)
+    }
+
+    fn find_again(
+        &mut self,
+        relation: &Relation,
+        predicates: &[Predicate],
+        found: &[RowId],
+        mode: LockMode,
+    ) -> Result<Vec<Found>> {
+        let mut again = Vec::with_capacity(found.len());
+        for (at, id) in found.iter().enumerate() {
+            check_now_and_then(at)?;
+            self.workspace.lock_row(relation, *id, mode)?;
+            let Some(row) = self.workspace.row(relation, *id) else { continue };
+            let (types, parameters) = (&*relation.types, self.parameters);
+            if (Evaluation { row: &row[..], types, parameters }).all(predicates)? {
+                again.push((*id, row));
+            }
+        }
+        Ok(again)
+    }
+}
+
+/// How strongly an UPDATE of these columns locks its rows.
+pub(super) fn update_mode(relation: &Relation, assignments: &[(ColumnId, Scalar)]) -> LockMode {
+    let unique = relation.indexes.iter().filter(|index| index.schema().unique);
+    let is_assigned = |column: &ColumnId| assignments.iter().any(|(assigned, _)| assigned == column);
+    match unique.flat_map(|index| &index.schema().columns).any(is_assigned) {
+        true => LockMode::Update,
+        false => LockMode::NoKeyUpdate,
     }
 }
 
 fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
     let relation = run.workspace.target(plan.table)?;
-    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters, true)?;
+    let mode = update_mode(&relation, &plan.assignments);
+    let found = run.find(&relation, &plan.predicates, true, mode)?;
     let base = run.workspace.base();
-    let again = (run.again && !found.is_empty()).then(|| {
-        Arc::new(Reevaluation {
-            predicates: plan.predicates.clone(),
-            assignments: plan.assignments.clone(),
-            checks: plan.checks.clone(),
-            parameters: run.parameters.values.into(),
-            parameter_types: run.parameters.types.into(),
-            excluded: None,
-        })
-    });
     for (at, (id, mut row)) in found.into_iter().enumerate() {
         check_now_and_then(at)?;
         assign(&relation, &mut row, &plan.assignments, run.parameters)?;
         check_row(&relation, &mut row, &plan.checks)?;
-        run.touch(plan.table, id, || row.clone());
-        run.workspace.set.update_row(plan.table, id, base, row, again.clone());
+        run.touch(|| row.clone());
+        run.workspace.set.update_row(plan.table, id, base, row);
         run.workspace.set.make_room()?;
     }
     Ok(())
@@ -134,22 +196,12 @@ pub(super) fn assign(
 fn delete(run: &mut Run<'_, '_>, plan: &DeletePlan) -> Result<()> {
     let relation = run.workspace.relation(plan.table)?;
     let shows = !run.plan.output.is_empty();
-    let found = matching_rows(run.workspace, &relation, &plan.predicates, run.parameters, shows)?;
+    let found = run.find(&relation, &plan.predicates, shows, LockMode::Update)?;
     let base = run.workspace.base();
-    let again = (run.again && !found.is_empty()).then(|| {
-        Arc::new(Reevaluation {
-            predicates: plan.predicates.clone(),
-            assignments: Vec::new(),
-            checks: Vec::new(),
-            parameters: run.parameters.values.into(),
-            parameter_types: run.parameters.types.into(),
-            excluded: None,
-        })
-    });
     for (at, (id, old)) in found.into_iter().enumerate() {
         check_now_and_then(at)?;
-        run.touch(plan.table, id, || old);
-        run.workspace.set.delete(plan.table, id, base, again.clone());
+        run.touch(|| old);
+        run.workspace.set.delete(plan.table, id, base);
         run.workspace.set.make_room()?;
     }
     Ok(())
@@ -159,12 +211,12 @@ fn returning(
     relation: &Relation,
     plan: &WritePlan,
     parameters: Parameters<'_>,
-    touched: &[(TableId, RowId, Vec<Value>)],
+    touched: &[Vec<Value>],
 ) -> Result<Option<Answer>> {
     if plan.output.is_empty() {
         return Ok(None);
     }
-    let values = |(_, _, row): &(TableId, RowId, Vec<Value>)| {
+    let values = |row: &Vec<Value>| {
         let evaluation = Evaluation { row: &row[..], types: &relation.types, parameters };
         plan.returning.iter().map(|item| evaluation.scalar(item)).collect()
     };

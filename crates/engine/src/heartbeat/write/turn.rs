@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Shared;
 use super::apply::{RowChange, apply, net_changes};
@@ -13,12 +12,13 @@ use super::join::pass_length;
 use super::queue::{Request, Work};
 use super::rewrite::{AllRewritten, DefinitionChanges, TableRewrite, rewrite};
 use super::sequences::Reservations;
-use super::statement::{Effect, run};
+use super::block::TurnLocks;
+use super::statement::{Effect, Memory, run};
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::log::{Encoder, LogWriter, WriteFault, apply_definition, stopped};
 use crate::plan::WritePlan;
 use crate::transaction::{
-    Definition, HOLD, Isolation, Relations, Sight, Workspace, WriteSet, rebase,
+    Definition, LockKey, LockMode, Owner, Relations, RowLocks, Sight, Workspace, WriteSet, rebase,
 };
 use crate::types::limit::within;
 use crate::types::{Error, Result, SequenceId, SqlState, Value, Version};
@@ -44,12 +44,10 @@ pub(super) struct Writer {
     pub record: Encoder,
     scratch: WriteSet,
     incoming: VecDeque<Request>,
-    /// Requests that wait for somebody's hold.
-    deferred: Vec<Request>,
-    /// Committed sets: their holds end when the commit is visible.
+    /// Committed sets: their locks end when the commit is visible.
     finished: Vec<WriteSet>,
-    /// Whether holds have ended that others may wait for.
-    released: bool,
+    /// Those that were put aside have the locks that they waited for until what they have done is visible.
+    owners: Vec<Owner>,
     answers: Vec<(WriteReceiver, Result<WriteOutcome>)>,
     checkpoints: Vec<WriteReceiver>,
     changes: usize,
@@ -67,10 +65,36 @@ impl std::fmt::Debug for Writer {
 pub(super) enum Fate {
     /// Applied, or failed without a trace.
     Done(Result<WriteOutcome>),
-    /// Somebody holds a row of it.
-    Held,
+    /// Somebody has locked this, which it changes.
+    Held((LockKey, LockMode)),
     /// It has its place in the next record.
     Full,
+}
+
+/// What a write has to do with locks when it is applied.
+pub(super) enum Looked {
+    /// A block's: it has what it needs.
+    Own,
+    /// There were none when it was computed.
+    None,
+    /// It needs these to be free, but for what it has got while it was put aside.
+    At(Vec<(LockKey, LockMode)>),
+}
+
+/// From where a write looks at locks until it is applied.
+pub(super) struct Window<'a>(&'a AtomicU64);
+
+impl Window<'_> {
+    pub fn begin(writing: &AtomicU64) -> Window<'_> {
+        writing.fetch_add(1, Ordering::SeqCst);
+        Window(writing)
+    }
+}
+
+impl Drop for Window<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 impl Writer {
@@ -88,9 +112,8 @@ impl Writer {
             record: Encoder { bytes: LogWriter::start_record(Vec::new()) },
             scratch: WriteSet::new(),
             incoming: VecDeque::new(),
-            deferred: Vec::new(),
             finished: Vec::new(),
-            released: false,
+            owners: Vec::new(),
             answers: Vec::new(),
             checkpoints: Vec::new(),
             changes: 0,
@@ -125,10 +148,6 @@ impl Writer {
     /// Takes what waits and runs it; whether something of it is left that can be run now.
     pub fn turn(&mut self, shared: &Shared) -> bool {
         let mut requests = std::mem::take(&mut self.incoming);
-        // Those that waited came first.
-        for request in self.deferred.drain(..).rev() {
-            requests.push_front(request);
-        }
         shared.queue.take(&mut requests);
         self.changes = 0;
         let mut alone = 0;
@@ -153,9 +172,7 @@ impl Writer {
         }
         self.incoming.append(&mut requests);
         self.end(shared);
-        shared.queue.set_look_again(!self.deferred.is_empty());
-        let released = std::mem::take(&mut self.released) && !self.deferred.is_empty();
-        !self.incoming.is_empty() || released
+        !self.incoming.is_empty()
     }
 
     /// A request that is still wanted. Who has withdrawn it has been answered.
@@ -175,43 +192,40 @@ impl Writer {
 
     fn request(&mut self, shared: &Shared, request: Request) {
         let Some(request) = self.begun(request) else { return };
-        let Request { mut work, session, receiver, patience, limit } = request;
+        let Request { mut work, session, receiver, owner, limit } = request;
         if shared.stopped.load(Ordering::Acquire) {
             return self.answers.push((receiver, Err(stopped())));
         }
         if matches!(work, Work::Checkpoint) {
             return self.checkpoints.push(receiver);
         }
-        let now = shared.environment.clock.now();
-        let impatient = patience.is_some_and(|end| now >= end);
-        shared.writing.fetch_add(1, Ordering::SeqCst);
-        let now_or_never = (!impatient).then_some(now);
-        let fate = within(limit.clone(), || self.guarded(shared, &mut work, now_or_never));
-        shared.writing.fetch_add(1, Ordering::SeqCst);
+        let fate = within(limit.clone(), || self.guarded(shared, &mut work, owner.as_ref()));
         match fate {
             Fate::Done(result) => {
                 self.answers.push((receiver, result));
-                if let Work::Commit(set, _) | Work::CommitDefinitions(set, ..) = work {
+                self.owners.extend(owner);
+                if let Work::Commit(set) | Work::CommitDefinitions(set, ..) = work {
                     self.finished.push(set);
                 }
             }
-            Fate::Held => {
-                let patience = patience.or(Some(now + HOLD));
-                self.deferred.push(Request { work, session, receiver, patience, limit });
+            Fate::Held((key, mode)) => {
+                // It has nothing while it waits.
+                drop(owner);
+                shared.put_aside(Request { work, session, receiver, owner: None, limit }, key, mode);
             }
             Fate::Full => {
-                let request = Request { work, session, receiver, patience, limit };
-                self.incoming.push_front(request);
+                self.incoming.push_front(Request { work, session, receiver, owner, limit });
             }
         }
     }
 
     /// A panic while a write is computed is that write's fault alone; one while it is applied leaves storage
     /// in doubt and stops everything.
-    fn guarded(&mut self, shared: &Shared, work: &mut Work, now: Option<Duration>) -> Fate {
+    fn guarded(&mut self, shared: &Shared, work: &mut Work, owner: Option<&Owner>) -> Fate {
         let length = self.record.bytes.len();
         let mut applying = false;
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.run(shared, work, now, &mut applying)));
+        let run = || self.run(shared, work, owner, &mut applying);
+        let outcome = catch_unwind(AssertUnwindSafe(run));
         self.scratch.clear();
         match outcome {
             Ok(Ok(fate)) => fate,
@@ -234,35 +248,49 @@ impl Writer {
         &mut self,
         shared: &Shared,
         work: &mut Work,
-        now: Option<Duration>,
+        owner: Option<&Owner>,
         applying: &mut bool,
     ) -> Result<Fate> {
         match work {
             Work::Write(plan, parameters) => {
                 self.is_first = self.has_changed_nothing();
-                let effect = self.compute(shared, plan, parameters)?;
-                self.commit(shared, effect, now, applying)
+                self.write(shared, (plan, parameters), owner, applying)
             }
-            Work::Commit(source, isolation) => {
-                if held(shared, source, now) {
-                    return Ok(Fate::Held);
-                }
-                self.validate(shared, source, *isolation)?;
-                self.commit(shared, Effect::default(), None, applying)
+            Work::Commit(source) => {
+                self.validate(shared, source)?;
+                self.commit(shared, Effect::default(), (Looked::Own, None), applying)
             }
-            Work::Load(load) => self.load(shared, load, applying),
+            Work::Load(load) => self.load(shared, load, owner, applying),
             Work::Define(definition) => self.define(shared, definition, applying),
-            Work::CommitDefinitions(source, isolation, changes) => {
-                if held(shared, source, now) {
-                    return Ok(Fate::Held);
-                }
-                self.validate(shared, source, *isolation)?;
+            Work::CommitDefinitions(source, changes) => {
+                self.validate(shared, source)?;
                 self.define_all(shared, changes, applying)
             }
             Work::SetSequence(id, last, called) => self.set_sequence(shared, *id, *last, *called),
             Work::Reserve => Ok(self.done(Effect::default())),
             Work::Checkpoint => unreachable!("taken out before"),
         }
+    }
+
+    /// A statement by itself, unless somebody has locked what it changes.
+    fn write(
+        &mut self,
+        shared: &Shared,
+        (plan, parameters): (&WritePlan, &[Value]),
+        owner: Option<&Owner>,
+        applying: &mut bool,
+    ) -> Result<Fate> {
+        if !shared.locks.any() {
+            let effect = self.compute(shared, plan, parameters, None)?;
+            return self.commit(shared, effect, (Looked::None, None), applying);
+        }
+        let mut locks = TurnLocks::new(shared, owner);
+        let computed = self.compute(shared, plan, parameters, Some(&mut locks));
+        if let Some(busy) = locks.busy {
+            return Ok(Fate::Held(busy));
+        }
+        let looked = Looked::At(locks.needs);
+        self.commit(shared, computed?, (looked, owner), applying)
     }
 
     /// What the writer sees, with an empty set.
@@ -282,16 +310,18 @@ impl Writer {
         shared: &Shared,
         plan: &WritePlan,
         parameters: &[Value],
+        locks: Option<&mut dyn RowLocks>,
     ) -> Result<Effect> {
         let relations = shared.relations.load();
-        let mut workspace = self.newest(&relations);
-        run(&shared.store, &mut workspace, plan, parameters, false)
+        // As long as the workspace lives, and no longer.
+        let locks = locks.map(|locks| locks as &mut dyn RowLocks);
+        let mut workspace = self.newest(&relations).with_locks(locks);
+        run(&shared.store, &mut workspace, plan, parameters, &mut Memory::default())
     }
 
-    fn validate(&mut self, shared: &Shared, source: &WriteSet, isolation: Isolation) -> Result<()> {
+    fn validate(&mut self, shared: &Shared, source: &WriteSet) -> Result<()> {
         let relations = shared.relations.load();
-        let mut workspace = self.newest(&relations);
-        rebase(&mut workspace, source, isolation)
+        rebase(&mut self.newest(&relations), source)
     }
 
     fn done(&self, effect: Effect) -> Fate {
@@ -305,11 +335,21 @@ impl Writer {
         &mut self,
         shared: &Shared,
         effect: Effect,
-        now: Option<Duration>,
+        (looked, owner): (Looked, Option<&Owner>),
         applying: &mut bool,
     ) -> Result<Fate> {
-        if held(shared, &self.scratch, now) {
-            return Ok(Fate::Held);
+        let _window = Window::begin(&shared.writing);
+        match looked {
+            Looked::Own => {}
+            // It will look when it is computed again.
+            Looked::None if shared.locks.any() => return Ok(Fate::Full),
+            Looked::None => {}
+            Looked::At(needs) => {
+                let needs = needs.iter().map(|(key, mode)| (key, *mode));
+                if let Some(busy) = shared.locks.first_busy(owner, needs) {
+                    return Ok(Fate::Held(busy));
+                }
+            }
         }
         let set = std::mem::take(&mut self.scratch);
         let relations = shared.relations.load();
@@ -318,6 +358,7 @@ impl Writer {
         let fate = if self.log_changes(shared, &changes)? {
             *applying = true;
             let present = self.present();
+            shared.note_applied(present);
             apply(&changes, present);
             *applying = false;
             self.changes += changes.len();
@@ -428,6 +469,7 @@ impl Writer {
         let built = define::build_indexes(shared, definitions)?;
         *applying = true;
         let present = self.present();
+        shared.note_applied(present);
         apply(&changes, present);
         for definition in definitions.iter().filter(|definition| !built.contains(definition)) {
             match rewritten.of(definition) {
@@ -481,8 +523,8 @@ impl Writer {
             self.published = self.present();
             shared.store.publish(self.published);
         }
-        self.released = self.finished.iter().any(WriteSet::has_holds);
         self.finished.clear();
+        self.owners.clear();
         let stopped_now = shared.stopped.load(Ordering::Acquire);
         for (receiver, result) in self.answers.drain(..) {
             let result = if stopped_now && result.is_ok() { Err(stopped()) } else { result };
@@ -563,9 +605,9 @@ impl Writer {
 
     /// The last turn before a clean stop: sequences go on where they are, without a gap.
     pub fn finish(&mut self, shared: &Shared) {
-        for request in self.deferred.drain(..).chain(self.incoming.drain(..)) {
-            let error = Error::new(SqlState::AdminShutdown, "the server is shutting down");
-            answer(request.receiver, Err(error));
+        shared.locks.refuse_all(&shutting_down());
+        for request in self.incoming.drain(..) {
+            answer(request.receiver, Err(shutting_down()));
         }
         if self.log.is_some() && !shared.stopped.load(Ordering::Acquire) {
             self.reservations.encode(&mut self.record, true);
@@ -580,9 +622,8 @@ impl Writer {
     }
 }
 
-/// Whether somebody else holds a row of the set; nobody waits without `now`.
-fn held(shared: &Shared, set: &WriteSet, now: Option<Duration>) -> bool {
-    now.is_some_and(|now| shared.courtesy.blocked_until(set, now).is_some())
+pub(super) fn shutting_down() -> Error {
+    Error::new(SqlState::AdminShutdown, "the server is shutting down")
 }
 
 pub(super) fn outcome(version: Version) -> WriteOutcome {

@@ -118,18 +118,30 @@ fn parents_cascade_or_set_null() {
 }
 
 #[test]
-fn a_child_committed_meanwhile_stops_the_parents_end() {
+fn a_parents_end_and_a_new_child_wait_for_each_other() {
     let f = with_child(ForeignKeyAction::NoAction, ForeignKeyAction::NoAction);
     f.insert(1, 0).unwrap();
     let mut block = f.begin(Isolation::ReadCommitted);
     block.write(&delete_by_id(T), &[int(1)]).unwrap();
-    child(&f, 10, int(1)).unwrap();
-    assert_eq!(state(block.commit()).unwrap_err(), SqlState::ForeignKeyViolation);
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| state(child(&f, 10, int(1)).map(drop)));
+        while f.writes.shared.locks.waiting() == 0 {
+            std::thread::yield_now();
+        }
+        block.commit().unwrap();
+        assert_eq!(late.join().unwrap(), Err(SqlState::ForeignKeyViolation));
+    });
 
     let f = with_child(ForeignKeyAction::NoAction, ForeignKeyAction::NoAction);
     f.insert(1, 0).unwrap();
     let mut block = f.begin(Isolation::ReadCommitted);
     block.write(&insert_into(CHILD, None), &[int(10), int(1), Value::Null]).unwrap();
-    f.write(&delete_by_id(T), &[int(1)]).unwrap();
-    assert_eq!(state(block.commit()).unwrap_err(), SqlState::ForeignKeyViolation);
+    // What leaves the key alone goes by.
+    f.write(&set_by_id(T, 1), &[int(1), int(5)]).unwrap();
+    let mut other = f.begin(Isolation::ReadCommitted);
+    let mut end = other.begin_write(&delete_by_id(T), &[int(1)]);
+    assert!(other.must_wait(&mut end));
+    block.commit().unwrap();
+    let said = done(|| f.writes.advance(&mut end, &mut other.set)).map(drop);
+    assert_eq!(state(said), Err(SqlState::ForeignKeyViolation));
 }

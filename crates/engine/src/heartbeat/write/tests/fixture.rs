@@ -8,7 +8,8 @@ use arrow_array::{ArrayRef, Int32Array, cast::AsArray};
 
 use crate::env::{Environment, SimulatedDirectory};
 use crate::heartbeat::write::{
-    BulkLoad, DefinitionChanges, Exposure, LoadPlan, TableRewrite, Tuning, WriteHeartbeat,
+    BlockStatement, BulkLoad, DefinitionChanges, LoadPlan, RowLock, Seen, Step, TableRewrite, Tuning,
+    WriteHeartbeat,
 };
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::plan::{
@@ -16,7 +17,9 @@ use crate::plan::{
     WritePlan,
 };
 use crate::storage::{CHUNK_ROWS, Snapshot};
-use crate::transaction::{Definition, Isolation, Overlay, WriteSet, every_row};
+use crate::transaction::{
+    Definition, Isolation, LockMode, Overlay, Waiting, WriteSet, every_row,
+};
 use crate::types::*;
 
 pub const T: TableId = TableId(1);
@@ -160,16 +163,6 @@ pub fn delete_by_id(table: TableId) -> Arc<WritePlan> {
     plan(WriteAction::Delete(DeletePlan { table, predicates: id_is(0) }), 1, Vec::new())
 }
 
-/// Runs a thousand times slower than time.
-#[derive(Debug)]
-struct SlowClock(std::time::Instant);
-
-impl crate::env::Clock for SlowClock {
-    fn now(&self) -> std::time::Duration {
-        self.0.elapsed() / 1000
-    }
-}
-
 pub struct Fixture {
     pub writes: WriteHeartbeat,
 }
@@ -180,16 +173,6 @@ impl Fixture {
     /// Without a data directory, with `t`.
     pub fn in_memory() -> Fixture {
         let writes = WriteHeartbeat::open(Environment::system(), None, 2, 1000, Tuning::default());
-        let fixture = Fixture { writes: writes.unwrap() };
-        fixture.define(Definition::CreateTable(table(T, "t"))).unwrap();
-        fixture
-    }
-
-    /// Without a data directory, with `t`; a hold lasts as long as ever a test may take.
-    pub fn on_a_slow_clock() -> Fixture {
-        let clock = Arc::new(SlowClock(std::time::Instant::now()));
-        let environment = Environment { clock, ..Environment::system() };
-        let writes = WriteHeartbeat::open(environment, None, 2, 1000, Tuning::default());
         let fixture = Fixture { writes: writes.unwrap() };
         fixture.define(Definition::CreateTable(table(T, "t"))).unwrap();
         fixture
@@ -264,8 +247,7 @@ impl Fixture {
         let definitions = vec![rewrite.definition()];
         let changes = DefinitionChanges { definitions, rewrites: vec![rewrite] };
         self.wait(|receiver| {
-            let (set, isolation) = (WriteSet::new(), Isolation::ReadCommitted);
-            self.writes.commit_definitions(set, isolation, changes, receiver);
+            self.writes.commit_definitions(WriteSet::new(), changes, receiver);
         })
     }
 
@@ -273,8 +255,8 @@ impl Fixture {
         self.wait(|receiver| self.writes.checkpoint(receiver))
     }
 
-    pub fn commit(&self, set: WriteSet, isolation: Isolation) -> Result<WriteOutcome> {
-        self.wait(|receiver| self.writes.commit(set, isolation, SESSION, receiver))
+    pub fn commit(&self, set: WriteSet) -> Result<WriteOutcome> {
+        self.wait(|receiver| self.writes.commit(set, SESSION, receiver))
     }
 
     pub fn snapshot(&self) -> Snapshot {
@@ -305,7 +287,8 @@ impl Fixture {
     }
 
     pub fn begin(&self, isolation: Isolation) -> Block<'_> {
-        Block { fixture: self, isolation, snapshot: self.snapshot(), set: WriteSet::new() }
+        let (snapshot, set) = (self.snapshot(), WriteSet::new());
+        Block { fixture: self, isolation, snapshot, set, waiting: None }
     }
 }
 
@@ -315,6 +298,8 @@ pub struct Block<'a> {
     isolation: Isolation,
     snapshot: Snapshot,
     pub set: WriteSet,
+    /// Its place in a queue.
+    waiting: Option<Waiting>,
 }
 
 impl Block<'_> {
@@ -324,11 +309,54 @@ impl Block<'_> {
         }
     }
 
+    /// Runs a write, waiting for locks as long as it takes; 40P01 where it stands in a cycle.
     pub fn write(&mut self, plan: &Arc<WritePlan>, parameters: &[Value]) -> Result<WriteOutcome> {
-        self.statement();
-        let (isolation, snapshot) = (self.isolation, self.snapshot.clone());
+        let mut statement = self.begin_write(plan, parameters);
         let writes = &self.fixture.writes;
-        writes.write_in_transaction(plan, parameters, &snapshot, isolation, &mut self.set)
+        done(|| writes.advance(&mut statement, &mut self.set))
+    }
+
+    pub fn begin_write(&mut self, plan: &Arc<WritePlan>, parameters: &[Value]) -> BlockStatement {
+        self.statement();
+        let snapshot = self.snapshot.clone();
+        BlockStatement::new(plan.clone(), parameters.into(), snapshot, self.isolation)
+    }
+
+    /// Whether a write has to wait; it does from now on.
+    pub fn must_wait(&mut self, statement: &mut BlockStatement) -> bool {
+        let step = self.fixture.writes.advance(statement, &mut self.set).unwrap();
+        if let Step::Wait(waiting) = step {
+            self.waiting = Some(waiting);
+        }
+        self.waiting.is_some()
+    }
+
+    /// SELECT FOR UPDATE of a row by id, and its value.
+    pub fn lock(&mut self, id: i32, mode: LockMode) -> Result<Option<i32>> {
+        loop {
+            self.statement();
+            let Some(row) = self.row_id(id) else { return Ok(None) };
+            let (writes, snapshot) = (&self.fixture.writes, &self.snapshot);
+            match writes.lock_row(&mut self.set, (T, row), mode, self.isolation, snapshot)? {
+                RowLock::Same => return Ok(self.value(id)),
+                RowLock::Changed => {}
+                RowLock::Pause(pause) => std::thread::sleep(pause),
+                RowLock::Busy => {
+                    wait_for(writes.wait_for_row(&mut self.set, (T, row), mode))?;
+                }
+            }
+        }
+    }
+
+    fn row_id(&self, id: i32) -> Option<RowId> {
+        let view = self.fixture.writes.store().table(T).unwrap().view(self.snapshot.version());
+        let mut found = None;
+        every_row(&view, |location| {
+            if view.row(location)[0] == int(id) {
+                found = Some(view.row_id(location));
+            }
+        });
+        found
     }
 
     pub fn load(&mut self, rows: impl IntoIterator<Item = (i32, i32)>) -> Result<()> {
@@ -337,15 +365,11 @@ impl Block<'_> {
         let rows = rows.into_iter().map(|(id, v)| vec![int(id), int(v), Value::Null]);
         let block = RowBlock::from_rows(&table(T, "t"), &rows.collect::<Vec<_>>());
         let writes = &self.fixture.writes;
-        writes.load_in_transaction(&plan, &block, 0, &self.snapshot, &mut self.set)
+        let mut seen = Seen::new(self.snapshot.clone(), self.isolation);
+        done(|| writes.load_in_transaction(&plan, &block, 0, &mut seen, &mut self.set))
     }
 
     pub fn rows(&mut self) -> Vec<(i32, i32)> {
-        if self.isolation == Isolation::ReadCommitted {
-            while let Exposure::Wait(pause) = self.fixture.writes.expose(&mut self.set, T) {
-                std::thread::sleep(pause);
-            }
-        }
         self.statement();
         self.fixture.rows_at(T, &self.snapshot, &self.set)
     }
@@ -355,10 +379,47 @@ impl Block<'_> {
     }
 
     pub fn commit(self) -> Result<WriteOutcome> {
-        self.fixture.commit(self.set, self.isolation)
+        self.fixture.commit(self.set)
     }
 }
 
 pub fn state<T>(result: Result<T>) -> Result<T, SqlState> {
     result.map_err(|error| error.state)
+}
+
+/// What comes of something that may have to wait.
+pub fn done<T>(mut advance: impl FnMut() -> Result<Step<T>>) -> Result<T> {
+    loop {
+        match advance()? {
+            Step::Done(done) => return Ok(done),
+            Step::Wait(waiting) => wait_for(waiting)?,
+            Step::Pause(pause) => std::thread::sleep(pause),
+        }
+    }
+}
+
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// How long somebody waits before asking whether that is in vain.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(20);
+
+fn wait_for(mut waiting: Waiting) -> Result<()> {
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = std::task::Context::from_waker(&waker);
+    loop {
+        if let std::task::Poll::Ready(given) = std::pin::Pin::new(&mut waiting).poll(&mut context) {
+            return given;
+        }
+        let began = std::time::Instant::now();
+        std::thread::park_timeout(PATIENCE);
+        if began.elapsed() >= PATIENCE && waiting.is_deadlocked() {
+            return Err(Error::new(SqlState::DeadlockDetected, "deadlock detected"));
+        }
+    }
 }

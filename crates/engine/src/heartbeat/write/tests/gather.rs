@@ -15,7 +15,7 @@ const LONG: Duration = Duration::from_secs(3600);
 
 fn request(session: Option<u32>) -> Request {
     let (session, receiver) = (session.map(SessionId), Box::new(|_| {}));
-    Request { work: Work::Reserve, session, receiver, patience: None, limit: None }
+    Request { work: Work::Reserve, session, receiver, owner: None, limit: None }
 }
 
 fn push(queue: &Queue, session: Option<u32>) {

@@ -8,6 +8,7 @@ mod fixture;
 mod gather;
 mod isolation;
 mod load;
+mod locks;
 mod rewrite;
 mod twin;
 mod writes;

@@ -116,12 +116,12 @@ fn a_block_sees_and_commits_what_its_statements_do() {
                 Isolation::RepeatableRead
             };
             let (mut block, mut own) = (f.begin(isolation), committed.clone());
-            let mut savepoint = (block.set.mark(), own.clone());
+            let mut savepoint = (block.set.place(), own.clone());
             for _ in 0..randomness.next() % 20 {
                 match randomness.next() % 8 {
-                    0 => savepoint = (block.set.mark(), own.clone()),
+                    0 => savepoint = (block.set.place(), own.clone()),
                     1 => {
-                        block.set.rollback_to(savepoint.0);
+                        block.set.return_to(savepoint.0);
                         own = savepoint.1.clone();
                     }
                     _ => {

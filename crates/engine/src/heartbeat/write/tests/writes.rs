@@ -1,7 +1,7 @@
 use super::fixture::*;
 use crate::heartbeat::AnswerPart;
 use crate::plan::{ConflictAction, OnConflict};
-use crate::transaction::{Definition, Isolation, WriteSet};
+use crate::transaction::{Definition, WriteSet};
 use crate::types::*;
 
 #[test]
@@ -59,11 +59,11 @@ fn what_storage_cannot_keep_is_refused_before_it_is_applied() {
     for row in rows {
         let mut set = WriteSet::new();
         set.insert(T, row.clone().into());
-        assert!(f.commit(set, Isolation::RepeatableRead).is_err(), "{row:?}");
+        assert!(f.commit(set).is_err(), "{row:?}");
         let mut set = WriteSet::new();
         let base = f.snapshot().version();
-        set.update(T, RowId(0), base, row.clone().into(), None);
-        assert!(f.commit(set, Isolation::RepeatableRead).is_err(), "{row:?}");
+        set.update(T, RowId(0), base, row.clone().into());
+        assert!(f.commit(set).is_err(), "{row:?}");
     }
     f.insert(2, 20).unwrap();
     assert_eq!(f.rows(), [(1, 10), (2, 20)], "the process goes on");
