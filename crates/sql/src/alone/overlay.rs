@@ -34,6 +34,17 @@ impl Overlay {
         self.tables.is_empty()
     }
 
+    /// The same with other versions of stored rows: newer ones, or none where a row is gone.
+    pub fn with(mut self, newest: &HashMap<(TableId, RowId), Option<Vec<Value>>>) -> Overlay {
+        for ((table, id), row) in newest {
+            let table = Arc::make_mut(self.tables.entry(*table).or_default());
+            if table.replaced.insert(*id) {
+                table.rows.extend(row.clone().map(|row| (*id, row)));
+            }
+        }
+        self
+    }
+
     /// The changes in one table.
     pub fn table(&self, table: TableId) -> Option<&Arc<TableOverlay>> {
         self.tables.get(&table)
@@ -45,7 +56,7 @@ fn table_overlay(set: &WriteSet, table: TableId) -> TableOverlay {
         Change::Update { table: t, id, .. } | Change::Delete { table: t, id, .. } => {
             (*t == table).then_some(*id)
         }
-        Change::Insert { .. } | Change::Expect { .. } => None,
+        Change::Insert { .. } => None,
     });
     let changed = changed
         .filter(|id| !matches!(set.lookup(table, *id), engine::transaction::Overlay::Untouched));

@@ -13,7 +13,7 @@ use super::Analysis;
 use super::expression::Place;
 use super::relations::{Columns, Relation, Scope};
 use super::types::Type;
-use crate::template::{fold, output_name};
+use crate::template::{fold, lock_words, output_name};
 
 impl Analysis<'_> {
     /// The columns of a query inside `outer`.
@@ -41,20 +41,19 @@ impl Analysis<'_> {
     fn locks(&self, query: &Query, select: &Select, outer: &Scope) -> Result<()> {
         let Some(lock) = query.locks.first() else { return Ok(()) };
         if aggregate_of(select).is_some() {
-            let message = format!("FOR {} is not allowed with aggregate functions", lock.lock_type);
+            let words = lock_words::words(lock);
+            let message = format!("FOR {words} is not allowed with aggregate functions");
             return Err(self.words.fault(SqlState::FeatureNotSupported, message, None));
         }
         let mut scope = outer.beside();
         self.from(&select.from, &mut scope)?;
         for lock in &query.locks {
-            let Some(name) = lock.of.as_ref().and_then(|of| of.0.last()?.as_ident()) else {
-                continue;
-            };
+            let Some(name) = lock_words::of(lock) else { continue };
             let folded = fold(name);
             if !scope.relations.iter().any(|relation| relation.name == folded) {
                 let message = format!(
                     "relation \"{folded}\" in FOR {} clause not found in FROM clause",
-                    lock.lock_type
+                    lock_words::words(lock)
                 );
                 let at = self.words.name(name);
                 return Err(self.words.fault(SqlState::UndefinedTable, message, at));

@@ -1,7 +1,7 @@
 //! The transaction that a session is in: its snapshot, its own changes, its savepoints.
 
 use engine::storage::Snapshot;
-use engine::transaction::{Isolation, Mark, WriteSet};
+use engine::transaction::{Isolation, Place, WriteSet};
 use engine::types::{Error, Result, SqlState};
 
 use super::TransactionStatus;
@@ -46,7 +46,7 @@ pub struct Transaction {
 #[derive(Debug)]
 struct Savepoint {
     name: String,
-    mark: Mark,
+    place: Place,
     settings: usize,
 }
 
@@ -77,8 +77,8 @@ impl Transaction {
 
     /// SAVEPOINT.
     pub fn save(&mut self, name: String) {
-        let (mark, settings) = (self.set.mark(), self.settings.len());
-        self.savepoints.push(Savepoint { name, mark, settings });
+        let (place, settings) = (self.set.place(), self.settings.len());
+        self.savepoints.push(Savepoint { name, place, settings });
     }
 
     fn position(&self, name: &str) -> Result<usize> {
@@ -107,9 +107,15 @@ impl Transaction {
         let position = self.position(name)?;
         self.savepoints.truncate(position + 1);
         let savepoint = &self.savepoints[position];
-        self.set.rollback_to(savepoint.mark);
+        self.set.return_to(savepoint.place);
         let undone = self.settings.split_off(savepoint.settings);
         Ok(undone.into_iter().rev().map(|change| change.before).collect())
+    }
+
+    /// After a fault: what has happened since the last savepoint is undone, and its locks end.
+    fn give_up(&mut self) {
+        let place = self.savepoints.last().map(|savepoint| savepoint.place).unwrap_or_default();
+        self.set.return_to(place);
     }
 
     /// Remembers how to undo a changed setting.
@@ -186,7 +192,10 @@ impl Block {
     /// After a fault: the rest of the transaction is ignored.
     pub fn fail(&mut self) {
         *self = match std::mem::take(self) {
-            Block::Open(transaction) => Block::Failed(transaction),
+            Block::Open(mut transaction) => {
+                transaction.give_up();
+                Block::Failed(transaction)
+            }
             other => other,
         };
     }

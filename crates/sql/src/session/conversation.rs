@@ -180,8 +180,7 @@ impl Session {
     ) -> Result<()> {
         let definitions = std::iter::once(rewrite.definition()).chain(others).collect();
         let changes = DefinitionChanges { definitions, rewrites: vec![rewrite] };
-        let outcome =
-            self.change_together(WriteSet::new(), Isolation::ReadCommitted, changes).await;
+        let outcome = self.change_together(WriteSet::new(), changes).await;
         self.database.planner.refresh();
         outcome
     }
@@ -190,12 +189,11 @@ impl Session {
     pub(super) async fn change_together(
         &mut self,
         set: WriteSet,
-        isolation: Isolation,
         changes: DefinitionChanges,
     ) -> Result<()> {
         let engine = &self.database.engine;
-        let commit = |receiver| engine.commit_definitions(set, isolation, changes, receiver);
-        submitted(&self.limits, commit).await.map(drop)
+        let commit = |receiver| engine.commit_definitions(set, changes, receiver);
+        submitted(&self.limits, self.settings.lock_timeout(), commit).await.map(drop)
     }
 
     /// Changes a definition, durably, and takes the new catalog.

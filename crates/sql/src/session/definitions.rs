@@ -421,7 +421,6 @@ impl Session {
         &mut self,
         mut definitions: Box<Definitions>,
         set: WriteSet,
-        isolation: Isolation,
     ) -> Result<()> {
         if definitions.altered.iter().any(|table| set.touches(*table)) {
             self.undo_definitions(&definitions).await;
@@ -430,7 +429,7 @@ impl Session {
                            its rows is not supported";
             return Err(Error::new(SqlState::FeatureNotSupported, message));
         }
-        let outcome = self.change_together(set, isolation, definitions.at_commit()).await;
+        let outcome = self.change_together(set, definitions.at_commit()).await;
         match outcome.is_ok() {
             true => drop(self.database.planner.refresh()),
             false => self.undo_definitions(&definitions).await,

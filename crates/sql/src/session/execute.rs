@@ -300,13 +300,10 @@ impl Session {
         let outcome = match (definitions, transaction.set.is_empty()) {
             (Some(definitions), _) => {
                 let set = std::mem::take(&mut transaction.set);
-                self.commit_definitions(definitions, set, transaction.isolation).await
+                self.commit_definitions(definitions, set).await
             }
             (None, true) => Ok(()),
-            (None, false) => {
-                let isolation = transaction.isolation;
-                self.commit_set(std::mem::take(&mut transaction.set), isolation).await
-            }
+            (None, false) => self.commit_set(std::mem::take(&mut transaction.set)).await,
         };
         match outcome.is_ok() {
             true => local.into_iter().for_each(|before| self.settings.restore(before)),

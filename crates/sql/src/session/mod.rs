@@ -13,6 +13,8 @@ mod execute;
 mod explain;
 mod functions;
 mod limited;
+mod locking;
+mod locks;
 mod lone;
 mod own_reads;
 mod owners;

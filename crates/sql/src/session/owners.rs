@@ -3,7 +3,7 @@
 //! Each change of a definition brings its change of [`crate::rights`]' entries, in the same record of the log.
 
 use engine::heartbeat::DefinitionChanges;
-use engine::transaction::{Definition, Isolation, WriteSet};
+use engine::transaction::{Definition, WriteSet};
 use engine::types::Result;
 
 use super::Session;
@@ -102,8 +102,7 @@ impl Session {
             1 => self.define_now(definitions.remove(0)).await,
             _ => {
                 let changes = DefinitionChanges { definitions, rewrites: Vec::new() };
-                let isolation = Isolation::ReadCommitted;
-                let outcome = self.change_together(WriteSet::new(), isolation, changes).await;
+                let outcome = self.change_together(WriteSet::new(), changes).await;
                 self.database.planner.refresh();
                 outcome
             }

@@ -15,6 +15,7 @@ use super::Database;
 use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
 use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
+use crate::statement::locking;
 use crate::analysis;
 use crate::catalog::Catalog;
 use crate::catalog::types::{from_id, id_of};
@@ -233,7 +234,7 @@ fn plan_query(
     let locking = match locks.is_empty() {
         true => None,
         false => {
-            crate::statement::locking::plan(database, catalog, &query, &parameters)?.map(Box::new)
+            locking::plan(database, catalog, &query, &locks, &parameters)?.map(Box::new)
         }
     };
     let columns = Some(template.columns.clone());

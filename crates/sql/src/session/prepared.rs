@@ -83,7 +83,7 @@ pub struct Query {
     pub template: Arc<QueryTemplate>,
     /// Whether the last parameter is the transaction's start.
     pub now: bool,
-    /// SELECT ... FOR UPDATE in a block: the rows to be expected unchanged.
+    /// SELECT ... FOR UPDATE and its kin: what it locks.
     pub locking: Option<Box<crate::statement::locking::Locking>>,
 }
 

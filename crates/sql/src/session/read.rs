@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::heartbeat::{Activation, Answer, Exposure, LoneRun, Sharing, Template};
+use engine::heartbeat::{Activation, Answer, LoneRun, Sharing, Template};
 use engine::storage::Snapshot;
 use engine::transaction::Isolation;
-use engine::types::{DataType, Error, Result, RowId, SqlState, TableId, Value};
+use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 use tokio::sync::oneshot;
 
 use super::awaited::Awaited;
@@ -17,7 +17,6 @@ use super::settings::PathSetting;
 use super::verified::Drawn;
 use super::{Outcome, Rows, Session, lone};
 use crate::alone::{self, Overlay, Pipelining, Reading};
-use crate::statement::locking::Locking;
 use crate::template::{Path, QueryTemplate};
 use crate::verification::{Question, Taken};
 
@@ -25,9 +24,7 @@ impl Session {
     /// Runs a query.
     pub(super) async fn run_query(&mut self, query: &Query, values: Vec<Value>) -> Result<Outcome> {
         let template = &query.template;
-        if let Some(locking) = &query.locking
-            && self.block.is_explicit()
-        {
+        if let Some(locking) = &query.locking {
             self.refuse_read_only("SELECT FOR UPDATE")?;
             return self.run_locking(template, locking, values).await;
         }
@@ -156,27 +153,10 @@ impl Session {
         }
     }
 
-    /// The snapshot of a statement that reads or changes these tables in a block; pending changes
-    /// that it would see are settled first.
-    pub(super) async fn statement_snapshot(&mut self, touched: &[TableId]) -> Snapshot {
-        for table in touched {
-            self.expose(*table).await;
-        }
+    /// The snapshot of a statement.
+    pub(super) fn statement_snapshot(&mut self) -> Snapshot {
         let snapshot = self.transaction_snapshot();
         snapshot.unwrap_or_else(|| self.database.engine.store().snapshot())
-    }
-
-    async fn expose(&mut self, table: TableId) {
-        let engine = self.database.engine.clone();
-        while let Some(transaction) = self.block.open() {
-            if transaction.isolation != Isolation::ReadCommitted {
-                return;
-            }
-            match engine.expose(&mut transaction.set, table) {
-                Exposure::Ready => return,
-                Exposure::Wait(pause) => tokio::time::sleep(pause).await,
-            }
-        }
     }
 
     /// With whom a query that runs alone shares; nobody after `SET shareddb.pipelining = off`.
@@ -192,7 +172,7 @@ impl Session {
         self.settings.sharing().unwrap_or_else(|| self.database.engine.sharing())
     }
 
-    fn reading(&self, snapshot: Snapshot, overlay: Option<Arc<Overlay>>) -> Reading {
+    pub(super) fn reading(&self, snapshot: Snapshot, overlay: Option<Arc<Overlay>>) -> Reading {
         let store = self.database.engine.store().clone();
         let (limits, pipelining) = (self.limits.clone(), self.pipelining());
         Reading { store, snapshot, overlay, limits, pipelining }
@@ -208,7 +188,7 @@ impl Session {
         touched: &[TableId],
         drawn: Option<Drawn>,
     ) -> Result<alone::Answers> {
-        let snapshot = self.statement_snapshot(touched).await;
+        let snapshot = self.statement_snapshot();
         let store = self.database.engine.store().clone();
         let Some(transaction) = self.block.open() else {
             unreachable!("only an open transaction has own changes");
@@ -252,43 +232,6 @@ impl Session {
         reading: &Reading,
     ) -> Result<Answer> {
         limited(&self.limits, alone::collect(template, values, reading)).await?
-    }
-
-    /// SELECT ... FOR UPDATE: the answer, and the rows behind it remembered.
-    async fn run_locking(
-        &mut self,
-        template: &Arc<QueryTemplate>,
-        locking: &Locking,
-        values: Vec<Value>,
-    ) -> Result<Outcome> {
-        let touched = self.touched(&template.tables);
-        let snapshot = self.statement_snapshot(&touched).await;
-        let version = snapshot.version();
-        let overlay = self.block.open().map(|t| Arc::new(Overlay::new(&t.set, &touched)));
-        let reading = self.reading(snapshot, overlay);
-        let ids = self.collect_alone(&locking.query, &values, &reading).await?;
-        let answer = self.collect_alone(template, &values, &reading).await?;
-        if let Some(drawn) = self.draw() {
-            let Reading { snapshot, overlay, .. } = reading;
-            let overlay = overlay.filter(|overlay| !overlay.is_empty());
-            let (template, values) = (template.clone(), values.into());
-            let question = Question { template, values, snapshot, overlay, is_uncut: false };
-            self.verify_found(drawn, question, Taken::Alone, answer.clone()).await?;
-        }
-        if let Some(transaction) = self.block.open() {
-            for part in &ids.parts {
-                for (column, table) in locking.tables.iter().enumerate() {
-                    for row in 0..part.rows() {
-                        // Rows of the own transaction have ids below zero: nobody else can change
-                        // them.
-                        if let engine::types::ValueRef::BigInt(id @ 0..) = part.cell(row, column) {
-                            transaction.set.expect(*table, RowId(id as u64), version);
-                        }
-                    }
-                }
-            }
-        }
-        Ok(Outcome::Rows(Rows::complete(template.columns.clone(), answer, "SELECT")))
     }
 
     /// One activation of a template in the global plan.

@@ -71,6 +71,7 @@ const DEFINITIONS: &[Definition] = &[
         Kind::OneOf(&["debug5", "debug1", "log", "notice", "warning", "error"]),
         "notice",
     ),
+    setting("deadlock_timeout", Kind::Duration, "1s"),
     setting("default_table_access_method", Kind::Text, "heap"),
     setting("default_tablespace", Kind::Text, ""),
     setting("default_text_search_config", Kind::Text, "pg_catalog.simple"),
@@ -314,6 +315,22 @@ impl Settings {
     pub fn statement_timeout(&self) -> Option<std::time::Duration> {
         (self.statement_timeout > 0)
             .then(|| std::time::Duration::from_millis(self.statement_timeout))
+    }
+
+    /// How long a statement waits for a lock at most.
+    pub fn lock_timeout(&self) -> Option<std::time::Duration> {
+        let patience = self.duration("lock_timeout");
+        (!patience.is_zero()).then_some(patience)
+    }
+
+    /// How long a statement waits for a lock before it looks whether that is in vain.
+    pub fn deadlock_timeout(&self) -> std::time::Duration {
+        self.duration("deadlock_timeout").max(std::time::Duration::from_millis(1))
+    }
+
+    fn duration(&self, name: &str) -> std::time::Duration {
+        let text = self.show(name).unwrap_or_default();
+        std::time::Duration::from_millis(milliseconds(&text).unwrap_or(0))
     }
 
     /// Settings to report since the last call.

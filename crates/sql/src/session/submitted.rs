@@ -8,25 +8,48 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::task::Poll;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
 
 use engine::heartbeat::{WriteOutcome, WriteReceiver};
 use engine::types::limit::{Limit, within};
 use engine::types::{Error, Result};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::execute::shut_down;
+use super::locks::lock_timeout;
 use crate::alone::Limits;
 
 const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const WITHDRAWN: u8 = 2;
 
+/// How a write leaves the queue for a lock.
+type Leave = Box<dyn FnOnce() + Send>;
+
 /// A write that waits, is begun, or withdrawn.
 #[derive(Debug)]
 struct Ticket {
     limits: Limits,
     state: AtomicU8,
+    aside: Mutex<Aside>,
+}
+
+/// What becomes of a write that waits for somebody's lock.
+#[derive(Default)]
+struct Aside {
+    leave: Option<Leave>,
+    /// Since when it waits for locks.
+    since: Option<Instant>,
+    /// Who is to know that it does.
+    waker: Option<Waker>,
+}
+
+impl std::fmt::Debug for Aside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Aside").field("since", &self.since).finish_non_exhaustive()
+    }
 }
 
 impl Ticket {
@@ -46,27 +69,68 @@ impl Limit for Ticket {
     fn take(&self) -> bool {
         self.becomes(BEGUN)
     }
+
+    fn put_aside(&self, leave: Leave) {
+        let mut aside = self.aside.lock();
+        aside.leave = Some(leave);
+        aside.since.get_or_insert_with(Instant::now);
+        self.state.store(WAITING, Ordering::Release);
+        let waker = aside.waker.take();
+        drop(aside);
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Ticket {
+    /// Withdraws a write that is not begun.
+    fn withdraw(&self) -> bool {
+        let is_withdrawn = self.becomes(WITHDRAWN);
+        if is_withdrawn {
+            let leave = self.aside.lock().leave.take();
+            leave.into_iter().for_each(|leave| leave());
+        }
+        is_withdrawn
+    }
+
+    /// Since when it waits for locks; who asks is woken when that begins.
+    fn aside_since(&self, waker: &Waker) -> Option<Instant> {
+        let mut aside = self.aside.lock();
+        aside.waker = Some(waker.clone());
+        aside.since
+    }
 }
 
 /// What comes of a write that is submitted with this receiver.
 pub(super) async fn submitted(
     limits: &Limits,
+    patience: Option<Duration>,
     submit: impl FnOnce(WriteReceiver),
 ) -> Result<WriteOutcome> {
-    let ticket = Arc::new(Ticket { limits: limits.clone(), state: AtomicU8::new(WAITING) });
+    let (state, aside) = (AtomicU8::new(WAITING), Mutex::default());
+    let ticket = Arc::new(Ticket { limits: limits.clone(), state, aside });
     let (send, mut receive) = oneshot::channel();
     let receiver = Box::new(move |outcome| {
         // The write has happened whether somebody waits or not.
         let _ = send.send(outcome);
     });
     within(Some(ticket.clone()), || submit(receiver));
+    let mut timer = None;
     poll_fn(|context| {
         if let Poll::Ready(outcome) = Pin::new(&mut receive).poll(context) {
             return Poll::Ready(outcome.unwrap_or_else(|_| Err(shut_down())));
         }
         // Whoever sets a limit wakes the session's task.
         match limits.fault() {
-            Some(fault) if ticket.becomes(WITHDRAWN) => Poll::Ready(Err(fault)),
+            Some(fault) if ticket.withdraw() => return Poll::Ready(Err(fault)),
+            _ => {}
+        }
+        let Some(patience) = patience else { return Poll::Pending };
+        let Some(since) = ticket.aside_since(context.waker()) else { return Poll::Pending };
+        let timer = timer.get_or_insert_with(|| {
+            Box::pin(tokio::time::sleep_until((since + patience).into()))
+        });
+        match timer.as_mut().poll(context) {
+            Poll::Ready(()) if ticket.withdraw() => Poll::Ready(Err(lock_timeout())),
             _ => Poll::Pending,
         }
     })
@@ -75,10 +139,9 @@ pub(super) async fn submitted(
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Waker};
+    use std::task::Context;
 
     use engine::types::limit::current;
-    use parking_lot::Mutex;
 
     use super::*;
 
@@ -87,7 +150,7 @@ mod tests {
         let limits = Limits::default();
         let queue = Mutex::new(None);
         let put = |receiver| *queue.lock() = Some((receiver, current().expect("a ticket")));
-        let mut waiting = std::pin::pin!(submitted(&limits, put));
+        let mut waiting = std::pin::pin!(submitted(&limits, None, put));
         let mut context = Context::from_waker(Waker::noop());
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         let (_receiver, ticket): (WriteReceiver, _) = queue.lock().take().expect("it waits");

@@ -33,6 +33,8 @@ pub(super) enum Sight {
     Block(Snapshot, Option<Arc<Overlay>>),
     /// The newest state in its turn.
     Turn,
+    /// A block's snapshot, and newer rows where it has waited for them.
+    Newer,
 }
 
 impl DrawnWrite {
@@ -79,6 +81,7 @@ impl Session {
             Sight::Block(snapshot, overlay) => {
                 (!reads_before || is_same(snapshot.version())).then_some((snapshot, overlay))
             }
+            Sight::Newer => None,
             Sight::Turn => {
                 let before = Version(outcome.version.0.saturating_sub(1));
                 (outcome.is_first && is_same(before)).then_some((newest.clone(), None))

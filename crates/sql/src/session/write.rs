@@ -3,16 +3,18 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::heartbeat::{Answer, AnswerPart, BulkLoad, LoadPlan, WriteOutcome, WriteReceiver};
+use engine::heartbeat::{
+    Answer, AnswerPart, BlockStatement, BulkLoad, LoadPlan, Seen, WriteOutcome, WriteReceiver,
+};
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::{Snapshot, Store};
-use engine::transaction::{Isolation, Overlay as OwnRow, WriteSet};
+use engine::transaction::{Isolation, LockMode, Overlay as OwnRow, WriteSet};
 use engine::types::limit;
 use engine::types::{
-    DataType, Result, RowBlock, RowId, Scalar, SessionId, SqlState, TableId, Value, ValueRef,
-    Version,
+    DataType, Result, RowBlock, RowId, Scalar, SessionId, TableId, Value, ValueRef, Version,
 };
 
+use super::locking::{LockRows, Newest};
 use super::read::single_value;
 use super::submitted::submitted;
 use super::verified_writes::{DrawnWrite, Sight};
@@ -28,9 +30,6 @@ const ROWS_BETWEEN_CHECKS: usize = 256;
 
 /// Rows that take well below a millisecond.
 const SHORT: usize = 1_000;
-
-/// How often an autocommit statement is evaluated again after a conflict.
-const RETRY_LIMIT: usize = 20;
 
 type Columns<'a> = Option<&'a Arc<[ColumnDescription]>>;
 
@@ -92,27 +91,40 @@ impl Session {
             }
             let (engine, session) = (&self.database.engine, self.id());
             let write = |receiver| engine.write(plan.clone(), values.into(), session, receiver);
-            let outcome = submitted(&self.limits, write).await?;
+            let outcome = submitted(&self.limits, self.settings.lock_timeout(), write).await?;
             return Ok((outcome, Sight::Turn));
         }
-        let touches = self.block.open().is_some_and(|t| t.set.touches(table));
-        let touched: &[TableId] = if touches { &[table] } else { &[] };
-        let snapshot = self.statement_snapshot(touched).await;
+        let snapshot = self.statement_snapshot();
         let engine = self.database.engine.clone();
         let Some(transaction) = self.block.open() else { unreachable!("checked before") };
         let isolation = transaction.isolation;
         let overlay = drawn.map(|drawn| Arc::new(Overlay::new(&transaction.set, drawn.tables())));
-        let outcome = if engine.is_short(plan) {
-            let set = &mut transaction.set;
-            engine.write_in_transaction(plan, &values, &snapshot, isolation, set)?
-        } else {
-            let (plan, snapshot) = (plan.clone(), snapshot.clone());
-            let write = move |set: &mut WriteSet| {
-                engine.write_in_transaction(&plan, &values, &snapshot, isolation, set)
+        let (own, values) = (snapshot.clone(), values.into());
+        let mut statement = BlockStatement::new(plan.clone(), values, own, isolation);
+        let is_short = engine.is_short(plan);
+        let outcome = loop {
+            let step = match self.block.open() {
+                Some(transaction) if is_short => {
+                    engine.advance(&mut statement, &mut transaction.set)?
+                }
+                _ => {
+                    let engine = engine.clone();
+                    let advance = move |set: &mut WriteSet| {
+                        engine.advance(&mut statement, set).map(|step| (step, statement))
+                    };
+                    let (step, advanced) = self.change_set(advance).await??;
+                    statement = advanced;
+                    step
+                }
             };
-            self.change_set(write).await??
+            if let Some(outcome) = self.settled(step).await? {
+                break outcome;
+            }
         };
-        Ok((outcome, Sight::Block(snapshot, overlay)))
+        match statement.is_newer() {
+            true => Ok((outcome, Sight::Newer)),
+            false => Ok((outcome, Sight::Block(snapshot, overlay))),
+        }
     }
 
     /// Changes the transaction's set, which may take long; the session waits for it.
@@ -145,7 +157,7 @@ impl Session {
             Ok(load) => engine.load(load, receiver),
             Err(error) => receiver(Err(error)),
         };
-        submitted(&self.limits, |receiver| apart(move || work(receiver))).await
+        submitted(&self.limits, self.settings.lock_timeout(), |receiver| apart(move || work(receiver))).await
     }
 
     /// Adds a block of new rows to the transaction; `before` says how many rows the statement has
@@ -156,12 +168,18 @@ impl Session {
         block: &RowBlock,
         before: u64,
     ) -> Result<()> {
-        let touches = self.block.open().is_some_and(|t| t.set.touches(plan.table));
-        let touched: &[TableId] = if touches { &[plan.table] } else { &[] };
-        let snapshot = self.statement_snapshot(touched).await;
+        let snapshot = self.statement_snapshot();
         let engine = self.database.engine.clone();
-        let Some(transaction) = self.block.open() else { unreachable!("COPY began in a block") };
-        engine.load_in_transaction(plan, block, before, &snapshot, &mut transaction.set)
+        let isolation = self.block.open().map_or(Isolation::ReadCommitted, |t| t.isolation);
+        let mut seen = Seen::new(snapshot, isolation);
+        loop {
+            let Some(transaction) = self.block.open() else { unreachable!("COPY began in a block") };
+            let set = &mut transaction.set;
+            let step = engine.load_in_transaction(plan, block, before, &mut seen, set)?;
+            if self.settled(step).await?.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// Commits a load: sorted, validated, logged, visible.
@@ -169,14 +187,14 @@ impl Session {
         let engine = self.database.engine.clone();
         // Sorting takes longer than others on this thread should wait.
         let commit = |receiver| apart(move || engine.load(load, receiver));
-        submitted(&self.limits, commit).await.map(drop)
+        submitted(&self.limits, self.settings.lock_timeout(), commit).await.map(drop)
     }
 
     /// Validates, logs and publishes a write set.
-    pub(crate) async fn commit_set(&mut self, set: WriteSet, isolation: Isolation) -> Result<()> {
+    pub(crate) async fn commit_set(&mut self, set: WriteSet) -> Result<()> {
         let (engine, session) = (&self.database.engine, self.id());
-        let commit = |receiver| engine.commit(set, isolation, session, receiver);
-        submitted(&self.limits, commit).await.map(drop)
+        let commit = |receiver| engine.commit(set, session, receiver);
+        submitted(&self.limits, self.settings.lock_timeout(), commit).await.map(drop)
     }
 
     /// INSERT ... SELECT: the query's rows become the rows of an INSERT.
@@ -214,7 +232,7 @@ impl Session {
         Ok(finish(outcome, "INSERT 0", insert.returning.columns.as_ref()))
     }
 
-    /// A change whose rows a query finds. Outside a block it is evaluated again after a conflict.
+    /// A change whose rows a query finds. Outside a block it has a write set, and locks, of its own.
     pub(super) async fn run_complex(
         &mut self,
         write: &Arc<ComplexWrite>,
@@ -223,65 +241,90 @@ impl Session {
     ) -> Result<Outcome> {
         let tag = if write.assigned.is_some() { "UPDATE" } else { "DELETE" };
         self.refuse_read_only(tag)?;
-        if !self.in_block() || self.writes_at_once(write.table.id) {
-            return self.run_complex_alone(write, &values, columns, tag).await;
-        }
-        let touched: Vec<TableId> = match self.block.open() {
-            Some(transaction) => {
-                let touches = |table: &&TableId| transaction.set.touches(**table);
-                write.query.tables.iter().filter(touches).copied().collect()
-            }
-            None => Vec::new(),
+        let is_alone = !self.in_block() || self.writes_at_once(write.table.id);
+        let snapshot = match is_alone {
+            true => self.database.engine.store().snapshot(),
+            false => self.statement_snapshot(),
         };
-        let snapshot = self.statement_snapshot(&touched).await;
-        let Some(transaction) = self.block.open() else { unreachable!("in a block") };
-        let overlay = Arc::new(Overlay::new(&transaction.set, &touched));
-        let (mark, version) = (transaction.set.mark(), snapshot.version());
-        let found = self.find(write, &values, snapshot.clone(), Some(overlay.clone())).await?;
-        let found = Found { write: write.clone(), found, version };
-        let store = self.database.engine.store().clone();
-        let mut changed = self.change_set(move |set| found.apply(&store, set)).await?;
-        if let Ok(outcome) = &changed {
-            let overlay = Some(overlay);
-            let verified = self.verify_complex(write, &values, &snapshot, overlay, outcome).await;
-            changed = verified.and(changed);
+        let (mut set, isolation) = match self.block.open() {
+            Some(transaction) if !is_alone => {
+                (std::mem::take(&mut transaction.set), transaction.isolation)
+            }
+            _ => (WriteSet::new(), Isolation::ReadCommitted),
+        };
+        let changed = self.change_found(write, &values, (&snapshot, isolation), &mut set).await;
+        if is_alone {
+            let outcome = changed?;
+            if !set.is_empty() {
+                self.commit_set(set).await?;
+            }
+            return Ok(finish(outcome, tag, columns));
         }
-        if let (Err(_), Some(transaction)) = (&changed, self.block.open()) {
-            transaction.set.rollback_to(mark);
+        if let Some(transaction) = self.block.open() {
+            transaction.set = set;
         }
         Ok(finish(changed?, tag, columns))
     }
 
-    async fn run_complex_alone(
-        &mut self,
+    /// Finds the rows, locks them, finds those again that have changed meanwhile, and changes them.
+    async fn change_found(
+        &self,
         write: &Arc<ComplexWrite>,
         values: &[Value],
-        columns: Columns<'_>,
-        tag: &'static str,
-    ) -> Result<Outcome> {
-        for attempt in 0.. {
-            let store = self.database.engine.store().clone();
-            let snapshot = store.snapshot();
-            let version = snapshot.version();
-            let found = self.find(write, values, snapshot.clone(), None).await?;
-            let found = Found { write: write.clone(), found, version };
-            let applied = long(self.limits.clone(), move || {
-                let mut set = WriteSet::new();
-                found.apply(&store, &mut set).map(|outcome| (outcome, set))
-            });
-            let (outcome, set) = applied.await??;
-            self.verify_complex(write, values, &snapshot, None, &outcome).await?;
-            if set.is_empty() {
-                return Ok(finish(outcome, tag, columns));
-            }
-            match self.commit_set(set, Isolation::RepeatableRead).await {
-                Ok(()) => return Ok(finish(outcome, tag, columns)),
-                Err(error)
-                    if error.state == SqlState::SerializationFailure && attempt < RETRY_LIMIT => {}
-                Err(error) => return Err(error),
+        (snapshot, isolation): (&Snapshot, Isolation),
+        set: &mut WriteSet,
+    ) -> Result<WriteOutcome> {
+        let overlay = Overlay::new(set, &write.query.tables);
+        let mut found = self.find(write, values, snapshot.clone(), overlay.clone()).await?;
+        let (ids, mut newest) = (ids(&found), Newest::new());
+        let mut rows = LockRows { session: self, isolation, snapshot, set, newest: &mut newest };
+        for id in &ids {
+            rows.take((write.table.id, *id), mode(write), None).await?;
+        }
+        let is_newer = !newest.is_empty();
+        let mut seen = snapshot.clone();
+        if is_newer {
+            let overlay = overlay.clone().with(&newest);
+            found = self.find(write, values, snapshot.clone(), overlay).await?;
+            seen = self.database.engine.store().snapshot();
+        }
+        let versions = (snapshot.version(), seen.version());
+        let found = Found { write: write.clone(), found, ids: ids.into_iter().collect(), newest, versions };
+        let outcome = self.change_rows(found, Seen::new(seen, isolation), set).await?;
+        match is_newer {
+            true => self.skip_verification("newer rows"),
+            false => {
+                let overlay = Some(Arc::new(overlay));
+                self.verify_complex(write, values, snapshot, overlay, &outcome).await?;
             }
         }
-        unreachable!("the limit ends the loop")
+        Ok(outcome)
+    }
+
+    /// Puts changes of locked rows into a set, which may take long.
+    async fn change_rows(
+        &self,
+        mut found: Found,
+        mut seen: Seen,
+        set: &mut WriteSet,
+    ) -> Result<WriteOutcome> {
+        loop {
+            let (engine, mut own) = (self.database.engine.clone(), std::mem::take(set));
+            let change = move || {
+                let mut outcome = None;
+                let step = engine.change_in_transaction(&mut seen, &mut own, &mut |set| {
+                    outcome = Some(found.apply(engine.store(), set)?);
+                    Ok(())
+                });
+                (step, outcome, (found, seen, own))
+            };
+            let (step, outcome, kept) = long(self.limits.clone(), change).await?;
+            (found, seen, *set) = kept;
+            let is_done = self.settled(step?).await?.is_some();
+            if let Some(outcome) = outcome.filter(|_| is_done) {
+                return Ok(outcome);
+            }
+        }
     }
 
     /// Runs the query for the rows and their new values.
@@ -290,10 +333,10 @@ impl Session {
         write: &ComplexWrite,
         values: &[Value],
         snapshot: Snapshot,
-        overlay: Option<Arc<Overlay>>,
+        overlay: Overlay,
     ) -> Result<Answer> {
         let store = self.database.engine.store().clone();
-        let limits = self.limits.clone();
+        let (limits, overlay) = (self.limits.clone(), Some(Arc::new(overlay)));
         let reading = Reading { store, snapshot, overlay, limits, pipelining: None };
         self.collect_alone(&write.query, values, &reading).await
     }
@@ -315,13 +358,39 @@ impl Session {
 struct Found {
     write: Arc<ComplexWrite>,
     found: Answer,
-    version: Version,
+    /// The rows that were found at first.
+    ids: HashSet<RowId>,
+    /// Those of them that are others than the snapshot's.
+    newest: Newest,
+    /// Of the snapshot, and of what is newer.
+    versions: (Version, Version),
+}
+
+/// The stored rows that a change's query has found, each once.
+fn ids(found: &Answer) -> Vec<RowId> {
+    let mut seen = HashSet::new();
+    let rows = found.parts.iter().flat_map(|part| (0..part.rows()).map(|row| part.cell(row, 0)));
+    let ids = rows.filter_map(|id| match id {
+        ValueRef::BigInt(id @ 0..) => Some(RowId(id.cast_unsigned())),
+        _ => None,
+    });
+    ids.filter(|id| seen.insert(*id)).collect()
+}
+
+/// How a change locks its rows.
+fn mode(write: &ComplexWrite) -> LockMode {
+    let unique = write.table.indexes.iter().filter(|index| index.unique);
+    let mut of_keys = unique.flat_map(|index| &index.columns);
+    match &write.assigned {
+        Some(assigned) if !of_keys.any(|column| assigned.contains(column)) => LockMode::NoKeyUpdate,
+        _ => LockMode::Update,
+    }
 }
 
 impl Found {
     /// Puts the changes into the set.
     fn apply(&self, store: &Store, set: &mut WriteSet) -> Result<WriteOutcome> {
-        let (write, version) = (&*self.write, self.version);
+        let (write, version) = (&*self.write, self.versions.1);
         let first = 1 + write.assigned.as_ref().map_or(0, Vec::len);
         let mut returning = Returned::new(write, first);
         let rows = self.change(store, set, &mut returning)?;
@@ -329,12 +398,12 @@ impl Found {
     }
 
     fn change(&self, store: &Store, set: &mut WriteSet, returning: &mut Returned) -> Result<u64> {
-        let Found { write, found, version } = self;
-        let (table, version) = (&write.table, *version);
+        let Found { write, found, ids, newest, versions } = self;
+        let table = &write.table;
         let stored = store
             .table(table.id)
             .ok_or_else(|| crate::statement::naming::undefined_table(&table.name))?;
-        let view = stored.view(version);
+        let view = stored.view(versions.0);
         let mut seen: HashSet<RowId> = HashSet::new();
         let mut changes: Vec<(RowId, Box<[Value]>)> = Vec::new();
         for part in &found.parts {
@@ -342,8 +411,8 @@ impl Found {
                 check_at(row)?;
                 let ValueRef::BigInt(id) = part.cell(row, 0) else { continue };
                 let id = RowId(id as u64);
-                // A row that joins with several is changed once, as the first says.
-                if !seen.insert(id) {
+                // A row that joins with several is changed once, as the first says; none comes by what others have changed.
+                if !seen.insert(id) || !WriteSet::is_provisional(id) && !ids.contains(&id) {
                     continue;
                 }
                 returning.push(part, row);
@@ -353,7 +422,10 @@ impl Found {
                 };
                 let mut new = match set.lookup(table.id, id) {
                     OwnRow::Row(own) => own.to_vec(),
-                    _ => view.resolve(id).map(|location| view.row(location)).unwrap_or_default(),
+                    _ => match newest.get(&(table.id, id)) {
+                        Some(newest) => newest.clone().unwrap_or_default(),
+                        None => view.resolve(id).map(|at| view.row(at)).unwrap_or_default(),
+                    },
                 };
                 for (position, column) in assigned.iter().enumerate() {
                     let value = part.cell(row, position + 1).to_owned();
@@ -368,9 +440,11 @@ impl Found {
         }
         let rows = changes.len() as u64;
         for (id, row) in changes {
+            let is_newer = newest.contains_key(&(table.id, id));
+            let version = if is_newer { versions.1 } else { versions.0 };
             match &write.assigned {
-                Some(_) => set.update(table.id, id, version, row, None),
-                None => set.delete(table.id, id, version, None),
+                Some(_) => set.update(table.id, id, version, row),
+                None => set.delete(table.id, id, version),
             }
             set.make_room()?;
         }

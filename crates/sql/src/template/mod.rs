@@ -14,6 +14,7 @@ mod infer;
 mod integers;
 pub mod lex;
 mod lift;
+pub mod lock_words;
 mod names;
 mod origin;
 mod parameters;

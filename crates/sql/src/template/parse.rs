@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
-use super::{comparisons, grammar, symmetric, words};
+use super::{comparisons, grammar, lock_words, symmetric, words};
 use crate::bounded::{check_length, check_tokens, check_widths, checkpoint, flatten};
 
 /// Calls of itself after which the parser gives up with 54001: more than [`check_tokens`] lets come about.
@@ -32,6 +32,9 @@ fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
     let symmetric = crate::dialect::mentions(text, "symmetric");
     if symmetric {
         tokens = symmetric::mark(tokens);
+    }
+    if crate::dialect::mentions(text, "share") || crate::dialect::mentions(text, "update") {
+        tokens = lock_words::mark(tokens);
     }
     let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_LIMIT);
     let parsed = parser.with_tokens_with_locations(tokens).parse_statements();

@@ -15,6 +15,7 @@ use super::{Need, Needs};
 use crate::catalog::Catalog;
 use crate::rights::Privileges;
 use crate::statement::naming::fold;
+use crate::template::lock_words;
 
 /// System relations that show what is not everybody's, with their schemas.
 const GUARDED: [(&str, &str); 5] = [
@@ -487,9 +488,8 @@ impl Visitor for Visiting<'_> {
             }
         }
         if !query.locks.is_empty() {
-            let of = query.locks.iter().filter_map(|lock| lock.of.as_ref());
-            let last = |name: &ObjectName| name.0.last()?.as_ident().map(fold);
-            scope.locks = Some(of.filter_map(last).collect());
+            let of = query.locks.iter().filter_map(lock_words::of);
+            scope.locks = Some(of.map(fold).collect());
         }
         self.scopes.push(scope);
         self.table_bodies(&query.body);
