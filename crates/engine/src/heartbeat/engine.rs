@@ -243,6 +243,12 @@ impl Engine {
         self.writes.wait_for_row(set, row, mode)
     }
 
+    /// Lets a block be the only one that changes definitions, until its set is committed or dropped; else what it waits for. That
+    /// others wait for rows that it has locked, and it for them, is found out like among rows.
+    pub fn lock_definitions(&self, set: &mut WriteSet) -> Result<Option<Waiting>> {
+        self.writes.lock_definitions(set)
+    }
+
     /// Whether [`Self::advance`] takes well below a millisecond, as far as one can tell before.
     pub fn is_short(&self, plan: &WritePlan) -> bool {
         self.writes.is_short(plan)
@@ -350,12 +356,7 @@ impl Engine {
 
     /// Commits a write set inside the next write heartbeat: validated, logged, synced, visible, then answered. The
     /// session may be waited for when it has been answered.
-    pub fn commit(
-        &self,
-        set: WriteSet,
-        session: SessionId,
-        receiver: WriteReceiver,
-    ) {
+    pub fn commit(&self, set: WriteSet, session: SessionId, receiver: WriteReceiver) {
         self.writes.commit(set, session, receiver);
     }
 }

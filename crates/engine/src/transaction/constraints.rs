@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::display;
-use super::{
-    Change, LockMode, Mark, Overlay, Reference, Relation, Workspace, WriteSet, every_row,
-};
+use super::{Change, LockMode, Mark, Overlay, Reference, Relation, Workspace, WriteSet, every_row};
 use crate::storage::{Index, Load, TableView};
 use crate::types::{
     ColumnId, Error, ForeignKeyAction, Location, Result, RowId, SqlState, Value, ValueRef, limit,

@@ -351,7 +351,10 @@ impl WriteSet {
 
     /// The present place, to roll back to with all locks that will have been taken.
     pub fn place(&self) -> Place {
-        Place { changes: self.mark(), locks: self.owner.as_ref().map(|owner| owner.mark()).unwrap_or_default() }
+        Place {
+            changes: self.mark(),
+            locks: self.owner.as_ref().map(|owner| owner.mark()).unwrap_or_default(),
+        }
     }
 
     /// Forgets everything since, and ends the locks that were taken since.

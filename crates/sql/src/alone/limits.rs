@@ -16,6 +16,8 @@ pub struct Limits {
     /// Set by the client's cancel, and when it goes.
     pub cancelled: Arc<AtomicBool>,
     deadline: Arc<Mutex<Option<Instant>>>,
+    /// Whether the statement waits for what somebody else has locked.
+    pub waits_for_lock: Arc<AtomicBool>,
     /// What the session has of the process' memory: threads that work for it enter it.
     pub usage: Arc<Usage>,
 }

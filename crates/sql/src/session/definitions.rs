@@ -10,7 +10,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Ast, visit_relations};
 use engine::heartbeat::{DefinitionChanges, Engine, TableRewrite};
@@ -19,6 +19,7 @@ use engine::types::limit::Limit;
 use engine::types::{Error, Result, SequenceId, SequenceSchema, SqlState, TableId, TableSchema};
 use tokio::sync::OwnedMutexGuard;
 
+use super::locks::lock_timeout;
 use super::{Database, Session, Transaction};
 use crate::catalog::Catalog;
 use crate::template::fold;
@@ -308,6 +309,7 @@ impl Session {
         if self.block.definitions().is_some() {
             return Ok(None);
         }
+        let (began, patience) = (Instant::now(), self.settings.lock_timeout());
         loop {
             let waiting = self.database.defining.clone().lock_owned();
             if let Ok(alone) = tokio::time::timeout(LOOK_AROUND, waiting).await {
@@ -316,6 +318,21 @@ impl Session {
             if let Some(fault) = self.limits.fault() {
                 return Err(fault);
             }
+            if patience.is_some_and(|patience| began.elapsed() >= patience) {
+                return Err(lock_timeout());
+            }
+        }
+    }
+
+    /// Queues among the blocks that want to change definitions: a block may have locked rows that the one before waits for.
+    pub(super) async fn queue_for_definitions(&mut self) -> Result<()> {
+        let engine = self.database.engine.clone();
+        match self.block.open() {
+            Some(transaction) => match engine.lock_definitions(&mut transaction.set)? {
+                Some(waiting) => self.wait_for(waiting).await,
+                None => Ok(()),
+            },
+            None => Ok(()),
         }
     }
 
@@ -340,6 +357,7 @@ impl Session {
         if transaction.depth() > 0 {
             return refuse("after SAVEPOINT");
         }
+        self.queue_for_definitions().await?;
         if let Some(alone) = self.define_alone().await? {
             let database = self.database.clone();
             let definitions = Definitions::new(database, alone, self.process);

@@ -120,6 +120,7 @@ impl Session {
         if is_gone && plan.tables().iter().all(is_there) && !plan.is_copy_to() {
             return Err(fault);
         }
+        self.queue_for_definitions().await?;
         let _defining = self.define_alone().await?;
         if self.catalog().version == statement.prepared.version {
             self.database.planner.refresh();

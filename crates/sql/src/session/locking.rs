@@ -91,7 +91,8 @@ impl Session {
             let reading = self.reading(snapshot.clone(), Some(Arc::new(overlay)));
             let answer = self.collect_alone(query, values, &reading).await?;
             let most = *most.get_or_insert(answer.rows());
-            let mut taking = LockRows { session: self, isolation, snapshot, set, newest: &mut newest };
+            let mut taking =
+                LockRows { session: self, isolation, snapshot, set, newest: &mut newest };
             let pass = taking.pass(locking, &answer, most, &mut skipped).await?;
             if pass.has_changed {
                 continue;
@@ -147,7 +148,8 @@ impl LockRows<'_> {
                     }
                 }
                 if is_kept {
-                    let cells = locking.shown.iter().map(|column| part.cell(row, *column).to_owned());
+                    let cells =
+                        locking.shown.iter().map(|column| part.cell(row, *column).to_owned());
                     pass.kept.push(cells.collect());
                 }
             }

@@ -4,6 +4,7 @@
 //! the lock. What ends the wait: the lock, `lock_timeout`, a cycle that is found after `deadlock_timeout`, and whatever ends
 //! statements. Called by `write`, `locking` and `copy`.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use engine::heartbeat::Step;
@@ -41,8 +42,16 @@ impl Session {
     }
 
     /// Waits for a lock.
-    pub(super) async fn wait_for(&self, mut waiting: Waiting) -> Result<()> {
-        let (patience, suspicion) = (self.settings.lock_timeout(), self.settings.deadlock_timeout());
+    pub(super) async fn wait_for(&self, waiting: Waiting) -> Result<()> {
+        self.limits.waits_for_lock.store(true, Ordering::Relaxed);
+        let given = self.given(waiting).await;
+        self.limits.waits_for_lock.store(false, Ordering::Relaxed);
+        given
+    }
+
+    async fn given(&self, mut waiting: Waiting) -> Result<()> {
+        let (patience, suspicion) =
+            (self.settings.lock_timeout(), self.settings.deadlock_timeout());
         let began = Instant::now();
         let mut looks_at = began + suspicion;
         loop {

@@ -15,7 +15,6 @@ use super::Database;
 use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
 use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
-use crate::statement::locking;
 use crate::analysis;
 use crate::catalog::Catalog;
 use crate::catalog::types::{from_id, id_of};
@@ -23,6 +22,7 @@ use crate::rights::{needs_of, query_needs};
 use crate::statement::alter_sequence;
 use crate::statement::constraint::unsupported;
 use crate::statement::cursor::{self, CursorStatement};
+use crate::statement::locking;
 use crate::statement::{insert, modify, rewrite, rights};
 use crate::template::{Lifted, Parameters, QueryTemplate, check_parameters, lift, parse};
 
@@ -233,9 +233,7 @@ fn plan_query(
     let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text)?;
     let locking = match locks.is_empty() {
         true => None,
-        false => {
-            locking::plan(database, catalog, &query, &locks, &parameters)?.map(Box::new)
-        }
+        false => locking::plan(database, catalog, &query, &locks, &parameters)?.map(Box::new),
     };
     let columns = Some(template.columns.clone());
     let plan = Plan::Query(Query { template, now: lifted.now, locking });

@@ -67,6 +67,7 @@ impl Limit for Ticket {
     }
 
     fn take(&self) -> bool {
+        self.limits.waits_for_lock.store(false, Ordering::Relaxed);
         self.becomes(BEGUN)
     }
 
@@ -75,6 +76,7 @@ impl Limit for Ticket {
         aside.leave = Some(leave);
         aside.since.get_or_insert_with(Instant::now);
         self.state.store(WAITING, Ordering::Release);
+        self.limits.waits_for_lock.store(true, Ordering::Relaxed);
         let waker = aside.waker.take();
         drop(aside);
         waker.into_iter().for_each(Waker::wake);
@@ -86,6 +88,7 @@ impl Ticket {
     fn withdraw(&self) -> bool {
         let is_withdrawn = self.becomes(WITHDRAWN);
         if is_withdrawn {
+            self.limits.waits_for_lock.store(false, Ordering::Relaxed);
             let leave = self.aside.lock().leave.take();
             leave.into_iter().for_each(|leave| leave());
         }
@@ -126,9 +129,8 @@ pub(super) async fn submitted(
         }
         let Some(patience) = patience else { return Poll::Pending };
         let Some(since) = ticket.aside_since(context.waker()) else { return Poll::Pending };
-        let timer = timer.get_or_insert_with(|| {
-            Box::pin(tokio::time::sleep_until((since + patience).into()))
-        });
+        let timer = timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until((since + patience).into())));
         match timer.as_mut().poll(context) {
             Poll::Ready(()) if ticket.withdraw() => Poll::Ready(Err(lock_timeout())),
             _ => Poll::Pending,

@@ -157,7 +157,10 @@ impl Session {
             Ok(load) => engine.load(load, receiver),
             Err(error) => receiver(Err(error)),
         };
-        submitted(&self.limits, self.settings.lock_timeout(), |receiver| apart(move || work(receiver))).await
+        submitted(&self.limits, self.settings.lock_timeout(), |receiver| {
+            apart(move || work(receiver))
+        })
+        .await
     }
 
     /// Adds a block of new rows to the transaction; `before` says how many rows the statement has
@@ -173,7 +176,9 @@ impl Session {
         let isolation = self.block.open().map_or(Isolation::ReadCommitted, |t| t.isolation);
         let mut seen = Seen::new(snapshot, isolation);
         loop {
-            let Some(transaction) = self.block.open() else { unreachable!("COPY began in a block") };
+            let Some(transaction) = self.block.open() else {
+                unreachable!("COPY began in a block")
+            };
             let set = &mut transaction.set;
             let step = engine.load_in_transaction(plan, block, before, &mut seen, set)?;
             if self.settled(step).await?.is_some() {
@@ -289,7 +294,8 @@ impl Session {
             seen = self.database.engine.store().snapshot();
         }
         let versions = (snapshot.version(), seen.version());
-        let found = Found { write: write.clone(), found, ids: ids.into_iter().collect(), newest, versions };
+        let found =
+            Found { write: write.clone(), found, ids: ids.into_iter().collect(), newest, versions };
         let outcome = self.change_rows(found, Seen::new(seen, isolation), set).await?;
         match is_newer {
             true => self.skip_verification("newer rows"),

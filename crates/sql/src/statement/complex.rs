@@ -1,8 +1,7 @@
 //! UPDATE and DELETE whose rows a query finds: FROM, USING, subqueries that look at the row.
 //!
 //! The statement becomes a query over hidden row ids, run on one snapshot and the transaction's own
-//! changes; what it finds goes into a write set. Outside a block a conflict is evaluated again on a
-//! fresh snapshot.
+//! changes; what it finds is locked, found again where it has changed meanwhile, and goes into a write set.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

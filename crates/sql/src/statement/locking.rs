@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, LimitClause, LockClause, NonBlock,
-    Query, Select, SelectItem, SetExpr, TableFactor,
+    self, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, LimitClause, LockClause,
+    NonBlock, Query, Select, SelectItem, SetExpr, TableFactor,
 };
 use engine::transaction::LockMode;
 use engine::types::{Error, Result, SqlState, TableId};
@@ -74,8 +74,10 @@ pub fn plan(
         return Err(refuse("UNION/INTERSECT/EXCEPT"));
     };
     refuse_grouping(select)?;
-    let locked: Vec<(Ident, Locked)> =
-        sources(catalog, select).into_iter().filter_map(|source| lock_of(source, clauses)).collect();
+    let locked: Vec<(Ident, Locked)> = sources(catalog, select)
+        .into_iter()
+        .filter_map(|source| lock_of(source, clauses))
+        .collect();
     if locked.is_empty() {
         return Ok(None);
     }
@@ -122,7 +124,9 @@ fn without_limit(query: &Query) -> Option<Query> {
 fn lock_of(source: Source, clauses: &[LockClause]) -> Option<(Ident, Locked)> {
     let of_it: Vec<&LockClause> = clauses
         .iter()
-        .filter(|clause| lock_words::of(clause).is_none_or(|name| fold(name) == fold(&source.alias)))
+        .filter(|clause| {
+            lock_words::of(clause).is_none_or(|name| fold(name) == fold(&source.alias))
+        })
         .collect();
     let mode = of_it.iter().map(|clause| lock_words::mode(clause)).max()?;
     let waits = of_it.iter().map(|clause| match clause.nonblock {

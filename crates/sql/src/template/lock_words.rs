@@ -132,7 +132,8 @@ impl Clause {
         if mark.is_none() && tables.len() < 2 {
             return None;
         }
-        let waits = after(tokens, end, &["nowait"]).or_else(|| after(tokens, end, &["skip", "locked"]));
+        let waits =
+            after(tokens, end, &["nowait"]).or_else(|| after(tokens, end, &["skip", "locked"]));
         let waiting = end..waits.unwrap_or(end);
         Some(Clause { start, strength, mark, tables, end: waiting.end, waiting })
     }
@@ -142,7 +143,11 @@ impl Clause {
         let at = |token| TokenWithSpan { token, span };
         let keyword = |text: &str| at(Token::make_keyword(text));
         let quoted = |text: &str| {
-            let word = Word { value: text.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
+            let word = Word {
+                value: text.to_owned(),
+                quote_style: Some('"'),
+                keyword: Keyword::NoKeyword,
+            };
             at(Token::Word(word))
         };
         let names = match self.tables.is_empty() {
@@ -150,7 +155,11 @@ impl Clause {
             false => self.tables.iter().map(|table| tokens[table.clone()].to_vec()).collect(),
         };
         for name in names {
-            marked.extend([tokens[self.start].clone(), tokens[self.strength].clone(), keyword("OF")]);
+            marked.extend([
+                tokens[self.start].clone(),
+                tokens[self.strength].clone(),
+                keyword("OF"),
+            ]);
             if let Some(mark) = self.mark {
                 marked.extend([quoted(mark), at(Token::Period)]);
             }
@@ -162,7 +171,8 @@ impl Clause {
 
 /// A name, perhaps with a schema: where it stands.
 fn name(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, usize)> {
-    let is_name = |at: usize| matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(_)));
+    let is_name =
+        |at: usize| matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(_)));
     let from = skip_space(tokens, at);
     let mut to = is_name(from).then_some(from + 1)?;
     while tokens.get(to).map(|token| &token.token) == Some(&Token::Period) && is_name(to + 1) {

@@ -178,6 +178,15 @@ impl WriteHeartbeat {
         set.owner(&self.shared.locks).wait(LockKey::Row(table, id), mode, false)
     }
 
+    /// See [`crate::heartbeat::Engine::lock_definitions`].
+    pub fn lock_definitions(&self, set: &mut WriteSet) -> Result<Option<Waiting>> {
+        let locks = &self.shared.locks;
+        let owner = set.owner(locks);
+        let (key, mode) = (LockKey::Definitions, LockMode::Update);
+        let is_busy = locks.acquire(owner, &key, mode)? == Acquired::Busy;
+        Ok(is_busy.then(|| owner.wait(key, mode, false)))
+    }
+
     /// See [`crate::heartbeat::Engine::is_short`].
     pub fn is_short(&self, plan: &WritePlan) -> bool {
         self.shared.is_short(plan)
@@ -215,7 +224,8 @@ impl Shared {
             let relations = self.relations.load();
             let owner = set.owner(&self.locks).clone();
             let sight = Sight::At(seen.sight.version());
-            let mut locks = BlockLocks { shared: self, owner: owner.clone(), seen: &mut *seen, stop: None };
+            let mut locks =
+                BlockLocks { shared: self, owner: owner.clone(), seen: &mut *seen, stop: None };
             let result =
                 once(&mut Workspace::new(&relations, sight, set).with_locks(Some(&mut locks)));
             let stop = locks.stop.take();

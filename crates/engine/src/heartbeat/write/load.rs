@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
+use super::block::TurnLocks;
 use super::insert::{narrow, new_row, next_value};
 use super::room::ENTRY_BYTES;
 use super::statement::check_now_and_then;
-use super::block::TurnLocks;
 use super::turn::{Fate, Window, Writer};
 use super::{Seen, Shared, Step, WriteHeartbeat};
 use crate::env::memory::{Reservation, Share};

@@ -114,12 +114,7 @@ impl WriteHeartbeat {
     }
 
     /// See [`crate::heartbeat::Engine::commit`].
-    pub fn commit(
-        &self,
-        set: WriteSet,
-        session: SessionId,
-        receiver: WriteReceiver,
-    ) {
+    pub fn commit(&self, set: WriteSet, session: SessionId, receiver: WriteReceiver) {
         if set.is_empty() {
             let version = self.shared.store.published();
             return receiver(Ok(super::turn::outcome(version)));

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Shared;
 use super::apply::{RowChange, apply, net_changes};
+use super::block::TurnLocks;
 use super::define::{self, Gone};
 use super::join::pass_length;
 use super::queue::{Request, Work};
 use super::rewrite::{AllRewritten, DefinitionChanges, TableRewrite, rewrite};
 use super::sequences::Reservations;
-use super::block::TurnLocks;
 use super::statement::{Effect, Memory, run};
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::log::{Encoder, LogWriter, WriteFault, apply_definition, stopped};
@@ -211,7 +211,11 @@ impl Writer {
             Fate::Held((key, mode)) => {
                 // It has nothing while it waits.
                 drop(owner);
-                shared.put_aside(Request { work, session, receiver, owner: None, limit }, key, mode);
+                shared.put_aside(
+                    Request { work, session, receiver, owner: None, limit },
+                    key,
+                    mode,
+                );
             }
             Fate::Full => {
                 self.incoming.push_front(Request { work, session, receiver, owner, limit });

@@ -72,15 +72,16 @@ impl State {
             return Vec::new();
         };
         let mode = entry.waiters[place].mode;
-        let holders = entry.holders.iter().filter(|(holder, held)| {
-            *holder != waiter && held.conflicts(mode)
-        });
+        let holders =
+            entry.holders.iter().filter(|(holder, held)| *holder != waiter && held.conflicts(mode));
         let hard = holders.map(|(holder, _)| Edge { waiter, awaited: *holder, by_order: None });
         let mut edges: Vec<Edge> = hard.collect();
         if by_order && entry.held_by(waiter).is_none() {
             let before = entry.waiters.iter().take(place).filter(|one| one.mode.conflicts(mode));
-            edges.extend(before.map(|one| {
-                Edge { waiter, awaited: one.owner, by_order: Some(key.clone()) }
+            edges.extend(before.map(|one| Edge {
+                waiter,
+                awaited: one.owner,
+                by_order: Some(key.clone()),
             }));
         }
         edges

@@ -11,6 +11,6 @@ pub(crate) enum LockKey {
     Row(TableId, RowId),
     /// A key of a unique index, in its encoding, there or not: whoever adds it or takes it away has this.
     Key(TableId, IndexId, Arc<[u8]>),
-    /// A table: whoever changes or locks rows of it shares it, whoever changes its definition has it alone.
-    Table(TableId),
+    /// Definitions: one block at a time changes them.
+    Definitions,
 }

@@ -63,7 +63,8 @@ impl Entry {
     }
 
     fn is_held_against(&self, owner: Option<u64>, mode: LockMode) -> bool {
-        let stops = |(holder, held): &(u64, LockMode)| Some(*holder) != owner && held.conflicts(mode);
+        let stops =
+            |(holder, held): &(u64, LockMode)| Some(*holder) != owner && held.conflicts(mode);
         self.holders.iter().any(stops)
     }
 
@@ -105,9 +106,10 @@ impl State {
 
     pub fn keys_of(&self, owner: Option<u64>, table: TableId) -> Vec<LockKey> {
         let is_of = |key: &LockKey| matches!(key, LockKey::Key(of, ..) if *of == table);
-        let held = self.entries.iter().filter(|(key, entry)| {
-            is_of(key) && entry.is_held_against(owner, LockMode::Update)
-        });
+        let held = self
+            .entries
+            .iter()
+            .filter(|(key, entry)| is_of(key) && entry.is_held_against(owner, LockMode::Update));
         held.map(|(key, _)| key.clone()).collect()
     }
 
@@ -220,7 +222,8 @@ impl State {
     }
 
     pub fn take_waiters(&mut self) -> Vec<Callback> {
-        let waiting = self.entries.values_mut().flat_map(|entry| std::mem::take(&mut entry.waiters));
+        let waiting =
+            self.entries.values_mut().flat_map(|entry| std::mem::take(&mut entry.waiters));
         let waiting = waiting.map(|waiter| waiter.then).collect();
         self.owners.values_mut().for_each(|owner| owner.waits_for = None);
         waiting

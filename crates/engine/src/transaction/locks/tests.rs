@@ -232,7 +232,13 @@ fn at_the_end_all_are_told() {
     take(&locks, &a, 1, Update);
     let told = Arc::new(Mutex::new(None));
     let own = told.clone();
-    locks.enqueue(b.number(), row(1), Update, false, Box::new(move |given| *own.lock() = Some(given)));
+    locks.enqueue(
+        b.number(),
+        row(1),
+        Update,
+        false,
+        Box::new(move |given| *own.lock() = Some(given)),
+    );
     locks.refuse_all(&Error::new(SqlState::AdminShutdown, "shutting down"));
     let state = told.lock().take().expect("told").expect_err("refused").state;
     assert_eq!(state, SqlState::AdminShutdown);

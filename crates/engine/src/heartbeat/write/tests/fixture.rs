@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, Int32Array, cast::AsArray};
 
 use crate::env::{Environment, SimulatedDirectory};
 use crate::heartbeat::write::{
-    BlockStatement, BulkLoad, DefinitionChanges, LoadPlan, RowLock, Seen, Step, TableRewrite, Tuning,
-    WriteHeartbeat,
+    BlockStatement, BulkLoad, DefinitionChanges, LoadPlan, RowLock, Seen, Step, TableRewrite,
+    Tuning, WriteHeartbeat,
 };
 use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::plan::{
@@ -17,9 +17,7 @@ use crate::plan::{
     WritePlan,
 };
 use crate::storage::{CHUNK_ROWS, Snapshot};
-use crate::transaction::{
-    Definition, Isolation, LockMode, Overlay, Waiting, WriteSet, every_row,
-};
+use crate::transaction::{Definition, Isolation, LockMode, Overlay, Waiting, WriteSet, every_row};
 use crate::types::*;
 
 pub const T: TableId = TableId(1);
