@@ -159,12 +159,12 @@ impl WriteHeartbeat {
         seen.is_first = false;
         let owner = set.owner(&self.shared.locks).clone();
         let mut locks = BlockLocks { shared: &self.shared, owner, seen: &mut seen, stop: None };
-        match (locks.row(relation, id, mode), locks.stop) {
+        match (locks.lock_row(relation, id, mode), locks.stop) {
             (_, Some(Stop::Busy(..))) => Ok(RowLock::Busy),
             (_, Some(Stop::Again)) => Ok(RowLock::Changed),
             (_, Some(Stop::Pause)) => Ok(RowLock::Pause(LOOK)),
             (Err(error), None) => Err(error),
-            (Ok(()), None) => Ok(RowLock::Same),
+            (Ok(_), None) => Ok(RowLock::Same),
         }
     }
 
@@ -301,6 +301,15 @@ impl BlockLocks<'_> {
         Ok(!is_old)
     }
 
+    /// Takes a row's lock; whether it may have changed since the statement's snapshot, which is found out.
+    fn lock_row(&mut self, relation: &Relation, id: RowId, mode: LockMode) -> Result<bool> {
+        let may_have_changed = self.take(LockKey::Row(relation.schema.id, id), mode)?;
+        if may_have_changed {
+            self.check_row(relation, id)?;
+        }
+        Ok(may_have_changed)
+    }
+
     /// Others refer to the row, and what they do to it is not to be seen on it: all that is applied must be seen.
     fn see_all(&mut self, row: (TableId, RowId)) -> Result<()> {
         if self.seen.referred_to.insert(row) {
@@ -358,13 +367,11 @@ fn lock_key(relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Option<
 
 impl RowLocks for BlockLocks<'_> {
     fn row(&mut self, relation: &Relation, id: RowId, mode: LockMode) -> Result<()> {
-        if !self.take(LockKey::Row(relation.schema.id, id), mode)? {
-            return Ok(());
+        let may_have_changed = self.lock_row(relation, id, mode)?;
+        match may_have_changed && mode == LockMode::Update && !relation.children.is_empty() {
+            true => self.see_all((relation.schema.id, id)),
+            false => Ok(()),
         }
-        if mode == LockMode::Update && !relation.children.is_empty() {
-            self.see_all((relation.schema.id, id))?;
-        }
-        self.check_row(relation, id)
     }
 
     fn key(
