@@ -1,11 +1,11 @@
-//! `FOR NO KEY UPDATE`, `FOR KEY SHARE` and `OF a, b`, which the parser does not know.
+//! `FOR NO KEY UPDATE`, `FOR KEY SHARE`, `OF a, b` and what stands before LIMIT, which the parser does not know.
 //!
 //! In front of the parser `FOR NO KEY UPDATE OF a, b NOWAIT` becomes `FOR UPDATE OF "no key".a NOWAIT FOR UPDATE OF "no key".b NOWAIT`,
-//! all with the places of the words that they stand for; whoever reads the clauses asks [`of`] and [`mode`].
+//! all with the places of the words that they stand for, and goes behind LIMIT; whoever reads the clauses asks [`of`] and [`mode`].
 
 use datafusion::sql::sqlparser::ast::{Ident, LockClause, LockType};
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 use engine::transaction::LockMode;
 
 const NO_KEY: &str = "no key";
@@ -48,20 +48,48 @@ fn is_mark(name: &Ident, mark: &str) -> bool {
 /// The tokens that the parser gets.
 pub fn mark(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut marked = Vec::with_capacity(tokens.len() + 8);
-    let mut at = 0;
+    // Clauses that stand before LIMIT, each with the depth of its query.
+    let mut held: Vec<(usize, Vec<TokenWithSpan>)> = Vec::new();
+    let (mut at, mut depth) = (0, 0_usize);
     while at < tokens.len() {
-        match Clause::at(&tokens, at) {
-            Some(clause) => {
-                clause.spell_out(&tokens, &mut marked);
-                at = clause.end;
+        if let Some(clause) = Clause::at(&tokens, at) {
+            let mut spelled_out = Vec::new();
+            clause.spell_out(&tokens, &mut spelled_out);
+            at = clause.end;
+            match clause.is_before_limit(&tokens) {
+                true => held.push((depth, spelled_out)),
+                false => marked.append(&mut spelled_out),
             }
-            None => {
-                marked.push(tokens[at].clone());
-                at += 1;
-            }
+            continue;
         }
+        match &tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen | Token::SemiColon => {
+                put_back(&mut held, depth, &mut marked);
+                depth = depth.saturating_sub(usize::from(tokens[at].token == Token::RParen));
+            }
+            Token::EOF => put_back(&mut held, 0, &mut marked),
+            _ => {}
+        }
+        marked.push(tokens[at].clone());
+        at += 1;
     }
+    put_back(&mut held, 0, &mut marked);
     marked
+}
+
+/// Clauses of queries that end here.
+fn put_back(
+    held: &mut Vec<(usize, Vec<TokenWithSpan>)>,
+    depth: usize,
+    marked: &mut Vec<TokenWithSpan>,
+) {
+    let ends = held.iter().position(|(of, _)| *of >= depth).unwrap_or(held.len());
+    for (_, mut clause) in held.drain(ends..) {
+        let span = clause[0].span;
+        marked.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span });
+        marked.append(&mut clause);
+    }
 }
 
 /// A locking clause among tokens.
@@ -103,7 +131,7 @@ fn after(tokens: &[TokenWithSpan], mut at: usize, words: &[&str]) -> Option<usiz
 }
 
 impl Clause {
-    /// The clause that begins here; `None` also where the parser knows it.
+    /// The clause that begins here.
     fn at(tokens: &[TokenWithSpan], start: usize) -> Option<Clause> {
         let forms: [(&[&str], Option<&'static str>); 4] = [
             (&["for", "no", "key", "update"], Some(NO_KEY)),
@@ -129,16 +157,22 @@ impl Clause {
                 at = next + 1;
             }
         }
-        if mark.is_none() && tables.len() < 2 {
-            return None;
-        }
         let waits =
             after(tokens, end, &["nowait"]).or_else(|| after(tokens, end, &["skip", "locked"]));
         let waiting = end..waits.unwrap_or(end);
         Some(Clause { start, strength, mark, tables, end: waiting.end, waiting })
     }
 
+    /// The parser knows no clause there.
+    fn is_before_limit(&self, tokens: &[TokenWithSpan]) -> bool {
+        let next = skip_space(tokens, self.end);
+        ["limit", "offset", "fetch"].iter().any(|word| is_word(tokens, next, word))
+    }
+
     fn spell_out(&self, tokens: &[TokenWithSpan], marked: &mut Vec<TokenWithSpan>) {
+        if self.mark.is_none() && self.tables.len() < 2 {
+            return marked.extend_from_slice(&tokens[self.start..self.end]);
+        }
         let span = tokens[self.strength].span;
         let at = |token| TokenWithSpan { token, span };
         let keyword = |text: &str| at(Token::make_keyword(text));
@@ -209,7 +243,8 @@ mod tests {
         let (a, b) = (Some("a".to_owned()), Some("b".to_owned()));
         let both = clauses("SELECT * FROM a, b FOR UPDATE OF a, b NOWAIT");
         assert_eq!(both, [(Update, a.clone(), true), (Update, b.clone(), true)]);
-        let both = clauses("SELECT * FROM a, b FOR NO KEY UPDATE OF a FOR KEY SHARE OF b");
+        assert_eq!(one("ORDER BY 1 FOR UPDATE SKIP LOCKED LIMIT 1;"), [(Update, None, true)]);
+        let both = clauses("SELECT * FROM a, b FOR NO KEY UPDATE OF a FOR KEY SHARE OF b LIMIT 1");
         assert_eq!(both, [(NoKeyUpdate, a, false), (KeyShare, b, false)]);
     }
 }

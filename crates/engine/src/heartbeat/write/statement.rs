@@ -145,8 +145,10 @@ impl Run<'_, '_> {
 /// How strongly an UPDATE of these columns locks its rows.
 pub(super) fn update_mode(relation: &Relation, assignments: &[(ColumnId, Scalar)]) -> LockMode {
     let unique = relation.indexes.iter().filter(|index| index.schema().unique);
-    let is_assigned =
-        |column: &ColumnId| assignments.iter().any(|(assigned, _)| assigned == column);
+    let is_assigned = |column: &ColumnId| {
+        let keeps = |value: &Scalar| matches!(value, Scalar::Column(own) if *own == column.index());
+        assignments.iter().any(|(assigned, value)| assigned == column && !keeps(value))
+    };
     match unique.flat_map(|index| &index.schema().columns).any(is_assigned) {
         true => LockMode::Update,
         false => LockMode::NoKeyUpdate,

@@ -47,7 +47,7 @@ fn tokens(text: &str) -> Vec<Token> {
             '#' => (None, rest.find('\n').unwrap_or(rest.len())),
             '{' => {
                 let end = rest.find('}').expect("a block ends");
-                (Some(Token::Sql(rest[1..end].trim().to_owned())), end + 1)
+                (Some(Token::Sql(rest[1..end].trim_matches([' ', '\t']).to_owned())), end + 1)
             }
             '"' => {
                 let end = 1 + rest[1..].find('"').expect("a name ends");
