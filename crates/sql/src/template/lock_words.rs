@@ -165,7 +165,10 @@ impl Clause {
 
     /// The parser knows no clause there.
     fn is_before_limit(&self, tokens: &[TokenWithSpan]) -> bool {
-        let next = skip_space(tokens, self.end);
+        let mut next = skip_space(tokens, self.end);
+        while let Some(another) = Clause::at(tokens, next) {
+            next = skip_space(tokens, another.end);
+        }
         ["limit", "offset", "fetch"].iter().any(|word| is_word(tokens, next, word))
     }
 

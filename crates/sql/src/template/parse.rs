@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
 use super::{comparisons, grammar, lock_words, symmetric, words};
@@ -36,6 +36,9 @@ fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
     if crate::dialect::mentions(text, "share") || crate::dialect::mentions(text, "update") {
         tokens = lock_words::mark(tokens);
     }
+    if crate::dialect::mentions(text, "abort") {
+        abort(&mut tokens);
+    }
     let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_LIMIT);
     let parsed = parser.with_tokens_with_locations(tokens).parse_statements();
     let mut statements = parsed.map_err(faulty)?;
@@ -49,6 +52,21 @@ fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, ParserError> {
     Ok(Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location()?)
+}
+
+/// ABORT, which the parser does not know, is ROLLBACK.
+fn abort(tokens: &mut [TokenWithSpan]) {
+    let mut begins = true;
+    for TokenWithSpan { token, .. } in tokens {
+        match token {
+            Token::Word(word) if begins && word.value.eq_ignore_ascii_case("abort") => {
+                *token = Token::make_keyword("ROLLBACK");
+                begins = false;
+            }
+            Token::Whitespace(_) => {}
+            _ => begins = *token == Token::SemiColon,
+        }
+    }
 }
 
 fn syntax_error(text: &str, error: &ParserError) -> Error {

@@ -193,7 +193,7 @@ async fn a_savepoint_ends_the_locks_after_it_also_after_a_fault() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_leaves_no_locks() {
-    let (_, mut one, mut two) = accounts().await;
+    let (_, mut one, two) = accounts().await;
     run(&mut one, &["BEGIN", "UPDATE account SET balance = 0"]).await;
     let waiting = begin(two, "UPDATE account SET balance = balance + 1").await;
     drop(one);

@@ -12,6 +12,7 @@
 //! ([`Shared::write_is_over`]), and then, if it has changed the row or key, until it is published.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -20,6 +21,7 @@ use super::access::has_index;
 use super::statement::{Memory, run};
 use super::{LOOK, Shared, WriteHeartbeat};
 use crate::heartbeat::WriteOutcome;
+use crate::log::stopped;
 use crate::plan::{WriteAction, WritePlan};
 use crate::storage::{Index, Snapshot};
 use crate::transaction::{
@@ -152,6 +154,7 @@ impl WriteHeartbeat {
         isolation: Isolation,
         snapshot: &Snapshot,
     ) -> Result<RowLock> {
+        self.shared.check_going()?;
         let relations = self.shared.relations.load();
         let relation = relations.get(table)?;
         let mut seen = Seen::new(snapshot.clone(), isolation);
@@ -217,6 +220,7 @@ impl Shared {
     ) -> Result<Step<T>> {
         loop {
             limit::check()?;
+            self.check_going()?;
             if !self.renew(seen) {
                 return Ok(Step::Pause(LOOK));
             }
@@ -244,6 +248,11 @@ impl Shared {
                 Stop::Again => {}
             }
         }
+    }
+
+    /// What was applied when the log failed is never published: nobody may wait for it.
+    fn check_going(&self) -> Result<()> {
+        if self.stopped.load(Ordering::Acquire) { Err(stopped()) } else { Ok(()) }
     }
 
     /// A newer snapshot for a statement that needs one; `false` where what it must see is not published yet.
