@@ -75,7 +75,9 @@ impl Session {
                 return self.read_lone(template, shared, run, values, snapshot, drawn).await;
             }
             let answer = self.submit(shared, &values, snapshot.clone(), drawn.as_ref()).await;
-            if !is_outdated(&answer) {
+            // What is too large to be kept whole may go out piece by piece.
+            let is_too_large = is_out_of_memory(&answer) && self.is_automatic();
+            if !is_outdated(&answer) && !is_too_large {
                 let answer = self.verify_shared(drawn, template, &values, snapshot, answer).await;
                 return Ok(whole(answer?));
             }
@@ -88,9 +90,12 @@ impl Session {
 
     /// Permission to run a query of the global plan query at a time.
     fn lone_run(&self, shared: &Arc<Template>) -> Option<LoneRun> {
-        let is_automatic =
-            self.settings.path() == PathSetting::Automatic && self.sharing() == Sharing::Automatic;
-        is_automatic.then(|| self.database.engine.lone_run(shared)).flatten()
+        self.is_automatic().then(|| self.database.engine.lone_run(shared)).flatten()
+    }
+
+    /// Whether nobody says which path a query is to take.
+    fn is_automatic(&self) -> bool {
+        self.settings.path() == PathSetting::Automatic && self.sharing() == Sharing::Automatic
     }
 
     /// Runs a query of the global plan query at a time, since it is by itself and that is cheaper. Where the memory of that
@@ -333,6 +338,10 @@ impl Session {
 /// Whether a definition has changed since the statement was planned: query at a time it reads the tables as they are.
 fn is_outdated(answer: &Result<Answer>) -> bool {
     answer.as_ref().is_err_and(|error| error.state == SqlState::OutdatedPlan)
+}
+
+fn is_out_of_memory(answer: &Result<Answer>) -> bool {
+    answer.as_ref().is_err_and(|error| error.state == SqlState::OutOfMemory)
 }
 
 /// An answer that is there at once.
