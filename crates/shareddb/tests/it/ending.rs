@@ -16,9 +16,9 @@ use crate::server::Server;
 
 /// How long a statement may go on after its end was asked for. A machine that builds and tests something else meanwhile
 /// is slow; what does not end takes seconds.
-const SOON: Duration = Duration::from_millis(1_500);
+const SOON: Duration = Duration::from_secs(4);
 /// What the canary may wait.
-const CANARY: Duration = Duration::from_millis(400);
+const CANARY: Duration = Duration::from_secs(2);
 /// What the process may compute in a quiet moment of this length, after this time for what was ended.
 const QUIET: Duration = Duration::from_millis(200);
 const SETTLE: Duration = Duration::from_millis(300);
