@@ -25,4 +25,4 @@ pub(crate) use read::Lane;
 pub use read::{Boarding, Figures, HeldBack, LoneRun, OperatorFigures, PathCost, PathCosts};
 pub use template::Template;
 pub use witness::{Member, Witness};
-pub use write::{BulkLoad, DefinitionChanges, Exposure, LoadPlan, TableRewrite};
+pub use write::{BulkLoad, DefinitionChanges, Exposure, LoadPlan, TableRewrite, Tuning};

@@ -19,6 +19,7 @@ use super::{Outcome, Rows, Session, lone};
 use crate::alone::{self, Overlay, Pipelining, Reading};
 use crate::statement::locking::Locking;
 use crate::template::{Path, QueryTemplate};
+use crate::text::is_utc;
 use crate::verification::{Question, Taken};
 
 impl Session {
@@ -225,7 +226,14 @@ impl Session {
             if let Some(drawn) = drawn {
                 let overlay = Some(Arc::new(Overlay::new(&transaction.set, touched)));
                 let template = template.clone();
-                let question = Question { template, values, snapshot, overlay, is_uncut: false };
+                let question = Question {
+                    template,
+                    values,
+                    snapshot,
+                    overlay,
+                    is_uncut: false,
+                    is_utc: is_utc(),
+                };
                 self.verify_found(drawn, question, Taken::RowByRow, answer.clone()).await?;
             }
             return Ok(whole(answer));
@@ -277,7 +285,8 @@ impl Session {
             let Reading { snapshot, overlay, .. } = reading;
             let overlay = overlay.filter(|overlay| !overlay.is_empty());
             let (template, values) = (template.clone(), values.into());
-            let question = Question { template, values, snapshot, overlay, is_uncut: false };
+            let question =
+                Question { template, values, snapshot, overlay, is_uncut: false, is_utc: is_utc() };
             self.verify_found(drawn, question, Taken::Alone, answer.clone()).await?;
         }
         if let Some(transaction) = self.block.open() {

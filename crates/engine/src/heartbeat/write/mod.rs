@@ -53,7 +53,7 @@ use crate::types::{Error, SessionId, SqlState};
 pub use block::Exposure;
 use housekeeping::Housekeeping;
 pub use load::{BulkLoad, LoadPlan};
-pub(crate) use open::Tuning;
+pub use open::Tuning;
 use queue::{Queue, Request, Work};
 pub use rewrite::{DefinitionChanges, TableRewrite};
 use turn::Writer;
