@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
@@ -54,15 +54,33 @@ pub struct Client {
     cancelled: Arc<AtomicBool>,
     /// What its session has.
     usage: Arc<Usage>,
-    /// When its statement was ended for the sake of memory.
-    ended: Mutex<Option<Instant>>,
+    /// Statements begun so far.
+    statements: AtomicU64,
+    /// The last one that was ended for the sake of memory.
+    ended: Mutex<Ended>,
     stop: AtomicU8,
     waker: AtomicWaker,
     _seat: Seat,
 }
 
+/// A statement that was ended for the sake of memory.
+#[derive(Debug, Default)]
+struct Ended {
+    /// When.
+    at: Option<Instant>,
+    /// Its number.
+    statement: u64,
+    /// How many were ended one soon after the other.
+    times: u32,
+}
+
 /// How long a statement may take to give its memory back when it was ended; then its connection goes.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+/// So many statements are ended one [soon](SOON) after the other; then the connection goes. It may hold what a failed block has,
+/// and ask on and on.
+const TIMES: u32 = 16;
+const SOON: Duration = Duration::from_secs(60);
 
 impl Client {
     /// Lets `cancel` and `stop` wake the task that waits.
@@ -78,6 +96,7 @@ impl Client {
     /// A statement starts: a cancel request from before was not meant for it.
     pub fn clear_cancel(&self) {
         self.cancelled.store(false, Ordering::Relaxed);
+        self.statements.fetch_add(1, Ordering::Relaxed);
         self.usage.begin();
     }
 
@@ -88,14 +107,27 @@ impl Client {
 
     /// Ends its statement, since it has most and the process is nearly full.
     fn end(&self, now: Instant) {
-        *self.ended.lock() = Some(now);
+        let mut ended = self.ended.lock();
+        let is_soon = ended.at.is_some_and(|at| now.saturating_duration_since(at) < SOON);
+        *ended = Ended {
+            at: Some(now),
+            statement: self.statements.load(Ordering::Relaxed),
+            times: if is_soon { ended.times + 1 } else { 1 },
+        };
+        drop(ended);
         self.usage.end();
         self.cancel();
     }
 
-    /// How long ago its statement was ended for the sake of memory.
+    /// How long ago the statement that it runs, or has run last, was ended for the sake of memory.
     fn ended_before(&self, now: Instant) -> Option<Duration> {
-        self.ended.lock().map(|ended| now.saturating_duration_since(ended))
+        let ended = self.ended.lock();
+        let is_same = ended.statement == self.statements.load(Ordering::Relaxed);
+        match ended.at {
+            Some(_) if ended.times >= TIMES => Some(PATIENCE),
+            Some(at) if is_same => Some(now.saturating_duration_since(at)),
+            _ => None,
+        }
     }
 
     /// Ends the running statement.
@@ -161,6 +193,7 @@ impl Clients {
             secret: rand::random(),
             cancelled,
             usage,
+            statements: AtomicU64::new(0),
             ended: Mutex::default(),
             stop: AtomicU8::new(self.stop.load(Ordering::Relaxed)),
             waker: AtomicWaker::new(),
@@ -279,6 +312,28 @@ mod tests {
         assert_eq!(large.stop_level(), StopLevel::Now);
         assert_eq!(clients.relieve(2_500, 1_000, now + PATIENCE), 1);
         assert!(small.is_cancelled(), "the larger one is not enough");
+    }
+
+    #[test]
+    fn a_statement_does_not_answer_for_the_one_before_it() {
+        let clients = Clients::new(1);
+        let usage = Arc::<Usage>::default();
+        let client = clients.enter(clients.seat().expect("free"), 1, Arc::default(), usage);
+        let now = Instant::now();
+        for times in 1..TIMES {
+            client.clear_cancel();
+            assert_eq!(clients.relieve(1, 0, now + PATIENCE / 8 * times), 1);
+            assert_eq!(client.stop_level(), StopLevel::None, "ended {times} times");
+        }
+        client.clear_cancel();
+        assert_eq!(clients.relieve(1, 0, now + 2 * SOON), 1, "long after");
+        for times in 1..TIMES {
+            client.clear_cancel();
+            assert_eq!(clients.relieve(1, 0, now + 2 * SOON), 1, "{times}");
+        }
+        client.clear_cancel();
+        assert_eq!(clients.relieve(1, 0, now + 2 * SOON), 0);
+        assert_eq!(client.stop_level(), StopLevel::Now, "it asks on and on");
     }
 
     #[test]

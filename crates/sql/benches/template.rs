@@ -15,7 +15,7 @@ const BEST_SELLERS: &str = "SELECT i_id, i_title, a_fname, a_lname, SUM(ol_qty) 
 fn cached(text: &str, types: &[DataType]) -> TemplateCache<()> {
     let cache = TemplateCache::new(1000);
     let statement = parse(text).expect("the statement is SQL").remove(0);
-    cache.insert(&lift(text, statement), &[], 1, types, Arc::new(()));
+    cache.insert(&lift(text, statement), &[], 1, types, Arc::new(()), |_| true);
     cache
 }
 

@@ -95,8 +95,16 @@ pub type WriteReceiver = Box<dyn FnOnce(Result<WriteOutcome>) + Send>;
 impl Engine {
     /// Opens the data directory (recovering what is there) and starts workers and the write heartbeat.
     pub fn open(options: EngineOptions) -> Result<Arc<Engine>> {
+        Engine::open_in(Environment::system(), Tuning::default(), options)
+    }
+
+    /// The same in another world: tests let it crash.
+    pub fn open_in(
+        environment: Environment,
+        tuning: Tuning,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>> {
         let EngineOptions { workers, data, queue_limit, .. } = &options;
-        let (environment, tuning) = (Environment::system(), Tuning::default());
         let data = data.as_deref();
         let writes =
             WriteHeartbeat::open(environment.clone(), data, *workers, *queue_limit, tuning)?;

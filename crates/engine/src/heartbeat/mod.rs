@@ -27,4 +27,5 @@ pub use template::Template;
 pub use witness::{Member, Witness};
 pub use write::{
     BlockStatement, BulkLoad, DefinitionChanges, LoadPlan, RowLock, Seen, Step, TableRewrite,
+    Tuning,
 };

@@ -47,7 +47,7 @@ pub use global::{GlobalPlan, Merged, Registered};
 pub use hash_join_order::HashJoins;
 pub use known_parameters::KnownParameters;
 pub use lane_plan::{LaneNode, LanePlan, Member, NodeUse, SharedOperation};
-pub use parameters_read::parameters_read;
+pub use parameters_read::{parameters_read, visit_uses};
 pub use template::{
     Aggregate, AggregateFunction, JoinKind, OutputColumn, PlanNode, ScalarSubquery, SortKey,
     TemplatePlan,

@@ -54,6 +54,7 @@ pub struct TableBatch {
 #[derive(Debug)]
 struct Riders {
     batch: ScanBatch,
+    /// By number; those of one activation follow each other.
     slots: Vec<Slot>,
     /// `None` where the numbers are the batch's own.
     renumbering: Option<Renumbering>,
@@ -446,10 +447,17 @@ impl TableBatch {
     }
 
     /// Takes the predicate indexes over integer columns of at most `widest` values out of the scan: its rows then still
-    /// have to meet these filters. `all` are the slots of the batch.
+    /// have to meet these filters. `all` are the slots of the batch. What one of several conjunctions of a slot asks stays in
+    /// the scan: a row has to meet one of them whole, not each column's part of any.
     pub fn take_value_filters(&mut self, widest: u64, all: SetId) -> Vec<ValueFilter> {
         let Some(riders) = &mut self.scan else { return Vec::new() };
-        let taken = riders.batch.take_value_sets(widest);
+        let slots = &riders.slots;
+        let is_whole = |number: Slot| {
+            let number = number.index();
+            let before = number.checked_sub(1).map(|before| slots[before]);
+            before != Some(slots[number]) && slots.get(number + 1) != Some(&slots[number])
+        };
+        let taken = riders.batch.take_value_sets(widest, is_whole);
         let riding = self.sets.intern_slots(riders.slots.iter().copied());
         let probing = self.sets.difference(all, riding);
         let filter = |(column, least, ids): (ColumnId, i64, Vec<SetId>)| {

@@ -214,13 +214,22 @@ impl ScanBatch {
         self.picks.iter().zip(self.indexes.iter().map(|(_, index)| index.kind()))
     }
 
-    /// Takes out the indexes over integer columns of at most `widest` values: each with the smallest value, the set of
-    /// every value, and at the end that of NULL.
-    pub(super) fn take_value_sets(&mut self, widest: u64) -> Vec<(ColumnId, i64, Vec<SetId>)> {
+    /// Takes out the indexes over integer columns of at most `widest` values, where all who ask there may be asked apart from
+    /// the others: each with the smallest value, the set of every value, and at the end that of NULL.
+    pub(super) fn take_value_sets(
+        &mut self,
+        widest: u64,
+        may_be_apart: impl Fn(Slot) -> bool,
+    ) -> Vec<(ColumnId, i64, Vec<SetId>)> {
         let mut taken = Vec::new();
         let (view, types) = (&self.view, &self.types);
+        let mut picks = self.picks.iter();
         self.indexes.retain(|(column, index)| {
+            let pick = picks.next().expect("each index was picked");
             let ColumnIndex::Narrow(index) = index else { return true };
+            if !pick.slots.iter().copied().all(&may_be_apart) {
+                return true;
+            }
             let range = value_range(view, *column, types[column.index()]);
             let Some((least, most)) = range.filter(|(l, m)| m.abs_diff(*l) < widest) else {
                 return true;

@@ -1,9 +1,7 @@
 //! A value of any comparable type as a value of a column's type, or where it lies between two of
 //! those.
 
-use crate::types::{DataType, NARROW_PRECISION, ValueRef};
-
-const MICROS_PER_DAY: i64 = 86_400_000_000;
+use crate::types::{DataType, NARROW_PRECISION, ValueRef, day_of, midnight};
 
 /// Where a value lies among the values of a column's type.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,28 +38,31 @@ pub(super) fn coerce(value: ValueRef<'_>, data_type: DataType) -> Coerced<'_> {
         | (V::Double(_), T::Double) => Coerced::Exact(value),
         (V::Timestamp(v) | V::TimestampTz(v), T::Timestamp) => Coerced::Exact(V::Timestamp(v)),
         (V::Timestamp(v) | V::TimestampTz(v), T::TimestampTz) => Coerced::Exact(V::TimestampTz(v)),
-        (V::Date(days), T::Timestamp | T::TimestampTz) => {
-            date_as_timestamp(i64::from(days), data_type)
-        }
+        (V::Date(days), T::Timestamp | T::TimestampTz) => date_as_timestamp(days, data_type),
         (V::Timestamp(v) | V::TimestampTz(v), T::Date) => timestamp_as_date(v),
         _ => coerce_number(value, data_type),
     }
 }
 
-fn date_as_timestamp<'a>(days: i64, data_type: DataType) -> Coerced<'a> {
-    match days.checked_mul(MICROS_PER_DAY) {
-        Some(v) if data_type == DataType::Timestamp => Coerced::Exact(ValueRef::Timestamp(v)),
-        Some(v) => Coerced::Exact(ValueRef::TimestampTz(v)),
-        None if days < 0 => Coerced::BelowAll,
-        None => Coerced::AboveAll,
+fn date_as_timestamp<'a>(days: i32, data_type: DataType) -> Coerced<'a> {
+    let timestamp = match data_type {
+        DataType::Timestamp => ValueRef::Timestamp,
+        _ => ValueRef::TimestampTz,
+    };
+    match midnight(days) {
+        Some(v) => Coerced::Exact(timestamp(v)),
+        // The extremes are infinities.
+        None if days < 0 => Coerced::Above(timestamp(i64::MIN)),
+        None => Coerced::Above(timestamp(i64::MAX - 1)),
     }
 }
 
 fn timestamp_as_date<'a>(micros: i64) -> Coerced<'a> {
-    let exact = micros.rem_euclid(MICROS_PER_DAY) == 0;
-    place(i128::from(micros.div_euclid(MICROS_PER_DAY)), exact, |v| {
-        i32::try_from(v).ok().map(ValueRef::Date)
-    })
+    let day = day_of(micros);
+    match midnight(day) == Some(micros) {
+        true => Coerced::Exact(ValueRef::Date(day)),
+        false => Coerced::Above(ValueRef::Date(day)),
+    }
 }
 
 /// The floor of a value as a column value, if the column's type has it.
@@ -185,9 +186,13 @@ mod tests {
     #[test]
     fn dates_and_times() {
         let date = DataType::Date;
-        assert_eq!(coerce(V::Timestamp(MICROS_PER_DAY * 2), date), Coerced::Exact(V::Date(2)));
+        assert_eq!(coerce(V::Timestamp(172_800_000_000), date), Coerced::Exact(V::Date(2)));
         assert_eq!(coerce(V::Timestamp(-1), date), Coerced::Above(V::Date(-1)));
-        assert_eq!(coerce(V::Date(i32::MAX), DataType::Timestamp), Coerced::AboveAll);
+        let timestamp = DataType::Timestamp;
+        let last = Coerced::Above(V::Timestamp(i64::MAX - 1));
+        assert_eq!(coerce(V::Date(i32::MAX - 1), timestamp), last);
+        assert_eq!(coerce(V::Date(i32::MAX), timestamp), Coerced::Exact(V::Timestamp(i64::MAX)));
+        assert_eq!(coerce(V::Timestamp(i64::MIN), date), Coerced::Exact(V::Date(i32::MIN)));
     }
 
     #[test]

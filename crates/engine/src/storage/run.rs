@@ -1,11 +1,16 @@
 //! New entries of one index, brought into key order before they go in.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::key::{KeyBuffer, KeyWidth};
 use super::numbers::{Number, Numbers};
 use super::tree::ByteKeys;
 use super::tree_run::Sorted;
+use crate::types::{Result, limit};
+
+/// Entries that are sorted between two looks at whether somebody still wants them.
+const SORTED_AT_ONCE: usize = 1 << 16;
 
 /// Keys and rows, ascending once sorted.
 #[derive(Debug)]
@@ -74,6 +79,42 @@ impl Run {
         }
     }
 
+    /// The same, but it ends early where the work of this thread is to end.
+    pub fn sort_step_by_step(&mut self) -> Result<()> {
+        match &mut self.entries {
+            RunEntries::Word(entries) => {
+                merge_sort(entries, SORTED_AT_ONCE, Ord::cmp)?;
+                entries.dedup();
+            }
+            RunEntries::Wide(entries) => {
+                merge_sort(entries, SORTED_AT_ONCE, Ord::cmp)?;
+                entries.dedup();
+            }
+            RunEntries::Bytes(run) => {
+                let mut entries = std::mem::take(&mut run.entries);
+                merge_sort(&mut entries, SORTED_AT_ONCE, |a, b| run.compare(a, b))?;
+                run.entries = entries;
+                run.forget_copies();
+            }
+        }
+        Ok(())
+    }
+
+    /// Some of the entries.
+    pub fn part(&self, range: Range<usize>) -> Run {
+        let entries = match &self.entries {
+            RunEntries::Word(entries) => RunEntries::Word(entries[range].to_vec()),
+            RunEntries::Wide(entries) => RunEntries::Wide(entries[range].to_vec()),
+            RunEntries::Bytes(run) => {
+                let mut part = ByteRun::default();
+                let entries = run.entries[range].iter();
+                entries.for_each(|entry| part.push(run.bytes(entry), entry.row));
+                RunEntries::Bytes(part)
+            }
+        };
+        Run { hashed: self.hashed, entries }
+    }
+
     pub fn len(&self) -> usize {
         match &self.entries {
             RunEntries::Word(entries) => entries.len(),
@@ -139,6 +180,48 @@ impl Run {
     }
 }
 
+/// Sorts pieces, then merges neighbours until one is left; asks between them whether to go on.
+fn merge_sort<E: Copy>(
+    entries: &mut Vec<E>,
+    piece: usize,
+    order: impl Fn(&E, &E) -> Ordering,
+) -> Result<()> {
+    for piece in entries.chunks_mut(piece) {
+        limit::check()?;
+        piece.sort_unstable_by(&order);
+    }
+    let mut width = piece;
+    while width < entries.len() {
+        let mut merged = Vec::with_capacity(entries.len());
+        for pair in entries.chunks(2 * width) {
+            merge(pair.split_at(width.min(pair.len())), piece, &order, &mut merged)?;
+        }
+        *entries = merged;
+        width *= 2;
+    }
+    Ok(())
+}
+
+/// Appends the entries of two sorted pieces in their order.
+fn merge<E: Copy>(
+    (mut left, mut right): (&[E], &[E]),
+    at_once: usize,
+    order: impl Fn(&E, &E) -> Ordering,
+    merged: &mut Vec<E>,
+) -> Result<()> {
+    while let ([first, ..], [second, ..]) = (left, right) {
+        if merged.len().is_multiple_of(at_once) {
+            limit::check()?;
+        }
+        let taken = if order(second, first).is_lt() { &mut right } else { &mut left };
+        merged.push(taken[0]);
+        *taken = &taken[1..];
+    }
+    merged.extend_from_slice(left);
+    merged.extend_from_slice(right);
+    Ok(())
+}
+
 fn groups(length: usize, same: impl Fn(usize, usize) -> bool, mut visit: impl FnMut(Range<usize>)) {
     let mut first = 0;
     for at in 1..=length {
@@ -167,14 +250,23 @@ impl ByteRun {
     }
 
     pub fn sort(&mut self) {
-        let bytes =
-            |entry: &ByteEntry| &self.heap[entry.start..entry.start + entry.length as usize];
-        self.entries.sort_unstable_by(|a, b| {
-            let first = a.prefix.cmp(&b.prefix);
-            first.then_with(|| bytes(a).cmp(bytes(b))).then_with(|| a.row.cmp(&b.row))
-        });
-        let same = |a: &mut ByteEntry, b: &mut ByteEntry| a.row == b.row && bytes(a) == bytes(b);
-        self.entries.dedup_by(same);
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_unstable_by(|a, b| self.compare(a, b));
+        self.entries = entries;
+        self.forget_copies();
+    }
+
+    #[inline]
+    fn compare(&self, a: &ByteEntry, b: &ByteEntry) -> Ordering {
+        let first = a.prefix.cmp(&b.prefix);
+        first.then_with(|| self.bytes(a).cmp(self.bytes(b))).then_with(|| a.row.cmp(&b.row))
+    }
+
+    /// Leaves each entry of a sorted run once.
+    fn forget_copies(&mut self) {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.dedup_by(|a, b| a.row == b.row && self.bytes(a) == self.bytes(b));
+        self.entries = entries;
     }
 
     #[inline]
@@ -217,5 +309,39 @@ impl Sorted<ByteKeys> for ByteRun {
     #[inline]
     fn row(&self, at: usize) -> u64 {
         self.entries[at].row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_sorted_in_pieces_as_at_once() {
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 54
+        };
+        for length in [0, 1, 7, 8, 9, 1_000] {
+            let entries: Vec<(u64, u64)> = (0..length).map(|_| (random(), random())).collect();
+            let (mut pieces, mut whole) = (entries.clone(), entries);
+            merge_sort(&mut pieces, 8, Ord::cmp).expect("nobody ends it");
+            whole.sort_unstable();
+            assert_eq!(pieces, whole);
+        }
+    }
+
+    #[test]
+    fn runs_of_texts_are_sorted_once_each_and_divided() {
+        let mut run = Run::with_capacity(KeyWidth::Bytes, 0);
+        let RunEntries::Bytes(bytes) = &mut run.entries else { unreachable!("made so") };
+        for (key, row) in [("long texts b", 1), ("a", 2), ("long texts a", 3), ("a", 2)] {
+            bytes.push(key.as_bytes(), row);
+        }
+        run.sort_step_by_step().expect("nobody ends it");
+        let rows = |run: &Run| (0..run.len()).map(|at| run.row(at)).collect::<Vec<_>>();
+        assert_eq!(rows(&run), [2, 3, 1]);
+        assert_eq!(rows(&run.part(1..3)), [3, 1]);
     }
 }

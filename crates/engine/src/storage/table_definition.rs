@@ -9,8 +9,11 @@ use super::table_writer::TableWriter;
 use super::{Index, Table};
 use crate::types::{
     ColumnId, DataType, Error, IndexId, IndexSchema, Location, NARROW_PRECISION, Result, RowId,
-    SqlState, TableSchema, Value, ValueRef, Version,
+    SqlState, TableSchema, Value, ValueRef, Version, limit,
 };
+
+/// Entries that go into a new index between two looks at whether its statement still runs.
+const ENTRIES_AT_ONCE: usize = 1 << 18;
 
 impl Table {
     /// Writer: replaces the definition after ALTER TABLE (columns may be added, dropped, renamed;
@@ -36,8 +39,8 @@ impl Table {
         self.schema.store(Arc::new(TableSchema { indexes, ..schema }));
     }
 
-    /// Writer: builds an index over all rows; a duplicate in a unique one is 23505 and leaves
-    /// nothing.
+    /// Writer: builds an index over all rows; a duplicate in a unique one is 23505. Whoever fails, also because the work is to
+    /// end, leaves nothing.
     pub fn create_index(&self, schema: IndexSchema) -> Result<()> {
         let mut writer = self.writer.lock();
         let table = self.schema.load();
@@ -83,6 +86,7 @@ impl Table {
         let rows = self.rows.load();
         let mut run = index.run(self.live_rows() as usize);
         for (_, chunk) in self.chunks.load().chunks() {
+            limit::check()?;
             let is_known = |offset: &u32| !rows.get(chunk.row_id(*offset)).is_none();
             for offset in (0..chunk.rows() as u32).filter(is_known) {
                 let key = index.encoding.row_key(|column| chunk.cell(column, offset));
@@ -93,20 +97,25 @@ impl Table {
                 index.set_key_changed();
             }
         }
-        run.sort();
-        index.insert_run(&run);
+        run.sort_step_by_step()?;
+        for start in (0..run.len()).step_by(ENTRIES_AT_ONCE) {
+            limit::check()?;
+            index.insert_run(&run.part(start..run.len().min(start + ENTRIES_AT_ONCE)));
+        }
         if index.schema().unique { self.refuse_duplicates(index, &run) } else { Ok(()) }
     }
 
     /// 23505 if two rows that are alive have the same key.
     fn refuse_duplicates(&self, index: &Index, run: &Run) -> Result<()> {
-        let mut duplicate = None;
+        let mut duplicate = Ok(None);
         run.equal_keys(|group| {
-            let rows = group.map(|at| RowId(run.row(at)));
-            duplicate =
-                duplicate.or_else(|| rows.into_iter().find(|row| self.is_duplicate(index, *row)));
+            if duplicate == Ok(None) {
+                let mut rows = group.map(|at| RowId(run.row(at)));
+                let mut found = || rows.find(|row| self.is_duplicate(index, *row));
+                duplicate = limit::check().map(|()| found());
+            }
         });
-        let Some(row) = duplicate else { return Ok(()) };
+        let Some(row) = duplicate? else { return Ok(()) };
         let (location, chunks) = (self.rows.load().get(row), self.chunks.load());
         let chunk = chunks.get(location.chunk).expect("an indexed row is stored");
         Err(self.cannot_index(index.schema(), |column| chunk.cell(column, location.offset)))

@@ -3,7 +3,7 @@
 use crate::storage::TableView;
 use crate::types::{
     ColumnId, Comparison, DataType, Error, Expression, Location, Predicate, Result, Scalar,
-    SqlState, Value, ValueRef, array_cell, array_from_values,
+    SqlState, Value, ValueRef, array_cell, array_from_values, check_digits,
 };
 
 use super::like;
@@ -183,9 +183,11 @@ impl<R: Row + ?Sized> Evaluation<'_, R> {
             .iter()
             .map(|&parameter| {
                 let value = self.parameters.values[parameter].borrow();
-                array_from_values(self.parameters.types[parameter], [value].into_iter())
+                let data_type = self.parameters.types[parameter];
+                check_digits(data_type, value)?;
+                Ok(array_from_values(data_type, [value].into_iter()))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let result = expression.evaluate(&columns, &parameters, 1)?;
         Ok(array_cell(&result, 0).to_owned())
     }

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::{Change, WriteSet};
-use crate::types::{ColumnId, RowId, TableId, Value, ValueRef};
+use crate::types::{ColumnId, RowId, TableId, Value, ValueRef, midnight};
 
 /// Sets of up to this many changes are walked over: shorter than any look-up.
 const WALKED: usize = 16;
@@ -53,7 +53,8 @@ fn hash_value(value: ValueRef<'_>) -> u64 {
         ValueRef::Boolean(v) => state.hash_one(v),
         ValueRef::Text(v) => state.hash_one(v),
         ValueRef::Bytea(v) => state.hash_one(v),
-        ValueRef::Date(v) => state.hash_one(i64::from(v) * 86_400_000_000),
+        // A day that no timestamp reaches equals none.
+        ValueRef::Date(v) => state.hash_one(midnight(v).unwrap_or(0)),
         ValueRef::Timestamp(v) | ValueRef::TimestampTz(v) => state.hash_one(v),
         ValueRef::SmallInt(v) => hash_double(f64::from(v)),
         ValueRef::Integer(v) => hash_double(f64::from(v)),

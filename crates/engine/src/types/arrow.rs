@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 
-use super::{DataType, ValueRef};
+use super::{DataType, Error, Result, SqlState, ValueRef};
 
 /// The value at `row`. Panics on Arrow types that no SQL type maps to: the `sql` crate casts those away.
 pub fn array_cell(array: &ArrayRef, row: usize) -> ValueRef<'_> {
@@ -71,8 +71,36 @@ pub fn for_each_integer(column: &ArrayRef, visit: impl FnMut(usize, i64)) {
     }
 }
 
+/// 22003 for a number with digits that an array of the type does not keep. Parameters come as the client wrote them: who puts
+/// one into an array asks first, who compares it need not.
+pub fn check_digits(data_type: DataType, value: ValueRef<'_>) -> Result<()> {
+    let (DataType::Numeric { scale, .. }, ValueRef::Numeric(digits, own)) = (data_type, value)
+    else {
+        return Ok(());
+    };
+    match rescaled(digits, own, scale) {
+        Some(_) => Ok(()),
+        None => {
+            let message = format!("a parameter has more digits than {data_type} keeps");
+            Err(Error::new(SqlState::NumericOutOfRange, message))
+        }
+    }
+}
+
+/// The same number with `scale` digits after the point; `None` where that would not be the same.
+fn rescaled(digits: i128, own: u8, scale: u8) -> Option<i128> {
+    let power = 10i128.checked_pow(u32::from(own.abs_diff(scale)));
+    match power {
+        _ if digits == 0 || own == scale => Some(digits),
+        Some(power) if own < scale => digits.checked_mul(power),
+        Some(power) => (digits % power == 0).then(|| digits / power),
+        None => None,
+    }
+}
+
 /// Values of one SQL type as an array of `data_type.arrow()`; numbers are converted to the type where they
-/// fit exactly. Panics on a value of another type: the planner has coerced it.
+/// fit exactly. Panics on a value of another type (the planner has coerced it) and on digits that it does not keep: see
+/// [`check_digits`].
 pub fn array_from_values<'a>(
     data_type: DataType,
     values: impl Iterator<Item = ValueRef<'a>>,
@@ -144,9 +172,10 @@ fn float(value: ValueRef<'_>) -> f64 {
 
 fn numeric(value: ValueRef<'_>, scale: u8) -> i128 {
     match value {
-        ValueRef::Numeric(v, s) if s == scale => v,
-        ValueRef::Numeric(v, s) if s < scale => v * 10i128.pow(u32::from(scale - s)),
-        ValueRef::Numeric(v, s) => v / 10i128.pow(u32::from(s - scale)),
+        ValueRef::Numeric(digits, own) => match rescaled(digits, own, scale) {
+            Some(digits) => digits,
+            None => unreachable!("{digits}e-{own} has more digits than asked for, {scale}"),
+        },
         other => i128::from(integer(other)) * 10i128.pow(u32::from(scale)),
     }
 }
@@ -171,5 +200,28 @@ fn micros(value: ValueRef<'_>) -> i64 {
     match value {
         ValueRef::Timestamp(v) | ValueRef::TimestampTz(v) => v,
         other => unreachable!("{other:?} is no timestamp"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICE: DataType = DataType::Numeric { precision: 10, scale: 2 };
+
+    #[test]
+    fn digits_are_kept_or_refused() {
+        for (digits, own, kept) in [(15, 1, 150), (1_500, 3, 150), (150, 2, 150), (0, 38, 0)] {
+            let value = ValueRef::Numeric(digits, own);
+            check_digits(PRICE, value).expect("it keeps them");
+            let array = array_from_values(PRICE, std::iter::once(value));
+            assert_eq!(array_cell(&array, 0), ValueRef::Numeric(kept, 2));
+        }
+        for (digits, own) in [(1_239, 3), (1, 38), (i128::MAX, 0), (i128::MAX, 1)] {
+            let fault =
+                check_digits(PRICE, ValueRef::Numeric(digits, own)).expect_err("it does not");
+            assert_eq!(fault.state, SqlState::NumericOutOfRange);
+        }
+        check_digits(DataType::Integer, ValueRef::Integer(7)).expect("no numeric");
     }
 }

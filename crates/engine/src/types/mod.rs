@@ -17,7 +17,7 @@ mod value;
 pub use arithmetic::{
     Arithmetic, ArithmeticCase, ArithmeticCondition, ArithmeticOperator, ArithmeticStep,
 };
-pub use arrow::{array_cell, array_from_values, for_each_integer};
+pub use arrow::{array_cell, array_from_values, check_digits, for_each_integer};
 pub use data_type::DataType;
 pub(crate) use data_type::NARROW_PRECISION;
 pub use definition::Definition;
@@ -34,5 +34,5 @@ pub use schema::{
     CheckConstraint, ColumnDefault, ColumnSchema, ForeignKey, ForeignKeyAction, IndexKind,
     IndexSchema, SequenceSchema, TableSchema,
 };
-pub use value::{Value, ValueRef};
+pub use value::{Value, ValueRef, day_of, midnight};
 pub(crate) use value::{int32, int64, scale, stored_integer};

@@ -178,15 +178,42 @@ impl ValueRef<'_> {
             (Bytea(a), Bytea(b)) => a.cmp(b),
             (Date(a), Date(b)) => a.cmp(&b),
             (Timestamp(a) | TimestampTz(a), Timestamp(b) | TimestampTz(b)) => a.cmp(&b),
-            (Date(a), Timestamp(b) | TimestampTz(b)) => days_to_micros(a).cmp(&b),
-            (Timestamp(a) | TimestampTz(a), Date(b)) => a.cmp(&days_to_micros(b)),
+            (Date(a), Timestamp(b) | TimestampTz(b)) => compare_moments(a, b),
+            (Timestamp(a) | TimestampTz(a), Date(b)) => compare_moments(b, a).reverse(),
             (a, b) => compare_numbers(a, b),
         }
     }
 }
 
-fn days_to_micros(days: i32) -> i64 {
-    i64::from(days) * 86_400_000_000
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// Where a day begins, in microseconds since 1970-01-01 00:00. The extremes of both counts stand for infinity; `None` for a day
+/// that no timestamp reaches.
+pub fn midnight(days: i32) -> Option<i64> {
+    match days {
+        i32::MAX => Some(i64::MAX),
+        i32::MIN => Some(i64::MIN),
+        _ => i64::from(days).checked_mul(MICROS_PER_DAY),
+    }
+}
+
+/// The day in which a moment lies, in days since 1970-01-01.
+pub fn day_of(micros: i64) -> i32 {
+    match micros {
+        i64::MAX => i32::MAX,
+        i64::MIN => i32::MIN,
+        // No more than 107 million.
+        _ => micros.div_euclid(MICROS_PER_DAY) as i32,
+    }
+}
+
+/// A day's begin and a moment. Days go farther than timestamps, but not beyond infinity.
+fn compare_moments(days: i32, micros: i64) -> Ordering {
+    match midnight(days) {
+        Some(midnight) => midnight.cmp(&micros),
+        None if days > 0 => (i64::MAX - 1).cmp(&micros).then(Ordering::Greater),
+        None => (i64::MIN + 1).cmp(&micros).then(Ordering::Less),
+    }
 }
 
 fn integer(value: ValueRef<'_>) -> Option<i64> {
@@ -297,6 +324,31 @@ mod tests {
         assert_eq!(ValueRef::Null.compare(ValueRef::Integer(1)), Ordering::Greater);
         assert_eq!(ValueRef::Double(f64::NAN).compare(ValueRef::Integer(1)), Ordering::Greater);
         assert_eq!(ValueRef::Double(-0.0).compare(ValueRef::Double(0.0)), Ordering::Equal);
+    }
+
+    #[test]
+    fn days_compare_with_moments_up_to_infinity() {
+        use ValueRef::{Date, Timestamp};
+        let far = 2_145_042_905; // 5874897-12-31
+        let ascending = [
+            Timestamp(i64::MIN),
+            Date(-far),
+            Timestamp(i64::MIN + 1),
+            Date(0),
+            Timestamp(1),
+            Timestamp(i64::MAX - 1),
+            Date(far),
+            Timestamp(i64::MAX),
+        ];
+        for (i, a) in ascending.into_iter().enumerate() {
+            for (j, b) in ascending.into_iter().enumerate() {
+                assert_eq!(a.compare(b), i.cmp(&j), "{a:?} {b:?}");
+            }
+        }
+        for (day, moment) in [(i32::MAX, i64::MAX), (i32::MIN, i64::MIN), (-1, -MICROS_PER_DAY)] {
+            assert_eq!(Date(day).compare(Timestamp(moment)), Ordering::Equal);
+            assert_eq!(day_of(moment), day);
+        }
     }
 
     #[test]

@@ -99,6 +99,34 @@ fn a_small_dimensions_row_is_wanted_by_all_whose_probes_find_it() {
 }
 
 #[test]
+fn a_fact_row_meets_one_arm_of_an_or_whole() {
+    let engine = engine(Sharing::Always, 2);
+    fill_small(engine.store(), 40, 20_000);
+    let arms = vec![vec![compare(0, Comparison::Less, 0)], vec![equals(1, 1)]];
+    let either = counting_of(
+        vec![Predicate::Or(arms)],
+        vec![compare(0, Comparison::Less, 2)],
+        3,
+        "f.id < $1 OR f.k = $2",
+    );
+    let either = engine.register(either).expect("it is shareable");
+    let plain = vec![compare(0, Comparison::Less, 0)];
+    let plain = engine.register(counting_of(plain, vec![], 1, "f.id < $1")).expect("it is, too");
+    let asked = |template: &Arc<Template>, values: &[i32]| {
+        (template.clone(), values.iter().copied().map(Value::Integer).collect())
+    };
+    let counted = |least: i32, k: i32, below: i32| {
+        let ids = (0..20_000).filter(|id| (*id < least || id % 40 == k) && id % 40 < below);
+        Ok(vec![vec![Value::BigInt(ids.count() as i64)]])
+    };
+    assert_eq!(run(&engine, vec![asked(&either, &[100, 7, 20])]), [counted(100, 7, 20)]);
+    let batch =
+        vec![asked(&either, &[100, 7, 20]), asked(&plain, &[50]), asked(&either, &[9, 30, 35])];
+    let wanted = [counted(100, 7, 20), counted(50, -1, 40), counted(9, 30, 35)];
+    assert_eq!(run(&engine, batch), wanted);
+}
+
+#[test]
 fn a_batch_of_star_queries_equals_each_alone() {
     for (seed, packing) in (1..).zip([Packing::Automatic, Packing::Never, Packing::Always]) {
         equals_alone(&queries(), packing, (60_000, 200), seed);

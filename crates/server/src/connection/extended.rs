@@ -45,6 +45,9 @@ impl Connection {
                 self.socket.attend(self.session.prepare(&text, &types)).await??
             }
         };
+        if !name.is_empty() {
+            self.session.hold(&statement)?;
+        }
         portal::keep_statement(&mut self.statements, &name, statement)?;
         backend::parse_complete(&mut self.socket.output);
         Ok(())

@@ -1,6 +1,7 @@
 //! The binary formats of types: what PostgreSQL's send and receive functions do.
 
 use engine::types::{Error, Result, SqlState, Value, ValueRef};
+use sql::text::{check_date, check_timestamp};
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric, type_id};
 use crate::message::frontend::utf8;
@@ -173,14 +174,17 @@ fn timestamp_out(micros: i64) -> i64 {
 fn date_in(days: i32) -> Result<i32> {
     match days {
         i32::MAX | i32::MIN => Ok(days),
-        _ => days.checked_add(EPOCH_DAYS).ok_or_else(|| out_of_range("date")),
+        _ => days.checked_add(EPOCH_DAYS).ok_or_else(|| out_of_range("date")).and_then(check_date),
     }
 }
 
 fn timestamp_in(micros: i64) -> Result<i64> {
     match micros {
         i64::MAX | i64::MIN => Ok(micros),
-        _ => micros.checked_add(EPOCH_MICROS).ok_or_else(|| out_of_range("timestamp")),
+        _ => {
+            let moved = micros.checked_add(EPOCH_MICROS).filter(|moved| *moved != i64::MAX);
+            moved.ok_or_else(|| out_of_range("timestamp")).and_then(check_timestamp)
+        }
     }
 }
 

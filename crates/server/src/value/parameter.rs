@@ -1,6 +1,7 @@
 //! The values of a Bind message: from bytes to what `execute` wants.
 
 use engine::types::{DataType, Error, Result, SqlState, Value};
+use sql::text::{at_wanted_scale, narrowed, numeric_as_sent};
 
 use super::Format;
 use super::binary::BinaryFormat;
@@ -27,48 +28,8 @@ fn read_text(text: &str, wanted: DataType) -> Result<Value> {
         DataType::Text | DataType::Varchar(_) => Ok(Value::Text(text.into())),
         // Blanks at the end of a `char` are no part of the value.
         DataType::Char(_) => Ok(Value::Text(text.trim_end_matches(' ').into())),
-        DataType::Numeric { scale, .. } => {
-            let own = scale_of(text);
-            let (unscaled, own) = match sql::text::parse_numeric(text, 38, own) {
-                Ok(unscaled) => (unscaled, own),
-                // 38 digits do not hold it at its own scale; perhaps at the wanted one.
-                Err(_) => (sql::text::parse_numeric(text, 38, scale)?, scale),
-            };
-            kept(widen_scale(unscaled, own, scale), wanted)
-        }
+        DataType::Numeric { .. } => numeric_as_sent(text, wanted),
         _ => sql::text::parse_value(text, wanted),
-    }
-}
-
-/// Digits after the point that the text needs, at most 38.
-fn scale_of(text: &str) -> u8 {
-    let text = text.trim();
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(0)),
-        None => (text, 0),
-    };
-    let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
-    fraction.saturating_sub(exponent).clamp(0, 38) as u8
-}
-
-/// The number at the wanted scale where that loses nothing, else as it is.
-fn widen_scale(unscaled: i128, own: u8, wanted: u8) -> Value {
-    let power = wanted.checked_sub(own).and_then(|zeros| 10i128.checked_pow(u32::from(zeros)));
-    match power.and_then(|power| unscaled.checked_mul(power)) {
-        Some(widened) => Value::Numeric(widened, wanted),
-        None => Value::Numeric(unscaled, own),
-    }
-}
-
-/// The number, if it is wanted without a precision and that has as many digits; 22003 where it has not.
-fn kept(value: Value, wanted: DataType) -> Result<Value> {
-    let DataType::Numeric { precision, scale } = wanted else { return Ok(value) };
-    match value {
-        Value::Numeric(unscaled, own) if own > scale && wanted == DataType::PLAIN_NUMERIC => {
-            let unscaled = sql::text::rescale_numeric(unscaled, own, precision, scale)?;
-            Ok(Value::Numeric(unscaled, scale))
-        }
-        value => Ok(value),
     }
 }
 
@@ -78,11 +39,11 @@ fn convert(value: Value, wanted: DataType) -> Result<Value> {
         return convert_integer(integer, wanted);
     }
     Ok(match (value, wanted) {
-        (Value::Numeric(unscaled, own), DataType::Numeric { scale, .. }) => {
-            kept(widen_scale(unscaled, own, scale), wanted)?
+        (Value::Numeric(unscaled, own), DataType::Numeric { .. }) => {
+            at_wanted_scale(unscaled, own, wanted)?
         }
         (Value::Real(v), DataType::Double) => Value::Double(f64::from(v)),
-        (Value::Double(v), DataType::Real) => Value::Real(v as f32),
+        (Value::Double(v), DataType::Real) => Value::Real(narrowed(v)?),
         (Value::Date(_) | Value::Timestamp(_), DataType::TimestampTz)
         | (Value::TimestampTz(_), DataType::Timestamp | DataType::Date)
             if !sql::text::is_utc() =>
@@ -90,8 +51,8 @@ fn convert(value: Value, wanted: DataType) -> Result<Value> {
             let what = "a parameter of a type with or without time zone where the other is wanted";
             return Err(sql::text::zone_refused(what));
         }
-        (Value::Date(v), DataType::Timestamp) => Value::Timestamp(midnight(v)?),
-        (Value::Date(v), DataType::TimestampTz) => Value::TimestampTz(midnight(v)?),
+        (Value::Date(v), DataType::Timestamp) => Value::Timestamp(sql::text::timestamp_of(v)?),
+        (Value::Date(v), DataType::TimestampTz) => Value::TimestampTz(sql::text::timestamp_of(v)?),
         (Value::Timestamp(v), DataType::TimestampTz) => Value::TimestampTz(v),
         (Value::TimestampTz(v), DataType::Timestamp) => Value::Timestamp(v),
         (Value::Text(v), wanted) if !wanted.is_string() => read_text(&v, wanted)?,
@@ -132,17 +93,9 @@ fn convert_integer(value: i64, wanted: DataType) -> Result<Value> {
         DataType::BigInt => Value::BigInt(value),
         DataType::Real => Value::Real(value as f32),
         DataType::Double => Value::Double(value as f64),
-        DataType::Numeric { scale, .. } => widen_scale(i128::from(value), 0, scale),
+        DataType::Numeric { .. } => at_wanted_scale(i128::from(value), 0, wanted)?,
         _ => read_text(&value.to_string(), wanted)?,
     })
-}
-
-fn midnight(days: i32) -> Result<i64> {
-    match days {
-        i32::MAX => Ok(i64::MAX),
-        i32::MIN => Ok(i64::MIN),
-        _ => Ok(i64::from(days) * 86_400_000_000),
-    }
 }
 
 #[cfg(test)]

@@ -101,6 +101,7 @@ for client in "${clients[@]}"; do
             ;;
     esac
 done
+! grep -A3 "panicked at" "$log" || status=1
 kill -0 "$server" 2> /dev/null || { echo "run.sh: the server died" >&2; status=1; }
 [ "$status" -eq 0 ] || { echo "the server's log:" >&2; tail -50 "$log" >&2; }
 exit $status

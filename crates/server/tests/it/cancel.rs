@@ -116,7 +116,7 @@ fn clients_that_stop_reading_hold_up_nobody() {
     for i in 0..50 {
         let start = Instant::now();
         raw.run(&format!("SELECT s FROM t WHERE i = {i}"));
-        assert!(start.elapsed() < Duration::from_secs(5), "a light statement waits");
+        assert!(start.elapsed() < Duration::from_secs(30), "a light statement waits");
     }
 }
 

@@ -112,7 +112,7 @@ impl Raw {
     /// A socket; nothing is said yet.
     pub fn open(address: SocketAddr) -> Raw {
         let stream = TcpStream::connect(address).expect("somebody listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+        stream.set_read_timeout(Some(Duration::from_secs(90))).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
         Raw { stream, key: (0, 0), pending: Vec::new() }
     }

@@ -22,9 +22,13 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 pub fn physical_rules() -> Vec<Rule> {
     let order_first = JoinSelection::new();
     let replaced = FilterPushdown::new_post_optimization();
+    // It takes columns of both inputs of a join for those of one that has the same names. What can be pushed was pushed
+    // while columns had tables.
+    let by_name = FilterPushdown::new();
     let own = |rule: Rule| -> Vec<Rule> {
         match rule.name() {
             name if name == order_first.name() => vec![Arc::new(JoinOrder), rule],
+            name if name == by_name.name() => Vec::new(),
             name if name == replaced.name() => vec![Arc::new(DynamicFilters)],
             _ => vec![rule],
         }

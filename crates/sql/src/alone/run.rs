@@ -20,7 +20,7 @@ use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execut
 use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::OutputColumn;
 use engine::storage::{Snapshot, Store};
-use engine::types::{DataType, Error, Result, SqlState, Value, array_from_values};
+use engine::types::{DataType, Error, Result, SqlState, Value, array_from_values, check_digits};
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 
 use super::Limits;
@@ -221,17 +221,9 @@ pub(super) fn scalar_value(
     data_type: DataType,
     value: &Value,
 ) -> datafusion::common::Result<ScalarValue> {
-    if let (DataType::Numeric { scale, .. }, Value::Numeric(digits, own)) = (data_type, value)
-        && *own > scale
-    {
-        // The types around it are settled, and a comparison with fewer digits would be another one.
-        let power = 10i128.checked_pow(u32::from(own - scale));
-        if *digits != 0 && power.is_none_or(|power| digits % power != 0) {
-            let message = format!("a parameter has more digits than {data_type} keeps");
-            let error = Error::new(SqlState::NumericOutOfRange, message);
-            return Err(DataFusionError::External(Box::new(error)));
-        }
-    }
+    // The types around it are settled, and a comparison with fewer digits would be another one.
+    let checked = check_digits(data_type, value.borrow());
+    checked.map_err(|error| DataFusionError::External(Box::new(error)))?;
     let array = array_from_values(data_type, std::iter::once(value.borrow()));
     ScalarValue::try_from_array(&array, 0)
 }

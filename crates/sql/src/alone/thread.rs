@@ -22,6 +22,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinError;
 
 use super::{Answers, Limits};
+use crate::text::{in_zone, is_utc};
 
 /// Threads at once; connections are fewer.
 const LIMIT: usize = 1 << 16;
@@ -55,6 +56,8 @@ pub struct Wanted(Arc<Work>);
 #[derive(Debug)]
 struct Work {
     limits: Limits,
+    /// Its session's zone, whoever asks for the next rows.
+    utc: bool,
     has_left: AtomicBool,
 }
 
@@ -68,9 +71,9 @@ impl Limit for Work {
 }
 
 impl Wanted {
-    /// Work of the statement with these limits.
+    /// Work of the statement with these limits, in the zone of who calls.
     pub fn new(limits: Limits) -> Wanted {
-        Wanted(Arc::new(Work { limits, has_left: AtomicBool::new(false) }))
+        Wanted(Arc::new(Work { limits, utc: is_utc(), has_left: AtomicBool::new(false) }))
     }
 }
 
@@ -89,7 +92,7 @@ pub async fn aside<T: Send + 'static>(
     let usage = work.limits.usage.clone();
     let run = move || {
         let _entered = usage.enter();
-        to_its_end(work, future)
+        in_zone(work.utc, || to_its_end(work, future))
     };
     let outcome = THREADS.spawn_blocking(run).await;
     outcome.unwrap_or_else(|error| Err(ended(error)))
@@ -101,10 +104,10 @@ pub async fn long<T: Send + 'static>(
     limits: Limits,
     run: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    let usage = limits.usage.clone();
+    let (usage, utc) = (limits.usage.clone(), is_utc());
     let run = move || {
         let _entered = usage.enter();
-        within(Some(Arc::new(limits)), run)
+        in_zone(utc, || within(Some(Arc::new(limits)), run))
     };
     let outcome = THREADS.spawn_blocking(run).await;
     outcome.map_err(ended)
@@ -112,8 +115,8 @@ pub async fn long<T: Send + 'static>(
 
 /// Runs a long step of a statement on a thread of its own; it tells what came of it by itself.
 pub fn apart(run: impl FnOnce() + Send + 'static) {
-    let limit = current();
-    drop(THREADS.spawn_blocking(move || within(limit, run)));
+    let (limit, utc) = (current(), is_utc());
+    drop(THREADS.spawn_blocking(move || in_zone(utc, || within(limit, run))));
 }
 
 /// A panic goes on in the statement that caused it; a runtime that stops takes no more work.
@@ -218,6 +221,20 @@ mod tests {
         limits.begin(Some(Instant::now()));
         let waits = aside(&Wanted::new(limits), std::future::pending::<()>()).await;
         assert_eq!(waits.expect_err("its time is up").state.code(), "57014");
+    }
+
+    #[tokio::test]
+    async fn work_is_in_the_zone_of_its_session() {
+        for utc in [false, true] {
+            let (tell, told) = std::sync::mpsc::channel();
+            let (wanted, loops) = in_zone(utc, || {
+                apart(move || tell.send(is_utc()).expect("somebody waits"));
+                (Wanted::new(Limits::default()), long(Limits::default(), is_utc))
+            });
+            assert_eq!(told.recv(), Ok(utc));
+            assert_eq!(crate::text::polled_in_zone(utc, loops).await, Ok(utc));
+            assert_eq!(aside(&wanted, async { is_utc() }).await, Ok(utc), "whoever asks for it");
+        }
     }
 
     #[tokio::test]

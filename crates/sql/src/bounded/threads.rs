@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 
 use super::wanted::{TIME_LIMIT, Wanted, cancelled, too_long};
+use crate::text::{in_zone, is_utc};
 
 /// Stack of a planning thread. Only pages that somebody has reached are memory, and they go back with the thread.
 const STACK_BYTES: usize = 256 << 20;
@@ -89,7 +90,7 @@ impl PlanningThreads {
         PlanningThreads { shared: Arc::new(shared) }
     }
 
-    /// Has `work` done for a text of so many bytes. Whoever waits gives up once `cancelled` is set (57014), `deadline` or
+    /// Has `work` done for a text of so many bytes, in the zone of who calls. Whoever waits gives up once `cancelled` is set (57014), `deadline` or
     /// the time for planning is over, or the future is dropped; the work hears of it at its next checkpoint.
     pub fn run<T: Send + 'static>(
         &self,
@@ -100,12 +101,12 @@ impl PlanningThreads {
     ) -> Planned<T> {
         let (send, receive) = oneshot::channel();
         let wanted = Arc::<Wanted>::default();
-        let own = wanted.clone();
+        let (own, utc) = (wanted.clone(), is_utc());
         // What is computed while planning may want to wait for something, as it would elsewhere.
         let runtime = tokio::runtime::Handle::try_current().ok();
         let work = move || {
             let _entered = runtime.as_ref().map(|runtime| runtime.enter());
-            let outcome = catch_unwind(AssertUnwindSafe(|| own.run(work)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| in_zone(utc, || own.run(work))));
             // Nobody waits any more where the client has gone.
             let _ = send.send(outcome.unwrap_or_else(|_| Err(panicked())));
         };
@@ -389,6 +390,24 @@ mod tests {
             let fault = run::<()>(&threads, SMALL, || panic!("a test")).await;
             assert_eq!(fault.expect_err("it panicked").state, SqlState::InternalError);
             assert_eq!(run(&threads, SMALL, || Ok(7)).await, Ok(7));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_leaves_its_thread_as_it_was() {
+        let threads = PlanningThreads::at_most(1);
+        let panics = || crate::dialect::planned(|| panic!("a test"));
+        let fault = run::<()>(&threads, SMALL, panics).await.expect_err("it panicked");
+        assert_eq!(fault.state, SqlState::InternalError);
+        assert_eq!(run(&threads, SMALL, || Ok(crate::dialect::is_planned())).await, Ok(false));
+    }
+
+    #[tokio::test]
+    async fn what_is_planned_is_planned_in_its_sessions_zone() {
+        let threads = PlanningThreads::at_most(1);
+        for utc in [false, true] {
+            let planned = in_zone(utc, || run(&threads, SMALL, || Ok(is_utc())));
+            assert_eq!(planned.await, Ok(utc));
         }
     }
 

@@ -25,6 +25,7 @@ pub use relation::{HIDDEN_SCHEMA, ROW_ID, ROW_VERSION, TableRelation, ViewRelati
 pub use view::ViewDefinition;
 
 use crate::rights::Rights;
+use crate::session::{is_unseen_sequence, shown_sequence};
 
 /// The entry of the engine's key-value catalog that holds all views.
 pub const VIEWS_ENTRY: &str = "views";
@@ -60,6 +61,7 @@ impl Catalog {
         let tables = store.tables().into_iter().map(|table| table.schema());
         let tables = tables.filter(|table| &*table.schema == "public");
         let sequences = store.sequences().into_iter().map(|s| s.schema());
+        let sequences = sequences.filter(|sequence| !is_unseen_sequence(&sequence.name));
         let views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
         let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
         catalog.rights = read_rights(engine, &[]);
@@ -81,7 +83,9 @@ impl Catalog {
         let mut tables: Vec<TableSchema> = seen
             .map(|table| TableSchema { schema: "public".into(), ..TableSchema::clone(&table) })
             .collect();
-        let mut sequences: Vec<_> = store.sequences().into_iter().map(|s| s.schema()).collect();
+        let sequences = store.sequences().into_iter().map(|s| s.schema());
+        let mut sequences: Vec<_> = sequences.map(|sequence| own_name(sequence, own)).collect();
+        sequences.retain(|sequence| !is_unseen_sequence(&sequence.name));
         let mut views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
         for definition in deferred {
             deferred::apply(definition, &mut tables, &mut sequences);
@@ -221,6 +225,14 @@ impl Catalog {
     /// An id that no sequence here has.
     pub fn next_sequence_id(&self) -> SequenceId {
         SequenceId(self.sequences.values().map(|s| s.id.0 + 1).max().unwrap_or(1))
+    }
+}
+
+/// A sequence as the block with that schema calls it.
+fn own_name(sequence: Arc<SequenceSchema>, schema: &str) -> Arc<SequenceSchema> {
+    match shown_sequence(schema, &sequence.name) {
+        Some(name) => Arc::new(SequenceSchema { name: name.into(), ..(*sequence).clone() }),
+        None => sequence,
     }
 }
 

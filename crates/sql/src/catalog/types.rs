@@ -1,10 +1,10 @@
 //! SQL types as Arrow, PostgreSQL and the engine name them.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, TimeUnit};
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
-use engine::types::DataType;
+use engine::types::{DataType, Error, SqlState};
 
 /// PostgreSQL's type ids that more than one place needs.
 pub mod type_id {
@@ -139,6 +139,11 @@ impl TypePlanner for PostgresTypes {
             !matches!(zone, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
         };
         Ok(match sql_type {
+            SqlType::Timestamp(Some(digits), _) if *digits < 6 => {
+                let message = format!("casts to timestamp({digits}) are not supported");
+                let error = Error::new(SqlState::FeatureNotSupported, message);
+                return Err(DataFusionError::External(Box::new(error)));
+            }
             SqlType::Timestamp(_, zone) => Some(timestamp(zoned(zone))),
             SqlType::TimestampNtz(_) | SqlType::Datetime(_) => Some(timestamp(false)),
             SqlType::Bytea => Some(ArrowType::Binary),

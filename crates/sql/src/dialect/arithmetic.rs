@@ -21,8 +21,9 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 use engine::types::{Error, SqlState};
 
 use super::shortened::shortened;
-use super::{decimals, intervals};
+use super::{decimals, intervals, moments};
 use crate::bounded::checkpoint;
+use crate::text::check_date;
 
 /// Digits after the point that a division of numerics gives at least, as PostgreSQL's do.
 const DIVISION_SCALE: i8 = 16;
@@ -84,6 +85,12 @@ impl Operation {
 /// The operators as functions.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     Operation::ALL.into_iter().map(Arithmetic::function).collect()
+}
+
+/// `left - right`.
+pub fn subtract(left: Expr, right: Expr) -> Expr {
+    let function = Arithmetic::function(Operation::Subtract);
+    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![left, right]))
 }
 
 /// What both operands are cast to, and what comes out.
@@ -190,6 +197,9 @@ impl ExprPlanner for ArithmeticPlanner {
         if left == DataType::Date32 && matches!(right, DataType::Interval(_)) {
             return Ok(PlannerResult::Planned(date_and_interval(operation, expr)));
         }
+        if let Some(moved) = moments::checked(operation, &expr, &left, &right) {
+            return Ok(PlannerResult::Planned(moved));
+        }
         if let Some(scaled) = scaled_interval(operation, (&expr.left, &left), (&expr.right, &right))
         {
             return Ok(PlannerResult::Planned(scaled));
@@ -252,7 +262,7 @@ fn date_and_interval(operation: Operation, expr: RawBinaryExpr) -> Expr {
     let op = if operation == Operation::Add { Operator::Plus } else { Operator::Minus };
     let timestamp = DataType::Timestamp(TimeUnit::Microsecond, None);
     let left = Expr::Cast(Cast::new(Box::new(expr.left), timestamp));
-    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(expr.right)))
+    moments::in_range(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(expr.right))))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -391,11 +401,22 @@ fn dates(operation: Operation, left: &ArrayRef, right: &ArrayRef) -> Result<Arra
     let left = cast(left, &DataType::Int32)?;
     let right = cast(right, &DataType::Int32)?;
     let out_of_range = |_| fault(SqlState::DatetimeOverflow, "date out of range");
-    let days = kernel(operation, &left, &right).map_err(out_of_range)?;
+    let is_infinite = |days: &i32| matches!(*days, i32::MAX | i32::MIN);
     if difference {
-        return Ok(days);
+        let operands = [&left, &right].map(|days| days.as_primitive::<Int32Type>());
+        if operands.iter().any(|days| days.iter().flatten().any(|days| is_infinite(&days))) {
+            return Err(fault(SqlState::DatetimeOverflow, "cannot subtract infinite dates"));
+        }
+        return kernel(operation, &left, &right).map_err(out_of_range);
     }
+    let days = kernel(operation, &left, &right).map_err(out_of_range)?;
     let days = days.as_primitive::<Int32Type>();
+    for days in days.iter().flatten() {
+        check_date(days).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if is_infinite(&days) {
+            return Err(fault(SqlState::DatetimeOverflow, "date out of range"));
+        }
+    }
     Ok(Arc::new(days.reinterpret_cast::<Date32Type>()))
 }
 

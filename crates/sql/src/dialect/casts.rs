@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 };
 use engine::types::{SqlState, Value, array_cell, array_from_values};
 
+use super::arithmetic::subtract;
 use super::shortened::shortened;
 use crate::catalog::types::{from_arrow, is_string};
 use crate::text::parse_value;
@@ -45,7 +46,7 @@ pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
 /// Replaces the casts of one expression.
 pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| {
-        if let Some(rounded) = with_plain_digits(&expr) {
+        if let Some(rounded) = with_plain_digits(&expr).or_else(|| negated(&expr, schema)) {
             return Ok(Transformed::yes(rounded));
         }
         with_own_cast(expr, schema)
@@ -100,6 +101,17 @@ fn with_plain_digits(expr: &Expr) -> Option<Expr> {
         _ => return None,
     };
     rounded(call, value, lit(i32::try_from(digits).ok()?))
+}
+
+/// The negative of a whole number as its difference from 0: DataFusion's own of the least one is that again. A literal is never
+/// the least.
+fn negated(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let Expr::Negative(inner) = expr else { return None };
+    let is_integer = inner.get_type(schema).is_ok_and(|data_type| data_type.is_signed_integer());
+    (is_integer && !matches!(**inner, Expr::Literal(..))).then(|| {
+        let zero = lit(0_i16);
+        subtract(zero, (**inner).clone())
+    })
 }
 
 fn rounded(call: &ScalarFunction, value: &Expr, digits: Expr) -> Option<Expr> {

@@ -24,7 +24,7 @@ enum Moment {
 }
 
 /// A function with a check.
-const CHECKED: [(&str, Moment, Check); 12] = [
+const CHECKED: [(&str, Moment, Check); 13] = [
     ("ln", Moment::Before, logarithm),
     ("log", Moment::Before, logarithm),
     ("log10", Moment::Before, logarithm),
@@ -37,10 +37,21 @@ const CHECKED: [(&str, Moment, Check); 12] = [
     ("lpad", Moment::Before, length),
     ("rpad", Moment::Before, length),
     ("chr", Moment::Before, character),
+    ("make_date", Moment::Before, year),
 ];
 
 /// The longest string that PostgreSQL makes.
 const LONGEST: i64 = 1 << 30;
+
+/// DataFusion counts years before Christ from 0.
+fn year(arguments: &[ArrayRef], _: Option<&ArrayRef>) -> Result<(), Error> {
+    let years = arguments.first().and_then(|years| cast(years, &DataType::Int64).ok());
+    let years = years.as_ref().map(|years| years.as_primitive::<Int64Type>());
+    match years.is_some_and(|years| years.iter().flatten().any(|year| year < 1)) {
+        true => Err(Error::new(SqlState::DatetimeOverflow, "date field value out of range")),
+        false => Ok(()),
+    }
+}
 
 /// The registry's functions with their checks.
 pub fn functions(state: &SessionState) -> Vec<Arc<ScalarUDF>> {

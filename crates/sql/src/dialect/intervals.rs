@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
 use engine::types::{Error, SqlState};
 
 use super::by_row::no_function;
+use super::moments::is_infinite;
 use super::numbers::days_in;
 use crate::text::civil_from_days;
 
@@ -147,6 +148,9 @@ impl Operation {
         let number = || arrays[1].as_primitive::<Float64Type>().value(row);
         let moment = |at: usize| arrays[at].as_primitive::<TimestampMicrosecondType>().value(row);
         match self {
+            Operation::Age if [moment(0), moment(1)].iter().any(|at| is_infinite(*at)) => {
+                Err(Error::new(SqlState::DatetimeOverflow, "timestamp out of range"))
+            }
             Operation::Age => Ok(age(moment(0), moment(1))),
             Operation::JustifyDays => justify_days(interval()),
             Operation::JustifyHours => justify_hours(interval()),

@@ -22,6 +22,7 @@ mod hoisted;
 mod intervals;
 mod introspection;
 mod means;
+mod moments;
 mod numbers;
 mod optimizer;
 mod outer_names;
@@ -55,6 +56,8 @@ pub use dependencies::derived_tables;
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
 pub use repeated_keys::without_repeated_keys;
+#[cfg(test)]
+pub use sizes::is_planned;
 pub use sizes::planned;
 
 /// The name under which DataFusion files its own tables.

@@ -17,7 +17,7 @@ use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
-use engine::env::memory::process;
+use engine::env::memory::{Grant, process};
 use engine::types::{Error, SqlState};
 
 /// The longest string that PostgreSQL makes.
@@ -52,10 +52,21 @@ thread_local! {
 
 /// Plans; a large result stays a call meanwhile, since a literal is copied with every plan that it stands in.
 pub fn planned<T>(plan: impl FnOnce() -> T) -> T {
-    let before = PLANS.replace(true);
-    let planned = plan();
-    PLANS.set(before);
-    planned
+    /// Puts back what was, also after a panic: the thread goes on to other statements.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            PLANS.set(self.0);
+        }
+    }
+    let _before = Before(PLANS.replace(true));
+    plan()
+}
+
+/// Whether this thread plans.
+#[cfg(test)]
+pub fn is_planned() -> bool {
+    PLANS.get()
 }
 
 /// The registry's functions, which ask first.
@@ -129,15 +140,15 @@ impl ScalarUDFImpl for Bounded {
             return Err(DataFusionError::External(Box::new(error)));
         }
         if is_exact || bounds.len() == 1 {
-            ask(total)?;
+            let _granted = granted(total)?;
             return self.inner.invoke_with_args(args);
         }
         self.in_pieces(&args, &bounds).map(ColumnarValue::Array)
     }
 }
 
-fn ask(bytes: usize) -> Result<()> {
-    process().ask(bytes).map_err(|fault| DataFusionError::External(Box::new(fault)))
+fn granted(bytes: usize) -> Result<Grant<'static>> {
+    process().grant(bytes).map_err(|fault| DataFusionError::External(Box::new(fault)))
 }
 
 impl Bounded {
@@ -146,11 +157,12 @@ impl Bounded {
         let mut results: Vec<ArrayRef> = Vec::new();
         for rows in pieces(bounds) {
             let bound = bounds[rows.clone()].iter().fold(0, |a: usize, b| a.saturating_add(*b));
-            ask(bound)?;
+            let _granted = granted(bound)?;
             let piece = sliced(args, &rows);
             results.push(self.inner.invoke_with_args(piece)?.to_array(rows.len())?);
         }
-        ask(results.iter().map(|array| array.get_array_memory_size()).sum())?;
+        let whole = results.iter().map(|array| array.get_array_memory_size()).sum();
+        let _granted = granted(whole)?;
         if results.is_empty() {
             return Ok(new_empty_array(args.return_field.data_type()));
         }

@@ -110,6 +110,7 @@ impl Session {
 
     /// A statement begins, or the rest of one whose rows a client takes bit by bit: its time is counted from now on.
     pub fn begin_statement(&self) {
+        self.begin_usage();
         let limit = self.settings.statement_timeout();
         self.limits.begin(limit.map(|limit| Instant::now() + limit));
     }

@@ -86,11 +86,16 @@ impl Ids {
 impl Database {
     /// Opens or creates what `options.engine.data` names.
     pub fn open(options: DatabaseOptions) -> Result<Arc<Database>> {
-        let engine = Engine::open(options.engine)?;
+        let engine = Engine::open(options.engine.clone())?;
+        Ok(Database::over(engine, options))
+    }
+
+    /// Over an engine that is open already.
+    pub fn over(engine: Arc<Engine>, options: DatabaseOptions) -> Arc<Database> {
         super::definitions::drop_leftovers(&engine);
         let planner = Arc::new(Planner::new(engine.clone()));
         let verification = Verification::new(options.verification, &engine);
-        Ok(Arc::new(Database {
+        Arc::new(Database {
             engine,
             planner,
             cache: TemplateCache::new(options.template_limit),
@@ -103,7 +108,7 @@ impl Database {
             seats: Seats::default(),
             audit: Audit::default(),
             next_process: AtomicI32::new(1),
-        }))
+        })
     }
 
     /// The engine below.

@@ -109,14 +109,22 @@ impl Definitions {
             {
                 Some(definition.clone())
             }
-            Definition::CreateSequence(_) => Some(definition.clone()),
-            Definition::DropSequence(id) | Definition::AlterSequence(SequenceSchema { id, .. })
-                if self.sequences.contains(id) =>
-            {
-                Some(definition.clone())
+            Definition::CreateSequence(schema) => {
+                Some(Definition::CreateSequence(self.hidden(schema)))
             }
+            Definition::AlterSequence(schema) if self.sequences.contains(&schema.id) => {
+                Some(Definition::AlterSequence(self.hidden(schema)))
+            }
+            Definition::DropSequence(id) if self.sequences.contains(id) => Some(definition.clone()),
             _ => None,
         }
+    }
+
+    /// A sequence of the block. Sequences have no schema, and its name may still be that of one which COMMIT drops: until then
+    /// it has one that only this block's catalog reads.
+    fn hidden(&self, schema: &SequenceSchema) -> SequenceSchema {
+        let name = format!("{} {}", self.schema, schema.name).into();
+        SequenceSchema { name, ..schema.clone() }
     }
 
     /// Notes what has happened, or shall.
@@ -207,9 +215,25 @@ impl Definitions {
             let schema = TableSchema::clone(&table.schema());
             Definition::AlterTable(TableSchema { schema: PUBLIC.into(), ..schema })
         });
-        let definitions = self.deferred.iter().cloned().chain(shown).collect();
+        let own = self.sequences.iter().filter_map(|id| store.sequence(*id));
+        let named = own.filter_map(|sequence| {
+            let schema = SequenceSchema::clone(&sequence.schema());
+            let name = shown_sequence(&self.schema, &schema.name)?.into();
+            Some(Definition::AlterSequence(SequenceSchema { name, ..schema }))
+        });
+        let definitions = self.deferred.iter().cloned().chain(shown).chain(named).collect();
         DefinitionChanges { definitions, rewrites: std::mem::take(&mut self.rewrites) }
     }
+}
+
+/// What the block with that schema calls a sequence of its own.
+pub(crate) fn shown_sequence<'a>(schema: &str, name: &'a str) -> Option<&'a str> {
+    name.strip_prefix(schema)?.strip_prefix(' ')
+}
+
+/// Whether a sequence is that of a block which has not committed.
+pub(crate) fn is_unseen_sequence(name: &str) -> bool {
+    name.starts_with(OWN_SCHEMA)
 }
 
 /// The table that a definition concerns.
@@ -275,13 +299,24 @@ impl Drop for Definitions {
     }
 }
 
-/// Drops the tables of blocks that ended with their process.
+/// Drops the tables and sequences of blocks that ended with their process.
 pub(super) fn drop_leftovers(engine: &Engine) {
     for table in engine.store().tables().iter().rev() {
         let schema = table.schema();
         if schema.schema.starts_with(OWN_SCHEMA) {
             tracing::info!(name = %schema.name, "dropping a table whose block never committed");
             engine.define(Definition::DropTable(schema.id), Box::new(|_| ()));
+        }
+    }
+    // Those that such a table owns go with it.
+    let is_left = |id: TableId| {
+        let table = engine.store().table(id);
+        table.is_some_and(|table| !table.schema().schema.starts_with(OWN_SCHEMA))
+    };
+    for sequence in engine.store().sequences() {
+        let schema = sequence.schema();
+        if is_unseen_sequence(&schema.name) && schema.owner.is_none_or(|(id, _)| is_left(id)) {
+            engine.define(Definition::DropSequence(schema.id), Box::new(|_| ()));
         }
     }
 }

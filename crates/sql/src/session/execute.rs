@@ -268,6 +268,13 @@ impl Session {
     /// Sync, or the end of a simple Query: commits the implicit transaction, if any; after an error
     /// rolls it back.
     pub async fn end_implicit(&mut self, failed: bool) -> Result<()> {
+        let ended = self.end_implicit_block(failed).await;
+        // What it has allocated and others keep (rows of tables) must not be taken for its next statement's.
+        self.begin_usage();
+        ended
+    }
+
+    async fn end_implicit_block(&mut self, failed: bool) -> Result<()> {
         if self.block.is_explicit() {
             if failed {
                 self.block.fail();

@@ -16,6 +16,7 @@ use super::{Outcome, Rows, Session};
 use crate::alone::Overlay;
 use crate::statement::locking::{Locked, Locking, Waits};
 use crate::template::QueryTemplate;
+use crate::text::is_utc;
 use crate::verification::{Question, Taken};
 
 /// Rows that are no longer what a statement's snapshot has, as they are now; `None` where they are gone.
@@ -69,7 +70,8 @@ impl Session {
         } else if let Some(drawn) = self.draw() {
             let overlay = Some(Arc::new(overlay)).filter(|overlay| !overlay.is_empty());
             let (template, values) = (template.clone(), values.into());
-            let question = Question { template, values, snapshot, overlay, is_uncut: false };
+            let question =
+                Question { template, values, snapshot, overlay, is_uncut: false, is_utc: is_utc() };
             self.verify_found(drawn, question, Taken::Alone, answer.clone()).await?;
         }
         Ok(Outcome::Rows(Rows::complete(template.columns.clone(), answer, "SELECT")))

@@ -41,7 +41,7 @@ pub use block::{Block, Transaction};
 pub use conversation::Session;
 pub(crate) use database::Ids;
 pub use database::{Database, DatabaseOptions};
-pub(crate) use definitions::PUBLIC;
+pub(crate) use definitions::{PUBLIC, is_unseen_sequence, shown_sequence};
 pub(crate) use owners::{forgotten, owned};
 use prepared::Prepared;
 pub(crate) use prepared::has_function;

@@ -116,7 +116,9 @@ impl Preparation {
         let first = parameters.client();
         let literal_types = &all[first..first + lifted.literals.len()];
         if !self.is_private {
-            cache.insert(&lifted, types, catalog.version, literal_types, prepared.clone());
+            let hold = |bytes| prepared.hold(bytes).is_ok();
+            let value = prepared.clone();
+            cache.insert(&lifted, types, catalog.version, literal_types, value, hold);
         }
         Ok(PlannedText::Whole(prepared, literals))
     }

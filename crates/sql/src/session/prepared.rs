@@ -1,10 +1,11 @@
 //! A statement's text to a plan: found in the cache, or parsed, lifted and planned.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 
 use datafusion::sql::sqlparser::ast;
+use engine::env::memory::{Reservation, Share};
 use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::functions::is_session_function;
@@ -43,6 +44,8 @@ pub struct Prepared {
     pub needs: Needs,
     /// The role that it was last cleared for with this catalog; 0 for none.
     pub cleared: AtomicU32,
+    /// Its part of what plans may take, as long as somebody keeps it.
+    pub(super) held: OnceLock<Reservation>,
 }
 
 /// What a statement does.
@@ -294,9 +297,9 @@ impl Session {
             work()
         };
         let (cancelled, deadline) = (self.limits.cancelled.clone(), self.limits.deadline());
-        let utc = self.settings.is_utc();
-        let work = move || in_zone(utc, work);
-        threads.run(text_bytes, cancelled, deadline.map(Into::into), work)
+        in_zone(self.settings.is_utc(), || {
+            threads.run(text_bytes, cancelled, deadline.map(Into::into), work)
+        })
     }
 
     /// Plans a query without parameters, outside the cache.
@@ -396,7 +399,17 @@ impl Prepared {
             plan,
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
+            held: OnceLock::new(),
         }
+    }
+
+    /// Counts it among what is kept, once for all who keep it; 53200 where there is no room for so many bytes.
+    pub fn hold(&self, bytes: usize) -> Result<()> {
+        if self.held.get().is_none() {
+            // Who counts it at the same time gives back what he took.
+            let _ = self.held.set(Reservation::of(Share::Plans, bytes)?);
+        }
+        Ok(())
     }
 
     /// A statement with the parameters that planning found.
@@ -416,6 +429,7 @@ impl Prepared {
             plan,
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
+            held: OnceLock::new(),
         }
     }
 }

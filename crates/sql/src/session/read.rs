@@ -18,6 +18,7 @@ use super::verified::Drawn;
 use super::{Outcome, Rows, Session, lone};
 use crate::alone::{self, Overlay, Pipelining, Reading};
 use crate::template::{Path, QueryTemplate};
+use crate::text::is_utc;
 use crate::verification::{Question, Taken};
 
 impl Session {
@@ -72,7 +73,9 @@ impl Session {
                 return self.read_lone(template, shared, run, values, snapshot, drawn).await;
             }
             let answer = self.submit(shared, &values, snapshot.clone(), drawn.as_ref()).await;
-            if !is_outdated(&answer) {
+            // What is too large to be kept whole may go out piece by piece.
+            let is_too_large = is_out_of_memory(&answer) && self.is_automatic();
+            if !is_outdated(&answer) && !is_too_large {
                 let answer = self.verify_shared(drawn, template, &values, snapshot, answer).await;
                 return Ok(whole(answer?));
             }
@@ -85,9 +88,12 @@ impl Session {
 
     /// Permission to run a query of the global plan query at a time.
     fn lone_run(&self, shared: &Arc<Template>) -> Option<LoneRun> {
-        let is_automatic =
-            self.settings.path() == PathSetting::Automatic && self.sharing() == Sharing::Automatic;
-        is_automatic.then(|| self.database.engine.lone_run(shared)).flatten()
+        self.is_automatic().then(|| self.database.engine.lone_run(shared)).flatten()
+    }
+
+    /// Whether nobody says which path a query is to take.
+    fn is_automatic(&self) -> bool {
+        self.settings.path() == PathSetting::Automatic && self.sharing() == Sharing::Automatic
     }
 
     /// Runs a query of the global plan query at a time, since it is by itself and that is cheaper. Where the memory of that
@@ -200,7 +206,14 @@ impl Session {
             if let Some(drawn) = drawn {
                 let overlay = Some(Arc::new(Overlay::new(&transaction.set, touched)));
                 let template = template.clone();
-                let question = Question { template, values, snapshot, overlay, is_uncut: false };
+                let question = Question {
+                    template,
+                    values,
+                    snapshot,
+                    overlay,
+                    is_uncut: false,
+                    is_utc: is_utc(),
+                };
                 self.verify_found(drawn, question, Taken::RowByRow, answer.clone()).await?;
             }
             return Ok(whole(answer));
@@ -276,6 +289,10 @@ impl Session {
 /// Whether a definition has changed since the statement was planned: query at a time it reads the tables as they are.
 fn is_outdated(answer: &Result<Answer>) -> bool {
     answer.as_ref().is_err_and(|error| error.state == SqlState::OutdatedPlan)
+}
+
+fn is_out_of_memory(answer: &Result<Answer>) -> bool {
+    answer.as_ref().is_err_and(|error| error.state == SqlState::OutOfMemory)
 }
 
 /// An answer that is there at once.

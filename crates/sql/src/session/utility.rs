@@ -233,15 +233,28 @@ impl Session {
         self.statements.get(name).cloned()
     }
 
-    /// Keeps a statement of PREPARE; 53200 where its session has too many or too large ones.
+    /// Keeps a statement of PREPARE; 53200 where its session, or the process, has too many or too large ones.
     pub(crate) fn keep_statement(&mut self, name: String, statement: Arc<Statement>) -> Result<()> {
         let bytes: usize = self.statements.values().map(|kept| kept.bytes()).sum();
         if bytes + statement.bytes() > PREPARED_LIMIT {
             let message = "out of memory: too many prepared statements in one session";
             return Err(Error::new(SqlState::OutOfMemory, message));
         }
+        self.hold(&statement)?;
         self.statements.insert(name, statement);
         Ok(())
+    }
+
+    /// Counts a statement that somebody is going to keep. Whatever is only cached gives way to it; 53200 where that is not
+    /// enough.
+    pub fn hold(&self, statement: &Statement) -> Result<()> {
+        let hold = || statement.prepared.hold(statement.bytes());
+        loop {
+            match hold() {
+                Err(_) if self.database().cache.shrink() => {}
+                outcome => return outcome,
+            }
+        }
     }
 
     pub(crate) fn forget_statement(&mut self, name: &str) -> bool {

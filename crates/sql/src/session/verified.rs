@@ -15,6 +15,7 @@ use super::limited::reached;
 use super::{Database, Session};
 use crate::alone::{Answers, Limits};
 use crate::template::QueryTemplate;
+use crate::text::is_utc;
 use crate::verification::{Given, Question, Share, Taken};
 
 /// An activation that is to be verified.
@@ -217,7 +218,14 @@ impl Session {
         taken: Taken,
     ) -> Asked {
         let (template, values) = (template.clone(), values.clone());
-        let question = Question { template, values, snapshot, overlay: None, is_uncut: false };
+        let question = Question {
+            template,
+            values,
+            snapshot,
+            overlay: None,
+            is_uncut: false,
+            is_utc: is_utc(),
+        };
         self.asked_of(drawn, question, taken)
     }
 

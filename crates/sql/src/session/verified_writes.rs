@@ -16,6 +16,7 @@ use crate::alone::Overlay;
 use crate::statement::complex::ComplexWrite;
 use crate::statement::search::Search;
 use crate::statement::write::Write;
+use crate::text::is_utc;
 use crate::verification::{Question, Taken};
 
 /// A write that is to be verified.
@@ -93,7 +94,8 @@ impl Session {
         };
         let answer = told(&search, outcome);
         let template = search.query;
-        let question = Question { template, values, snapshot, overlay, is_uncut: false };
+        let question =
+            Question { template, values, snapshot, overlay, is_uncut: false, is_utc: is_utc() };
         self.verify_found(drawn, question, Taken::RowByRow, answer).await
     }
 
@@ -113,8 +115,14 @@ impl Session {
         let answer = told(&search, outcome);
         let (template, snapshot) = (search.query, snapshot.clone());
         let overlay = overlay.filter(|overlay| !overlay.is_empty());
-        let question =
-            Question { template, values: values.into(), snapshot, overlay, is_uncut: false };
+        let question = Question {
+            template,
+            values: values.into(),
+            snapshot,
+            overlay,
+            is_uncut: false,
+            is_utc: is_utc(),
+        };
         self.verify_found(drawn, question, Taken::Alone, answer).await
     }
 }

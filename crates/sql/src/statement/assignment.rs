@@ -1,9 +1,9 @@
 //! Values into columns: PostgreSQL's assignment casts, for rows that the query-at-a-time path
 //! computed.
 
-use engine::types::{ColumnSchema, DataType, Error, Result, SqlState, Value};
+use engine::types::{ColumnSchema, DataType, Error, Result, SqlState, Value, day_of};
 
-use crate::text::{fit_string, parse_value, rescale_numeric, write_value};
+use crate::text::{fit_string, narrowed, parse_value, rescale_numeric, timestamp_of, write_value};
 
 /// Whether values of the two types can be compared with `=`.
 pub fn is_comparable(left: DataType, right: DataType) -> bool {
@@ -79,7 +79,6 @@ pub fn cast(value: Value, target: DataType) -> Result<Value> {
 }
 
 fn convert(value: Value, target: DataType) -> Result<Value> {
-    const MICROS_PER_DAY: i64 = 86_400_000_000;
     match target {
         DataType::SmallInt => {
             integer(&value)?.try_into().map(Value::SmallInt).map_err(|_| out_of_range(target))
@@ -88,7 +87,7 @@ fn convert(value: Value, target: DataType) -> Result<Value> {
             integer(&value)?.try_into().map(Value::Integer).map_err(|_| out_of_range(target))
         }
         DataType::BigInt => integer(&value).map(Value::BigInt),
-        DataType::Real => Ok(Value::Real(float(&value)? as f32)),
+        DataType::Real => narrowed(float(&value)?).map(Value::Real),
         DataType::Double => Ok(Value::Double(float(&value)?)),
         DataType::Numeric { precision, scale } => {
             let digits = numeric(&value, precision, scale)?;
@@ -96,14 +95,12 @@ fn convert(value: Value, target: DataType) -> Result<Value> {
         }
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) => string(&value, target),
         DataType::Date => match value {
-            Value::Timestamp(v) | Value::TimestampTz(v) => {
-                Ok(Value::Date(v.div_euclid(MICROS_PER_DAY) as i32))
-            }
+            Value::Timestamp(v) | Value::TimestampTz(v) => Ok(Value::Date(day_of(v))),
             other => from_text(other, target),
         },
         DataType::Timestamp | DataType::TimestampTz => {
             let micros = match value {
-                Value::Date(days) => i64::from(days) * MICROS_PER_DAY,
+                Value::Date(days) => timestamp_of(days)?,
                 Value::Timestamp(v) | Value::TimestampTz(v) => v,
                 other => return from_text(other, target),
             };

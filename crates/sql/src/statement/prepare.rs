@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, Expr, Ident, ObjectName};
-use engine::types::{Error, Result, SqlState, Value};
+use engine::types::{DataType, Error, Result, SqlState, Value};
 
 use super::data_type::data_type;
 use super::naming::{fold, split};
 use crate::catalog::types::id_of;
 use crate::session::{ColumnDescription, ImplicitTransaction, Outcome, Session, Statement};
+use crate::text::{at_wanted_scale, numeric_as_sent};
 
 /// Runs PREPARE.
 pub async fn prepare(
@@ -94,10 +95,41 @@ pub fn bound(
     let planner = session.database().planner.clone();
     let catalog = session.catalog();
     let pairs = arguments.iter().zip(&statement.parameter_types);
-    let values = pairs
-        .map(|(expr, data_type)| planner.scope(&catalog, &[])?.constant(expr, Some(*data_type)));
+    let values = pairs.map(|(expr, data_type)| match digits(expr) {
+        Some(digits) if matches!(data_type, DataType::Numeric { .. }) => {
+            numeric_as_sent(&digits, *data_type)
+        }
+        _ if matches!(data_type, DataType::Numeric { .. }) => {
+            let wide = Some(DataType::PLAIN_NUMERIC);
+            match planner.scope(&catalog, &[])?.constant(expr, wide)? {
+                Value::Numeric(digits, scale) => at_wanted_scale(digits, scale, *data_type),
+                other => Ok(other),
+            }
+        }
+        _ => planner.scope(&catalog, &[])?.constant(expr, Some(*data_type)),
+    });
     let values = values.collect::<Result<Vec<Value>>>()?;
     Ok((statement, values))
+}
+
+/// A number as it is written, with all its digits.
+fn digits(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            ast::Value::Number(text, _) | ast::Value::SingleQuotedString(text) => {
+                Some(text.clone())
+            }
+            _ => None,
+        },
+        Expr::Nested(inner) => digits(inner),
+        Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr } => match **expr {
+            Expr::Value(ref value) if matches!(value.value, ast::Value::Number(..)) => {
+                digits(expr).map(|digits| format!("-{digits}"))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Runs DEALLOCATE.

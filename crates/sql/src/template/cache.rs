@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
+use engine::env::memory::{Share, process};
 use engine::types::{DataType, Value};
 use parking_lot::Mutex;
 
 use super::lex::{LiteralKind, LiteralToken, Scratch, scan};
 use super::lift::{Lifted, LiftedLiteral};
-use super::parameters::{fraction_digits, natural_number, natural_type};
+use super::parameters::{fraction_digits, least, natural_number, natural_type};
 
 /// Statements that differ only in what stays in their key (`ORDER BY 1`, `ORDER BY 2`) are kept side by side.
 const VARIANT_LIMIT: usize = 16;
@@ -22,10 +23,11 @@ const TEXT_LIMIT: usize = 64 << 10;
 /// Bytes that all that is kept may take, as far as [`plan_bytes`] tells.
 const BYTE_LIMIT: usize = 512 << 20;
 
-/// About the bytes that a planned statement takes, by those of its text: measured, plans of long lists and of joins came to 200 to
-/// 500 for each.
+/// About the bytes that a planned statement takes, by those of its text; rather too many. Measured by the process' size after a
+/// hundred and more of a kind: 30 KiB for a look-up by key (49 bytes of text), 110 KiB for a join with a grouping (136), 630 KiB for
+/// 150 named columns (1,561), 260 KiB for a CASE of 60 branches (1,448), 150 KiB for a list of 300 numbers (1,423).
 pub fn plan_bytes(text: usize) -> usize {
-    (16 << 10) + 512 * text
+    (32 << 10) + 512 * text
 }
 
 /// What a text was planned as, by text. Reading takes no lock; the least recently used goes first.
@@ -83,7 +85,7 @@ impl<T> TemplateCache<T> {
 
     /// Number of statements kept.
     pub fn len(&self) -> usize {
-        self.map.load().values().map(Vec::len).sum()
+        count(&self.map.load())
     }
 
     /// About the bytes of what is kept.
@@ -124,7 +126,8 @@ impl<T> TemplateCache<T> {
         self.hasher.hash_one(key)
     }
 
-    /// Keeps a statement. `types` are those of its lifted literals. Texts that cannot be found again are not kept.
+    /// Keeps a statement, where `hold` finds room for its bytes. `types` are those of its lifted literals. Texts that cannot be
+    /// found again are not kept.
     pub fn insert(
         &self,
         lifted: &Lifted,
@@ -132,6 +135,7 @@ impl<T> TemplateCache<T> {
         version: u64,
         types: &[DataType],
         value: Arc<T>,
+        hold: impl Fn(usize) -> bool,
     ) {
         let Some(source) = lifted.source.as_ref().filter(|s| s.key.len() <= TEXT_LIMIT) else {
             return;
@@ -145,6 +149,15 @@ impl<T> TemplateCache<T> {
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
             value,
         });
+        // What takes the place of many is planned each time.
+        if entry.bytes() > process().limit_of(Share::Plans) / 4 {
+            return;
+        }
+        while !hold(entry.bytes()) {
+            if !self.shrink() {
+                return;
+            }
+        }
         let writing = self.writing.lock();
         let mut map = Map::clone(&self.map.load());
         // What an older catalog meant will not be asked for again.
@@ -163,14 +176,21 @@ impl<T> TemplateCache<T> {
     }
 
     fn evict(&self, map: &mut Map<T>) {
-        while map.values().map(Vec::len).sum::<usize>() > self.limit
-            || bytes_of(map) > self.byte_limit
-        {
-            let used = |entry: &Arc<Entry<T>>| entry.used.load(Ordering::Relaxed);
-            let oldest = map.values().flatten().map(used).min();
-            map.values_mut().for_each(|entries| entries.retain(|e| Some(used(e)) != oldest));
-            map.retain(|_, entries| !entries.is_empty());
+        while count(map) > self.limit || bytes_of(map) > self.byte_limit {
+            forget_oldest(map, 1);
         }
+    }
+
+    /// Forgets what was used least recently, an eighth of all; whether there was anything.
+    pub fn shrink(&self) -> bool {
+        let writing = self.writing.lock();
+        let mut map = Map::clone(&self.map.load());
+        let kept = count(&map);
+        forget_oldest(&mut map, kept.div_ceil(8));
+        let before = self.map.swap(Arc::new(map));
+        drop(writing);
+        drop(before);
+        kept > 0
     }
 
     /// Forgets everything.
@@ -180,6 +200,20 @@ impl<T> TemplateCache<T> {
         drop(writing);
         drop(before);
     }
+}
+
+fn count<T>(map: &Map<T>) -> usize {
+    map.values().map(Vec::len).sum()
+}
+
+/// Takes out those used least recently.
+fn forget_oldest<T>(map: &mut Map<T>, wanted: usize) {
+    let used = |entry: &Arc<Entry<T>>| entry.used.load(Ordering::Relaxed);
+    let mut uses: Vec<u64> = map.values().flatten().map(used).collect();
+    uses.sort_unstable();
+    let Some(last) = wanted.checked_sub(1).and_then(|last| uses.get(last)) else { return };
+    map.values_mut().for_each(|entries| entries.retain(|entry| used(entry) > *last));
+    map.retain(|_, entries| !entries.is_empty());
 }
 
 fn bytes_of<T>(map: &Map<T>) -> usize {
@@ -213,7 +247,9 @@ impl Slot {
 
     /// Whether planning this literal afresh would give the same type.
     fn would_be_planned_alike(&self, raw: &str) -> bool {
+        let least = if self.negative { least(raw) } else { None };
         match (self.kind, self.data_type) {
+            _ if self.natural && least.is_some() => least == Some(self.data_type.arrow()),
             (LiteralKind::Decimal | LiteralKind::HugeInteger, _) if self.natural => {
                 natural_number(raw) == self.data_type.arrow()
             }
@@ -253,7 +289,7 @@ mod tests {
         name: &'static str,
     ) {
         let lifted = lift(text, parse(text).unwrap().remove(0));
-        cache.insert(&lifted, &[], 1, types, Arc::new(name));
+        cache.insert(&lifted, &[], 1, types, Arc::new(name), |_| true);
     }
 
     #[test]
@@ -274,6 +310,9 @@ mod tests {
         insert(&cache, "select 5000000000 * 2", &[DataType::BigInt, DataType::Integer], "big");
         assert!(cache.find("select 2147483647 * 2", &[], 1).is_none());
         assert!(cache.find("select 5000000001 * 2", &[], 1).is_some());
+        insert(&cache, "select -5000000000 - 1", &[DataType::BigInt, DataType::Integer], "less");
+        assert!(cache.find("select -5000000001 - 1", &[], 1).is_some());
+        assert!(cache.find("select -2147483648 - 1", &[], 1).is_none());
         let numeric = |scale| DataType::Numeric { precision: 18, scale };
         insert(&cache, "select 1.55 + a from t", &[numeric(2)], "two digits");
         assert!(cache.find("select 1.5 + a from t", &[], 1).is_none());
@@ -307,6 +346,25 @@ mod tests {
         assert_eq!(cache.len(), 2);
         assert!(cache.find("select b from t", &[], 1).is_none());
         assert!(cache.find("select a from t", &[], 1).is_some());
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_takes_that_of_others_or_is_not_kept() {
+        let cache = TemplateCache::new(100);
+        for i in 0..16 {
+            insert(&cache, &format!("select c{i} from t"), &[], "kept");
+        }
+        let lifted = lift("select d from t", parse("select d from t").unwrap().remove(0));
+        let tries = std::cell::Cell::new(0);
+        let third = |_| tries.replace(tries.get() + 1) == 2;
+        cache.insert(&lifted, &[], 1, &[], Arc::new("new"), third);
+        assert_eq!(cache.len(), 16 - 2 - 2 + 1);
+        assert!(cache.find("select c3 from t", &[], 1).is_none());
+        assert!(cache.find("select c4 from t", &[], 1).is_some());
+        assert!(cache.find("select d from t", &[], 1).is_some());
+        let lifted = lift("select e from t", parse("select e from t").unwrap().remove(0));
+        cache.insert(&lifted, &[], 1, &[], Arc::new("too large"), |_| false);
+        assert!(cache.is_empty());
     }
 
     #[test]

@@ -60,6 +60,7 @@ fn unlabelled(message: &str) -> Option<Error> {
     use SqlState::*;
     let known = [
         ("Timestamp out of range", DatetimeOverflow, "timestamp out of range"),
+        ("Timestamp overflow", DatetimeOverflow, "timestamp out of range"),
         (
             "NTILE requires a positive integer",
             NtileArgument,
@@ -78,6 +79,9 @@ fn unlabelled(message: &str) -> Option<Error> {
     ];
     if let Some((_, state, said)) = known.iter().find(|(found, ..)| message.contains(found)) {
         return Some(Error::new(*state, *said));
+    }
+    if message.contains("Timestamp ") && message.contains(" out of range") {
+        return Some(Error::new(DatetimeOverflow, "timestamp out of range"));
     }
     let date_part = ["Year value", "Month value", "Day value"];
     if date_part.iter().any(|part| message.contains(part)) && message.contains("out of range") {
@@ -109,6 +113,9 @@ fn external(inner: &(dyn std::error::Error + Send + Sync + 'static)) -> Error {
 fn arrow(error: &ArrowError) -> Error {
     match error {
         ArrowError::DivideByZero => Error::new(SqlState::DivisionByZero, "division by zero"),
+        ArrowError::ArithmeticOverflow(message) if message.ends_with("* 86400000000") => {
+            Error::new(SqlState::DatetimeOverflow, "date out of range for timestamp")
+        }
         ArrowError::ArithmeticOverflow(_) => {
             Error::new(SqlState::NumericOutOfRange, "value out of range: overflow")
         }
@@ -173,6 +180,13 @@ fn cast(message: &str) -> Error {
     }
     if message.contains("Error parsing timestamp") || message.contains("Error parsing date") {
         return Error::new(SqlState::DatetimeFormat, message.to_owned());
+    }
+    // A moment that nanoseconds do not reach, or no calendar.
+    let is_moment = message.contains("Timestamp") || message.contains("Date32");
+    let is_too_far =
+        message.contains("exceeds the representable") || message.contains("to datetime");
+    if is_moment && is_too_far {
+        return Error::new(SqlState::DatetimeOverflow, "timestamp out of range");
     }
     if message.contains("Can't cast value") || message.contains("out of range") {
         let target = match message.rsplit_once("out of range ") {

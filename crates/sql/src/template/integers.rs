@@ -86,10 +86,13 @@ fn computes(function: &Function) -> bool {
 }
 
 fn type_integer(expr: &mut Expr) {
-    if let Expr::Value(value) = expr
-        && let Value::Number(text, _) = &value.value
-        && text.parse::<i32>().is_ok()
-    {
+    let is_integer = match &*expr {
+        Expr::Value(value) => {
+            matches!(&value.value, Value::Number(text, _) if text.parse::<i32>().is_ok())
+        }
+        other => is_least(other),
+    };
+    if is_integer {
         *expr = Expr::Cast {
             kind: CastKind::Cast,
             expr: Box::new(expr.clone()),
@@ -98,6 +101,13 @@ fn type_integer(expr: &mut Expr) {
             format: None,
         };
     }
+}
+
+/// `-2147483648`, whose digits alone are a bigint.
+fn is_least(expr: &Expr) -> bool {
+    let Expr::UnaryOp { op: UnaryOperator::Minus, expr } = expr else { return false };
+    let Expr::Value(value) = &**expr else { return false };
+    matches!(&value.value, Value::Number(text, _) if text.parse() == Ok(1_u32 << 31))
 }
 
 #[cfg(test)]

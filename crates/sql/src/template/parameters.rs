@@ -211,16 +211,28 @@ pub fn literal_value(literal: &LiftedLiteral, data_type: DataType) -> Result<Val
     crate::text::parse_value(&literal.text, data_type)
 }
 
-/// The type that PostgreSQL gives a literal on its own, its sign aside; `None` for strings, which take that of their context.
+/// The type that PostgreSQL gives a literal on its own; `None` for strings, which take that of their context. The sign counts
+/// for the least numbers only, whose digits alone are too large.
 pub fn natural_type(literal: &LiftedLiteral) -> Option<ArrowType> {
     if literal.row_count {
         return Some(ArrowType::Int64);
     }
+    let least = if literal.negative { least(&literal.text) } else { None };
     match literal.kind {
+        _ if least.is_some() => least,
         LiteralKind::String => None,
         LiteralKind::Integer => Some(ArrowType::Int32),
         LiteralKind::BigInteger => Some(ArrowType::Int64),
         LiteralKind::HugeInteger | LiteralKind::Decimal => Some(natural_number(&literal.text)),
+    }
+}
+
+/// The type of which a number with these digits and a minus sign is the least.
+pub fn least(digits: &str) -> Option<ArrowType> {
+    match digits.parse() {
+        Ok(2_147_483_648_u64) => Some(ArrowType::Int32),
+        Ok(9_223_372_036_854_775_808_u64) => Some(ArrowType::Int64),
+        _ => None,
     }
 }
 

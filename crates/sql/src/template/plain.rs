@@ -38,7 +38,7 @@ pub fn plain(text: &str) -> Result<Cow<'_, str>> {
 /// What stands for a piece, and where what it stands for ends; `None` where it stays as it is.
 fn rewritten(text: &str, piece: Piece) -> Result<Option<(String, usize)>> {
     if !piece.closed {
-        return Ok(None); // the parser says so
+        return if cut_by_parser(text, piece) { Err(near(text, piece.start)) } else { Ok(None) };
     }
     let blank = |c: char| if c == '\n' { '\n' } else { ' ' };
     match piece.kind {
@@ -50,6 +50,17 @@ fn rewritten(text: &str, piece: Piece) -> Result<Option<(String, usize)>> {
         Kind::Unicode | Kind::UnicodeName => decoded(text, piece).map(Some),
         _ => agrees(text, piece).map(|()| None),
     }
+}
+
+/// Whether the parser sees something else in a piece that has no end, rather than say so: it takes a backslash in `x'..'` for an
+/// escape, and no tag of other letters for a tag.
+fn cut_by_parser(text: &str, piece: Piece) -> bool {
+    let own = piece.of(text);
+    piece.kind == Kind::Bits && own.contains('\\') || piece.kind == Kind::Dollar && has_odd_tag(own)
+}
+
+fn has_odd_tag(quoted: &str) -> bool {
+    !quoted.split('$').nth(1).unwrap_or_default().is_ascii()
 }
 
 /// As many characters as in what it stands for.
@@ -80,9 +91,7 @@ fn agrees(text: &str, piece: Piece) -> Result<()> {
             Err(near(text, piece.end))
         }
         // A tag of other letters would be no tag.
-        Kind::Dollar if !piece.of(text).split('$').nth(1).unwrap_or_default().is_ascii() => {
-            Err(near(text, piece.start))
-        }
+        Kind::Dollar if has_odd_tag(piece.of(text)) => Err(near(text, piece.start)),
         Kind::Symbol if text.as_bytes()[piece.start].is_ascii_control() => {
             Err(near(text, piece.start))
         }
@@ -140,7 +149,9 @@ fn decoded(text: &str, first: Piece) -> Result<(String, usize)> {
     }
     let invalid = || fault("invalid Unicode escape value", text, first.start);
     let value = unescaped(&written, quote, escape).ok_or_else(invalid)?;
-    Ok((format!("{quote}{value}{quote}"), end))
+    // Nor is it a prefix's behind `u&`.
+    let apart = if text[..first.start].ends_with('&') { " " } else { "" };
+    Ok((format!("{apart}{quote}{value}{quote}"), end))
 }
 
 /// `UESCAPE '!'` behind a byte: the character, and where the clause ends.
@@ -229,6 +240,7 @@ mod tests {
         assert_eq!(of("select U&'d!0061' uescape '!', 1"), "select 'da' , 1");
         assert_eq!(of("select U&\"d\\0061\\0027\" from u&'x'"), "select \"da'\" from 'x'");
         assert_eq!(of("select U&'\\d83d\\de00'"), "select '😀'");
+        assert_eq!(of("select u&U&\"a\""), "select u& \"a\"");
         assert_eq!(of("select 'a'\n  'b' -- c\n'c', 'd' 'e'"), "select 'abc' , 'd' 'e'");
         assert_eq!(of("select E'a\\''\n'\\'b' where c = 1"), "select E'a\\'\\'b' where c = 1");
     }
@@ -245,5 +257,7 @@ mod tests {
         refused("select U&'\\+0061'");
         refused("select U&'\\d83d'");
         refused("select U&'a' uescape 'b'");
+        refused("select x'\\''a'");
+        refused("select $\u{a0}$1");
     }
 }

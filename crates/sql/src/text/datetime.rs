@@ -1,7 +1,9 @@
 //! Dates and timestamps as text: ISO 8601 as PostgreSQL writes it, and the common variants it
 //! reads.
 
-use engine::types::{Error, Result, SqlState};
+use std::ops::RangeInclusive;
+
+use engine::types::{Error, Result, SqlState, day_of, midnight};
 
 use super::zone::{is_utc, zone_refused};
 
@@ -36,20 +38,48 @@ pub fn civil_from_days(days: i32) -> (i32, u32, u32) {
     (year as i32, month as u32, day)
 }
 
+/// PostgreSQL's first day, 4714-11-24 BC, and its last, 5874897-12-31.
+const DATES: RangeInclusive<i32> = -2_440_588..=2_145_042_905;
+
+/// PostgreSQL's first moment, and the last that 64 bits count from 1970, in the year 294247. Beyond it is infinity.
+const TIMESTAMPS: RangeInclusive<i64> = -210_866_803_200_000_000..=i64::MAX - 1;
+
+/// 22008 for a day that PostgreSQL has not.
+pub fn check_date(days: i32) -> Result<i32> {
+    match DATES.contains(&days) || days == i32::MAX || days == i32::MIN {
+        true => Ok(days),
+        false => Err(Error::new(SqlState::DatetimeOverflow, "date out of range")),
+    }
+}
+
+/// 22008 for a moment that PostgreSQL has not.
+pub fn check_timestamp(micros: i64) -> Result<i64> {
+    match TIMESTAMPS.contains(&micros) || micros == i64::MAX || micros == i64::MIN {
+        true => Ok(micros),
+        false => Err(Error::new(SqlState::DatetimeOverflow, "timestamp out of range")),
+    }
+}
+
+/// Where a day begins; 22008 for one that no timestamp reaches.
+pub fn timestamp_of(days: i32) -> Result<i64> {
+    let overflow = || Error::new(SqlState::DatetimeOverflow, "date out of range for timestamp");
+    midnight(days).ok_or_else(overflow)
+}
+
 /// Days since 1970-01-01. A time of day is read and dropped, as PostgreSQL does.
 pub fn parse_date(text: &str) -> Result<i32> {
     if let Some(days) = iso_date(text.as_bytes()) {
         return Ok(days);
     }
     refuse_relative(text)?;
-    match special(text) {
-        Some(i64::MAX) => return Ok(i32::MAX),
-        Some(i64::MIN) => return Ok(i32::MIN),
-        Some(micros) => return Ok(micros.div_euclid(MICROS_PER_DAY) as i32),
-        None => {}
+    if let Some(micros) = special(text) {
+        return Ok(day_of(micros));
     }
     let moment = Moment::parse(text, "date")?;
-    Ok(moment.days)
+    match DATES.contains(&moment.days) {
+        true => Ok(moment.days),
+        false => Err(out_of_range("date", text)),
+    }
 }
 
 /// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (UTC without one, see [`is_utc`]), else
@@ -70,7 +100,8 @@ pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
     let offset = if zoned { moment.offset_seconds * MICROS_PER_SECOND } else { 0 };
     local
         .and_then(|micros| micros.checked_sub(offset))
-        .ok_or_else(|| out_of_range(text, SqlState::DatetimeOverflow))
+        .filter(|micros| TIMESTAMPS.contains(micros))
+        .ok_or_else(|| out_of_range("timestamp", text))
 }
 
 /// `YYYY-MM-DD` and nothing else: what COPY and drivers send.
@@ -82,7 +113,8 @@ fn iso_date(text: &[u8]) -> Option<i32> {
     }
     let year = digits[0] * 1000 + digits[1] * 100 + digits[2] * 10 + digits[3];
     let (month, day) = (digits[4] * 10 + digits[5], digits[6] * 10 + digits[7]);
-    is_date(year as i32, month, day).then(|| days_from_civil(year as i32, month, day))
+    let is_date = year > 0 && is_date(year as i32, month, day);
+    is_date.then(|| days_from_civil(year as i32, month, day))
 }
 
 fn is_date(year: i32, month: u32, day: u32) -> bool {
@@ -123,8 +155,13 @@ fn refuse_relative(text: &str) -> Result<()> {
     }
 }
 
-fn out_of_range(text: &str, state: SqlState) -> Error {
-    Error::new(state, format!("date/time field value out of range: \"{text}\""))
+fn out_of_range(type_name: &str, text: &str) -> Error {
+    Error::new(SqlState::DatetimeOverflow, format!("{type_name} out of range: \"{text}\""))
+}
+
+fn no_such_field(text: &str) -> Error {
+    let message = format!("date/time field value out of range: \"{text}\"");
+    Error::new(SqlState::DatetimeOverflow, message)
 }
 
 /// A point on a local calendar, with the zone that the text named.
@@ -149,16 +186,20 @@ impl Moment {
             body = rest.trim_end();
         }
         let (date, rest) = split_date(body);
-        let (year, month, day) = date_fields(date).ok_or_else(invalid)?;
-        let year = if before_christ { 1 - year } else { year };
+        let (digits, month, day) = date_fields(date).ok_or_else(invalid)?;
+        let written: i32 = number(digits).ok_or_else(invalid)?;
+        let year = match before_christ {
+            true => 1 - written,
+            false => written + century(digits, written),
+        };
         let rest = rest.trim_start_matches(['T', 't', ' ']);
         let (clock, zone) = split_zone(rest);
         let (micros, valid_clock) = clock_micros(clock).ok_or_else(invalid)?;
         let offset_seconds = zone_seconds(zone).ok_or_else(invalid)?;
-        // Years as far as PostgreSQL's dates go.
-        let in_range = (-4713..=294_276).contains(&year) && is_date(year, month, day);
-        if !in_range || !valid_clock {
-            return Err(out_of_range(text, SqlState::DatetimeOverflow));
+        // No calendar has a year 0. What lies behind these years no type goes to: its callers look closer.
+        let has_year = written != 0 && (-4713..=5_874_897).contains(&year);
+        if !has_year || !is_date(year, month, day) || !valid_clock {
+            return Err(no_such_field(text));
         }
         let days = days_from_civil(year, month, day);
         Ok(Moment { days, micros, offset_seconds, names_zone: !zone.trim().is_empty() })
@@ -183,21 +224,30 @@ fn split_date(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Year, month, day, unchecked.
-fn date_fields(date: &str) -> Option<(i32, u32, u32)> {
+/// What a year of one or two digits leaves out, as PostgreSQL has it.
+fn century(digits: &str, year: i32) -> i32 {
+    match (digits.len(), year) {
+        (1 | 2, 70..) => 1900,
+        (1 | 2, _) => 2000,
+        _ => 0,
+    }
+}
+
+/// The year's digits, month, day, unchecked.
+fn date_fields(date: &str) -> Option<(&str, u32, u32)> {
     let parts: Vec<&str> =
         date.split(['-', '/', '.', ' ', ',']).filter(|part| !part.is_empty()).collect();
     match parts[..] {
         [all] if all.len() == 8 && all.bytes().all(|b| b.is_ascii_digit()) => {
-            Some((number(&all[..4])?, number(&all[4..6])?, number(&all[6..])?))
+            Some((&all[..4], number(&all[4..6])?, number(&all[6..])?))
         }
         [a, b, c] => match (month_number(a), month_number(b)) {
-            (Some(month), _) => Some((number(c)?, month, number(b)?)),
-            (_, Some(month)) if a.len() > 2 => Some((number(a)?, month, number(c)?)),
-            (_, Some(month)) => Some((number(c)?, month, number(a)?)),
-            _ if a.len() > 2 => Some((number(a)?, number(b)?, number(c)?)),
+            (Some(month), _) => Some((c, month, number(b)?)),
+            (_, Some(month)) if a.len() > 2 => Some((a, month, number(c)?)),
+            (_, Some(month)) => Some((c, month, number(a)?)),
+            _ if a.len() > 2 => Some((a, number(b)?, number(c)?)),
             // Month first, as DateStyle MDY says.
-            _ => Some((number(c)?, number(a)?, number(b)?)),
+            _ => Some((c, number(a)?, number(b)?)),
         },
         _ => None,
     }
@@ -208,11 +258,25 @@ fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
 }
 
 fn month_number(word: &str) -> Option<u32> {
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let start = word.get(..3)?;
-    let month = MONTHS.iter().position(|month| month.eq_ignore_ascii_case(start))?;
-    Some(month as u32 + 1)
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let is = |month: &&str| {
+        let short = word.eq_ignore_ascii_case("sept") && *month == "september";
+        short || word.eq_ignore_ascii_case(&month[..3]) || word.eq_ignore_ascii_case(month)
+    };
+    MONTHS.iter().position(is).map(|month| month as u32 + 1)
 }
 
 /// The time of day and what follows it.
@@ -272,7 +336,8 @@ fn zone_seconds(zone: &str) -> Option<i64> {
         6 => (number(&digits[..2])?, number(&digits[2..4])?, number(&digits[4..])?),
         _ => return None,
     };
-    (hours < 16).then_some(sign * (hours * 3600 + minutes * 60 + seconds))
+    let in_range = hours < 16 && minutes < 60 && seconds < 60;
+    in_range.then_some(sign * (hours * 3600 + minutes * 60 + seconds))
 }
 
 /// Appends at least `width` digits.
@@ -362,8 +427,32 @@ mod tests {
         ] {
             assert_eq!(parse_date(text), Ok(days_from_civil(2020, 2, 29)), "{text}");
         }
-        assert_eq!(parse_date("2021-02-29").expect_err("no such day").state.code(), "22008");
+        for (text, year) in
+            [("1/8/99", 1999), ("8-Jan-70", 1970), ("1/8/69", 2069), ("1/8/3 BC", -2)]
+        {
+            assert_eq!(parse_date(text), Ok(days_from_civil(year, 1, 8)), "{text}");
+        }
+        for text in ["2021-02-29", "99-01-08", "0000-01-01", "5874898-01-01", "4714-11-23 BC"] {
+            assert_eq!(parse_date(text).expect_err("no such day").state.code(), "22008", "{text}");
+        }
+        assert_eq!(parse_date("5874897-12-31"), Ok(*DATES.end()));
+        assert_eq!(parse_date("4714-11-24 BC"), Ok(*DATES.start()));
+        assert_eq!(parse_date("Janx 8, 1999").expect_err("no month").state.code(), "22007");
         assert_eq!(parse_date("soon").expect_err("no date").state.code(), "22007");
+    }
+
+    #[test]
+    fn timestamps_end_where_postgresql_or_64_bits_do() {
+        let parsed = |text| parse_timestamp(text, false);
+        assert_eq!(parsed("4714-11-24 00:00 BC"), Ok(*TIMESTAMPS.start()));
+        assert_eq!(parsed("294247-01-10 04:00:54.775806"), Ok(*TIMESTAMPS.end()));
+        for text in
+            ["4714-11-23 23:59 BC", "294247-01-10 04:00:54.775807", "294276-12-31", "5874897-01-01"]
+        {
+            assert_eq!(parsed(text).expect_err("out of range").state.code(), "22008", "{text}");
+        }
+        assert_eq!(timestamp_of(i32::MAX), Ok(i64::MAX));
+        assert_eq!(timestamp_of(*DATES.end()).expect_err("too far").state.code(), "22008");
     }
 
     #[test]

@@ -12,9 +12,12 @@ mod number;
 mod output;
 mod zone;
 
-pub use datetime::{civil_from_days, days_from_civil, parse_date, parse_timestamp};
+pub use datetime::{
+    check_date, check_timestamp, civil_from_days, days_from_civil, parse_date, parse_timestamp,
+    timestamp_of,
+};
 pub use input::{fit_string, parse_value};
-pub use number::{parse_numeric, rescale_numeric};
+pub use number::{at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric};
 pub use output::{pad, write_value};
 pub use zone::{in_zone, is_utc, polled_in_zone, zone_refused};
 

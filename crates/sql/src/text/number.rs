@@ -1,6 +1,6 @@
 //! Text to floating-point and decimal numbers.
 
-use engine::types::{DataType, Error, Result, SqlState};
+use engine::types::{DataType, Error, Result, SqlState, Value};
 
 use super::input::invalid;
 
@@ -18,6 +18,17 @@ pub(super) fn parse_real(text: &str) -> Result<f32> {
         return Err(float_out_of_range(text, "real"));
     }
     Ok(value)
+}
+
+/// A double as a `real`; 22003 where it would become infinite, or nothing.
+pub fn narrowed(value: f64) -> Result<f32> {
+    let narrow = value as f32;
+    let fault = match () {
+        () if narrow.is_infinite() && value.is_finite() => "overflow",
+        () if narrow == 0.0 && value != 0.0 => "underflow",
+        () => return Ok(narrow),
+    };
+    Err(Error::new(SqlState::NumericOutOfRange, format!("value out of range: {fault}")))
 }
 
 fn parse_float<T: std::str::FromStr>(text: &str, type_name: &str) -> Result<T> {
@@ -53,6 +64,45 @@ pub fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<i128> {
 /// precision, or where `numeric` without one would lose digits.
 pub fn rescale_numeric(value: i128, from: u8, precision: u8, scale: u8) -> Result<i128> {
     fitted(value, i32::from(from), precision, scale)
+}
+
+/// A parameter's number with all digits that it was sent with: a comparison needs it as it is, and a column that it goes into
+/// rounds by itself. 22003 where 38 digits are not enough, or `numeric` without a precision would lose some.
+pub fn numeric_as_sent(text: &str, wanted: DataType) -> Result<Value> {
+    let DataType::Numeric { scale, .. } = wanted else { unreachable!("{wanted} is no numeric") };
+    let own = scale_of(text);
+    match parse_numeric(text, 38, own) {
+        Ok(unscaled) => at_wanted_scale(unscaled, own, wanted),
+        // 38 digits do not hold it at its own scale; perhaps at the wanted one.
+        Err(_) => at_wanted_scale(parse_numeric(text, 38, scale)?, scale, wanted),
+    }
+}
+
+/// A number at the scale of the wanted type where that loses nothing, else as it is; 22003 where the type is `numeric` without a
+/// precision.
+pub fn at_wanted_scale(unscaled: i128, own: u8, wanted: DataType) -> Result<Value> {
+    let DataType::Numeric { precision, scale } = wanted else {
+        unreachable!("{wanted} is no numeric")
+    };
+    let power = scale.checked_sub(own).and_then(|zeros| 10i128.checked_pow(u32::from(zeros)));
+    if let Some(widened) = power.and_then(|power| unscaled.checked_mul(power)) {
+        return Ok(Value::Numeric(widened, scale));
+    }
+    match own > scale && is_plain(precision, scale) {
+        true => Ok(Value::Numeric(rescale_numeric(unscaled, own, precision, scale)?, scale)),
+        false => Ok(Value::Numeric(unscaled, own)),
+    }
+}
+
+/// Digits after the point that the text needs, at most 38.
+fn scale_of(text: &str) -> u8 {
+    let text = text.trim();
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(0)),
+        None => (text, 0),
+    };
+    let fraction = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
+    fraction.saturating_sub(exponent).clamp(0, 38) as u8
 }
 
 fn is_plain(precision: u8, scale: u8) -> bool {
@@ -201,6 +251,15 @@ mod tests {
         let fault = parse_numeric("100", 4, 2).expect_err("too large");
         assert_eq!(fault.state.code(), "22003");
         assert!(fault.detail.as_deref().is_some_and(|detail| detail.contains("10^2")));
+    }
+
+    #[test]
+    fn a_real_is_what_it_was_or_refused() {
+        assert_eq!(narrowed(0.1), Ok(0.1_f32));
+        assert_eq!(narrowed(f64::INFINITY), Ok(f32::INFINITY));
+        for value in [1e300, -1e300, 1e-300] {
+            assert_eq!(narrowed(value).expect_err("no real").state.code(), "22003", "{value}");
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Question {
     pub overlay: Option<Arc<Overlay>>,
     /// Without the statement's own LIMIT and OFFSET.
     pub is_uncut: bool,
+    /// Whether its session is in UTC.
+    pub is_utc: bool,
 }
 
 /// Runs a statement with these parameters by itself on this snapshot, all of it: nothing of it is shared with anybody.
@@ -54,7 +56,7 @@ pub struct QueryAtATime {
 #[async_trait::async_trait]
 impl Executor for QueryAtATime {
     async fn run(&self, question: &Question, cancelled: &Arc<AtomicBool>) -> Result<Answer> {
-        let Question { template, values, snapshot, overlay, is_uncut } = question;
+        let Question { template, values, snapshot, overlay, is_uncut, .. } = question;
         let uncut = is_uncut.then(|| uncut(template)).transpose()?;
         let template = uncut.as_ref().unwrap_or(template);
         let reading = Reading {

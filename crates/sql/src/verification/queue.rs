@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::executor::LARGEST;
 use super::{Executor, Given, Judge, Verdict};
+use crate::text::polled_in_zone;
 
 /// Cells of all answers in the queue.
 const CELLS: usize = 2 * LARGEST;
@@ -115,7 +116,8 @@ fn run(judge: &Judge, mut receive: mpsc::UnboundedReceiver<Waiting>) {
     runtime.block_on(async {
         while let Some(Waiting { job, _place }) = receive.recv().await {
             let Job { given, executor, reply } = job;
-            let verdict = judge.verify(&given, &*executor).await;
+            let utc = given.question.is_utc;
+            let verdict = polled_in_zone(utc, judge.verify(&given, &*executor)).await;
             // What waits pins its snapshot: that ends before anybody hears of the verdict.
             drop((given, _place));
             tell(judge.engine(), reply, verdict);

@@ -25,6 +25,12 @@ pub fn database_within(memory_limit: usize) -> Arc<Database> {
 }
 
 fn opened(memory_limit: usize, verification: VerificationOptions) -> Arc<Database> {
+    let options = DatabaseOptions { verification, ..options(memory_limit) };
+    Database::open(options).expect("an empty database opens")
+}
+
+/// What a database is usually opened with.
+pub fn options(memory_limit: usize) -> DatabaseOptions {
     let engine = EngineOptions {
         workers: 2,
         data: None,
@@ -34,9 +40,8 @@ fn opened(memory_limit: usize, verification: VerificationOptions) -> Arc<Databas
         queue_limit: 10_000,
         memory_limit,
     };
-    let options =
-        DatabaseOptions { engine, template_limit: 1000, password_verifier: None, verification };
-    Database::open(options).expect("an empty database opens")
+    let verification = VerificationOptions::default();
+    DatabaseOptions { engine, template_limit: 1000, password_verifier: None, verification }
 }
 
 /// What a statement gave.

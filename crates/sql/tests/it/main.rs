@@ -6,6 +6,7 @@ mod choices;
 mod connection;
 mod copy;
 mod correlated;
+mod crash;
 mod definitions;
 mod equal_sub_plans;
 mod estimates;

@@ -19,3 +19,18 @@ async fn a_sort_beyond_the_limit_is_53200_and_nothing_else_suffers() {
     let few = query(&mut session, &ranked.replace("{}", "500")).await.expect("fits");
     assert_eq!(column(&few), ["500"]);
 }
+
+#[tokio::test]
+async fn an_answer_too_large_to_be_kept_goes_out_piece_by_piece() {
+    let database = database_within(1 << 20);
+    let mut session = database.session("shareddb");
+    query(&mut session, "CREATE TABLE t (a int PRIMARY KEY)").await.expect("created");
+    let rows: Vec<String> = (0..1_000).map(|a| format!("({a})")).collect();
+    let text = format!("INSERT INTO t VALUES {}", rows.join(", "));
+    query(&mut session, &text).await.expect("inserted");
+    let pairs = "SELECT x.a + y.a FROM t x, t y WHERE y.a < 300";
+    let all = query(&mut session, pairs).await.expect("it is answered");
+    assert_eq!(all.rows.len(), 300_000);
+    query(&mut session, "SET shareddb.path = global").await.expect("set");
+    assert_eq!(state(query(&mut session, pairs).await), "53200");
+}

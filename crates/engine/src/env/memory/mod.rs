@@ -31,15 +31,18 @@ pub enum Share {
     Cursors,
     /// Messages that have not come to their end.
     Messages,
+    /// Statements that were planned and are kept.
+    Plans,
 }
 
 /// A share, its name for people, and what it may take of what is not kept free, in sixteenths.
-const SHARES: [(Share, &str, usize); 5] = [
+const SHARES: [(Share, &str, usize); 6] = [
     (Share::Tables, "tables", 8),
     (Share::Loads, "rows on their way in", 8),
     (Share::Writes, "uncommitted changes", 4),
     (Share::Cursors, "cursors", 4),
     (Share::Messages, "unfinished messages", 2),
+    (Share::Plans, "planned statements", 2),
 ];
 
 /// Reservations grow by so much at least: whoever adds row by row asks rarely.
@@ -58,6 +61,8 @@ pub struct Account {
     used: [AtomicUsize; SHARES.len()],
     /// What the process takes besides what the allocator counts (code, stacks, freed pages), as was last seen.
     overhead: AtomicUsize,
+    /// What was granted and is being allocated.
+    granted: AtomicUsize,
 }
 
 static PROCESS: Account = Account::new();
@@ -71,7 +76,12 @@ impl Account {
     /// Without a limit, nothing used.
     const fn new() -> Account {
         let used = [const { AtomicUsize::new(0) }; SHARES.len()];
-        Account { limit: AtomicUsize::new(usize::MAX), used, overhead: AtomicUsize::new(0) }
+        Account {
+            limit: AtomicUsize::new(usize::MAX),
+            used,
+            overhead: AtomicUsize::new(0),
+            granted: AtomicUsize::new(0),
+        }
     }
 
     /// Sets what the process may take in all.
@@ -122,11 +132,27 @@ impl Account {
         if bytes < LARGE || !self.is_limited() {
             return Ok(());
         }
-        let taken = live().saturating_add(self.overhead.load(Ordering::Relaxed));
-        match taken.saturating_add(bytes) <= self.nearly_full() {
+        match self.taken().saturating_add(bytes) <= self.nearly_full() {
             true => Ok(()),
             false => Err(self.full(bytes)),
         }
+    }
+
+    /// Asks for what takes a while to allocate: until the grant is dropped others are told that it is taken, however much of it is
+    /// allocated already.
+    pub fn grant(&self, bytes: usize) -> Result<Grant<'_>> {
+        let bytes = if bytes < LARGE || !self.is_limited() { 0 } else { bytes };
+        let grant = Grant { account: self, bytes };
+        self.granted.fetch_add(bytes, Ordering::Relaxed);
+        match bytes == 0 || self.taken() <= self.nearly_full() {
+            true => Ok(grant),
+            false => Err(self.full(bytes)),
+        }
+    }
+
+    fn taken(&self) -> usize {
+        let beside = [&self.overhead, &self.granted].map(|bytes| bytes.load(Ordering::Relaxed));
+        beside.into_iter().fold(live(), usize::saturating_add)
     }
 
     /// Takes `bytes` of a share; 53200 where it has no room, or the process none for as much.
@@ -164,6 +190,19 @@ impl Account {
     }
 }
 
+/// What somebody is about to allocate.
+#[derive(Debug)]
+pub struct Grant<'a> {
+    account: &'a Account,
+    bytes: usize,
+}
+
+impl Drop for Grant<'_> {
+    fn drop(&mut self) {
+        self.account.granted.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 /// What a statement is told that was ended because the process was nearly full.
 pub fn ended() -> Error {
     let detail = "The statement held more memory than any other when the process was nearly full.";
@@ -184,6 +223,12 @@ impl Reservation {
     /// Nothing of the process' share yet.
     pub const fn new(share: Share) -> Reservation {
         Reservation { account: &PROCESS, share, bytes: 0 }
+    }
+
+    /// So many bytes of the process' share, no more; 53200 where there is no room.
+    pub fn of(share: Share, bytes: usize) -> Result<Reservation> {
+        PROCESS.take(share, bytes)?;
+        Ok(Reservation { account: &PROCESS, share, bytes })
     }
 
     /// Bytes held.
@@ -252,7 +297,7 @@ mod tests {
         account
     }
 
-    fn of(account: &'static Account, share: Share) -> Reservation {
+    fn empty(account: &'static Account, share: Share) -> Reservation {
         Reservation { account, share, bytes: 0 }
     }
 
@@ -266,7 +311,7 @@ mod tests {
     #[test]
     fn a_share_is_taken_in_steps_and_comes_back() {
         let account = account(16 << 20);
-        let mut held = of(account, Share::Writes);
+        let mut held = empty(account, Share::Writes);
         held.grow_to(1).expect("room");
         assert_eq!(account.used(Share::Writes), STEP);
         held.grow_to(STEP).expect("held already");
@@ -281,12 +326,12 @@ mod tests {
     #[test]
     fn a_full_share_refuses_and_others_do_not() {
         let account = account(64 << 20);
-        let (mut one, mut other) = (of(account, Share::Writes), of(account, Share::Writes));
+        let (mut one, mut other) = (empty(account, Share::Writes), empty(account, Share::Writes));
         one.grow_to(9 << 20).expect("room");
         let fault = other.grow_to(4 << 20).expect_err("full");
         assert_eq!(fault.state, SqlState::OutOfMemory);
         assert_eq!(other.bytes(), 0);
-        of(account, Share::Cursors).grow_to(2 << 20).expect("another share");
+        empty(account, Share::Cursors).grow_to(2 << 20).expect("another share");
         drop(one);
         other.grow_to(2 << 20).expect("there is room again");
     }
@@ -303,9 +348,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_granted_is_taken_until_it_is_there() {
+        let account = account(1 << 40);
+        let third = account.nearly_full() / 3;
+        let first = account.grant(third).expect("room");
+        let second = account.grant(third).expect("room");
+        assert!(account.grant(2 * third).is_err() && account.ask(2 * third).is_err());
+        drop((first, second));
+        let all = account.grant(2 * third).expect("room again");
+        assert_eq!(account.granted.load(Ordering::Relaxed), 2 * third);
+        drop(all);
+        assert_eq!(account.granted.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
     fn without_a_limit_nothing_is_refused() {
         let account = account(usize::MAX);
         account.ask(usize::MAX / 2).expect("no limit");
-        of(account, Share::Messages).grow_to(usize::MAX / 32).expect("no limit");
+        empty(account, Share::Messages).grow_to(usize::MAX / 32).expect("no limit");
     }
 }

@@ -1,17 +1,18 @@
 //! A template, ready to run: by itself, and with what it computes before it runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::prepared::PreparedLane;
 use super::probe_chain::ProbeChain;
 use crate::plan::{
-    Catalog, CompiledTemplate, LanePlan, Operation, Weight, is_uneven, parameters_read,
+    Catalog, CompiledTemplate, LanePlan, Operation, Weight, is_uneven, parameters_read, visit_uses,
 };
 use crate::query_set::ColumnOrigin;
 use crate::storage::{Store, Table};
 use crate::types::{
-    Error, NodeId, Result, Scalar, SqlState, TableId, TemplateId, Value, array_cell,
-    array_from_values,
+    DataType, Error, NodeId, Result, Scalar, SqlState, TableId, TemplateId, Value, array_cell,
+    array_from_values, check_digits,
 };
 
 /// A template, ready to run.
@@ -27,6 +28,8 @@ pub struct Program {
     pub subqueries: Vec<Subquery>,
     /// Whether nobody knows before how long it takes: rows may cost very much.
     pub is_uneven: bool,
+    /// Parameters that something is computed with: their values must have no more digits than their types keep.
+    computed: Vec<usize>,
     /// Its tables as they were when it was planned: it is planned again when they have changed much.
     pub planned_for: Vec<PlannedFor>,
 }
@@ -103,7 +106,8 @@ impl Program {
         let planned_for = tables(&compiled, store);
         let mut roots = compiled.subqueries.iter().map(|subquery| &subquery.root);
         let is_uneven = is_uneven(&compiled.root) || roots.any(is_uneven);
-        Ok(Program { point, subqueries, is_uneven, alone, planned_for, compiled })
+        let computed = computed(&compiled);
+        Ok(Program { point, subqueries, is_uneven, computed, alone, planned_for, compiled })
     }
 
     /// Whether a table has grown or shrunk so much, or was so different when it was counted anew, that another plan may
@@ -125,7 +129,12 @@ impl Program {
             );
             return Err(Error::new(SqlState::ProtocolViolation, message));
         }
-        let mut values = Vec::with_capacity(self.compiled.parameter_types.len());
+        let types = &self.compiled.parameter_types;
+        let is_given = |parameter: &&usize| **parameter < given.len();
+        for &parameter in self.computed.iter().filter(is_given) {
+            check_digits(types[parameter], given[parameter].borrow())?;
+        }
+        let mut values = Vec::with_capacity(types.len());
         values.extend_from_slice(given);
         values.resize(self.compiled.parameter_types.len(), Value::Null);
         self.derive(&mut values, 0)?;
@@ -189,6 +198,22 @@ fn point(compiled: &CompiledTemplate, store: &Store) -> Option<Point> {
     let chain = ProbeChain::of(input, store, &compiled.parameter_types)?;
     let columns = columns.into_iter().map(|c| chain.origins()[c]).collect();
     Some(Point { chain, columns })
+}
+
+/// The numerics among the parameters that something is computed with.
+fn computed(compiled: &CompiledTemplate) -> Vec<usize> {
+    let mut found = BTreeSet::new();
+    for root in compiled.subqueries.iter().map(|s| &s.root).chain([&compiled.root]) {
+        visit_uses(root, &mut |parameter, is_computed| {
+            found.extend(is_computed.then_some(parameter));
+        });
+    }
+    let derived = compiled.derived.iter().flat_map(|d| d.expression.parameters());
+    found.extend(derived);
+    let is_numeric = |parameter: &usize| {
+        matches!(compiled.parameter_types.get(*parameter), Some(DataType::Numeric { .. }))
+    };
+    found.into_iter().filter(is_numeric).collect()
 }
 
 fn tables(compiled: &CompiledTemplate, store: &Store) -> Vec<PlannedFor> {

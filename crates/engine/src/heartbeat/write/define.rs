@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::Shared;
-use crate::storage::Table;
+use super::statement::check_now_and_then;
+use crate::storage::{Table, TableView};
 use crate::transaction::{Relation, Sight, Workspace, WriteSet, definition_changed, every_row};
 use crate::types::{
-    ColumnId, DataType, Definition, Error, IndexId, IndexSchema, Result, SqlState, TableId,
-    TableSchema, Value, ValueRef, Version,
+    ColumnId, DataType, Definition, Error, IndexId, IndexSchema, Location, Result, SqlState,
+    TableId, TableSchema, Value, ValueRef, Version,
 };
 
 /// What is gone by the time that a definition takes effect: the same block drops it.
@@ -282,12 +283,22 @@ fn no_nulls(
     present: Version,
 ) -> Result<()> {
     let view = table.view(present);
-    let mut found = false;
-    every_row(&view, |location| found |= view.cell(column, location).is_null());
-    if found {
-        return Err(contains_nulls(schema, &schema.columns[column.index()].name));
-    }
-    Ok(())
+    each_row(&view, |location| match view.cell(column, location).is_null() {
+        true => Err(contains_nulls(schema, &schema.columns[column.index()].name)),
+        false => Ok(()),
+    })
+}
+
+/// Looks at every row until one is at fault, or the work is to end.
+fn each_row(view: &TableView, mut look: impl FnMut(Location) -> Result<()>) -> Result<()> {
+    let (mut outcome, mut looked) = (Ok(()), 0_usize);
+    every_row(view, |location| {
+        if outcome.is_ok() {
+            outcome = check_now_and_then(looked).and_then(|()| look(location));
+            looked += 1;
+        }
+    });
+    outcome
 }
 
 /// Every row must have its parents already.
@@ -306,21 +317,15 @@ fn check_new_foreign_keys(
         let sight = Sight::Newest { published, present };
         let mut workspace = Workspace::new(&relations, sight, &mut set);
         let view = child.table.view(present);
-        let mut orphan = None;
-        every_row(&view, |location| {
+        each_row(&view, |location| {
             let values: Vec<ValueRef<'_>> =
                 key.columns.iter().map(|column| view.cell(*column, location)).collect();
-            let is_orphan = |workspace: &mut Workspace<'_>| {
-                values.iter().all(|value| !value.is_null())
-                    && workspace.rows_with(parent, &key.parent_columns, &values).is_empty()
-            };
-            if orphan.is_none() && is_orphan(&mut workspace) {
-                orphan = Some(location);
+            let has_key = values.iter().all(|value| !value.is_null());
+            match has_key && workspace.rows_with(parent, &key.parent_columns, &values).is_empty() {
+                true => Err(orphaned(child, parent, &key.name)),
+                false => Ok(()),
             }
-        });
-        if orphan.is_some() {
-            return Err(orphaned(child, parent, &key.name));
-        }
+        })?;
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ use crate::types::{Error, Result, SessionId, SqlState, Version};
 pub use block::{BlockStatement, RowLock, Seen, Step};
 use housekeeping::Housekeeping;
 pub use load::{BulkLoad, LoadPlan};
-pub(crate) use open::Tuning;
+pub use open::Tuning;
 use queue::{Queue, Request, Work};
 pub use rewrite::{DefinitionChanges, TableRewrite};
 use turn::Writer;

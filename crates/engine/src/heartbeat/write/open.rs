@@ -23,7 +23,7 @@ use crate::types::{Error, Result, SequenceId, SessionId, SqlState, Value};
 
 /// Sizes that tests make small.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tuning {
+pub struct Tuning {
     /// Bytes of a log segment.
     pub segment_size: u64,
     /// Bytes of log after which a checkpoint is written at the earliest.

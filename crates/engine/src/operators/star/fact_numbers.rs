@@ -105,9 +105,7 @@ pub(super) fn whole_columns(view: &TableView, aggregates: &[Aggregate]) -> Vec<C
 fn taken(view: &TableView, aggregate: &Aggregate) -> Option<Vec<ColumnId>> {
     let id = |column: &usize| ColumnId(*column as u32);
     match aggregate.argument.as_ref()? {
-        // Days are whole numbers, but no aggregate takes them so.
-        Scalar::Column(column) if type_of(view, *column) == DataType::Date => None,
-        Scalar::Column(column) => Some(vec![id(column)]),
+        Scalar::Column(column) => is_whole(type_of(view, *column)).then(|| vec![id(column)]),
         Scalar::Expression(expression) => {
             let columns = expression.columns();
             let data_type = |position: usize| type_of(view, columns[position]);
@@ -122,13 +120,20 @@ fn type_of(view: &TableView, column: usize) -> DataType {
     view.schema().columns[column].data_type
 }
 
+/// Whether aggregates take a type's values in whole numbers. Of no rows any column holds nothing else, whatever its type, and days
+/// are whole numbers that no aggregate takes so.
+fn is_whole(data_type: DataType) -> bool {
+    use DataType::{BigInt, Integer, Numeric, SmallInt};
+    matches!(data_type, SmallInt | Integer | BigInt | Numeric { .. })
+}
+
 /// Whether all columns have as many digits after the point as the arithmetic counts on.
 fn has_scales(arithmetic: &Arithmetic, data_type: impl Fn(usize) -> DataType) -> bool {
     let mut all = true;
     arithmetic.for_each_column(&mut |position, scale| {
         all &= match data_type(position) {
             DataType::Numeric { scale: own, .. } => own == scale,
-            _ => scale == 0,
+            other => scale == 0 && is_whole(other),
         };
     });
     all
@@ -138,6 +143,7 @@ fn has_scales(arithmetic: &Arithmetic, data_type: impl Fn(usize) -> DataType) ->
 mod tests {
     use super::*;
     use crate::operators::reference::stored::table;
+    use crate::plan::AggregateFunction;
     use crate::storage::Store;
     use crate::types::Value;
 
@@ -149,6 +155,25 @@ mod tests {
         };
         let rows: Vec<Vec<Value>> = (0..6).map(row).collect();
         table(&Store::new(1), 1, &[DataType::Integer; 3], &rows)
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_whole_even_without_rows() {
+        let types = [DataType::Real, DataType::Text, DataType::Date, DataType::Integer];
+        let view = table(&Store::new(1), 1, &types, &[]);
+        let aggregate = |column| Aggregate {
+            function: AggregateFunction::Max,
+            argument: Some(Scalar::Column(column)),
+            distinct: false,
+            filter: None,
+            data_type: types[column],
+        };
+        let numbers = FactNumbers::default();
+        for column in 0..3 {
+            assert!(whole_columns(&view, &[aggregate(column)]).is_empty());
+            assert!(numbers.argument(&view, &aggregate(column)).is_none());
+        }
+        assert_eq!(whole_columns(&view, &[aggregate(3)]), [ColumnId(3)]);
     }
 
     #[test]

@@ -387,6 +387,13 @@ impl Maker<'_> {
         };
         let most = usize::from(self.choices.chance(40));
         let mut made = self.scan_of(fact, most);
+        if self.choices.chance(20) {
+            // Arms over different columns, which the fact table's rows meet before and after dimensions.
+            let arms = [KEY, REFERENCE, NUMBER].map(|column| self.compare(&made.columns, column));
+            let arms = arms.into_iter().skip(self.choices.below(2)).map(|arm| vec![arm]);
+            let PlanNode::Scan { predicates, .. } = &mut made.node else { unreachable!() };
+            predicates.push(Predicate::Or(arms.collect()));
+        }
         let width = made.columns.len();
         for _ in 0..self.choices.between(1, 3) {
             let refers = |column: &Column| matches!(column.domain, Domain::KeyOf(_));

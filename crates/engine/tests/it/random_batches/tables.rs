@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use engine::storage::{CHUNK_ROWS, Load, Store, Table};
-use engine::types::{DataType, IndexKind, IndexSchema, RowBlock, RowId, TableId, Value, Version};
+use engine::types::{
+    ColumnId, DataType, IndexKind, IndexSchema, RowBlock, RowId, TableId, Value, Version,
+};
 
 use crate::bookstore::{column, index, table};
 use crate::choices::{Choices, Numbers};
@@ -65,7 +67,11 @@ impl Tables {
         // All keys are of one type mostly, so that all joins have partners.
         let key = *choices.pick(&KEYS);
         let plans = (0..count).map(|number| plan(choices, number, count, key));
-        Tables { plans: plans.collect() }
+        let mut plans: Vec<Plan> = plans.collect();
+        if choices.chance(40) {
+            lay_star(choices, &mut plans);
+        }
+        Tables { plans }
     }
 
     /// Makes and fills them.
@@ -159,6 +165,15 @@ fn plan(choices: &mut Choices, number: usize, count: usize, key: DataType) -> Pl
         refers_to: choices.below(count),
         step,
         seed: choices.below(1 << 20) as u64,
+    }
+}
+
+/// Makes the first table a large one that refers to a small one with an index over its key: left to chance they are rare.
+fn lay_star(choices: &mut Choices, plans: &mut [Plan]) {
+    (plans[0].rows, plans[0].refers_to) = (ROWS[ROWS.len() - 1], 1);
+    plans[1].rows = *choices.pick(&[40, 150, 300]);
+    if plans[1].indexes.iter().all(|own| *own.columns != [ColumnId(KEY as u32)]) {
+        plans[1].indexes.push(index(19, "key", &[KEY as u32], true, false));
     }
 }
 

@@ -9,7 +9,7 @@ from psycopg.pq import DiagnosticField, ExecStatus
 NUMERIC, FLOATS = 1700, (700, 701)
 # From so many digits after the point on a numeric is a division's or an average's, of which we print fewer (docs/sql.md).
 DIVIDED_SCALE = 10
-INTERNAL_ERROR, UNSUPPORTED, CANCELED = "XX000", "0A000", "57014"
+INTERNAL_ERROR, CANCELED = "XX000", "57014"
 # What a connection that ended says (08006: connection failure).
 LOST = "08006"
 

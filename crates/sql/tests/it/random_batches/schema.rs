@@ -130,7 +130,7 @@ impl Schema {
         }
     }
 
-    /// Updates, deletes and inserts some rows.
+    /// Updates, deletes and inserts some rows, and sometimes changes a definition.
     pub fn changes(&self, choices: &mut Choices) -> Vec<String> {
         let mut all = Vec::new();
         for table in &self.tables {
@@ -166,7 +166,25 @@ impl Schema {
                 all.push(format!("INSERT INTO {name} VALUES {}{conflict}", rows.join(", ")));
             }
         }
+        if choices.chance(25) {
+            all.push(self.definition(choices));
+        }
         all
+    }
+
+    /// A change of a table's definition that leaves all statements their meaning.
+    fn definition(&self, choices: &mut Choices) -> String {
+        let name = &choices.pick(&self.tables).name;
+        let keys = *choices.pick(&["n", "r", "id", "s, n", "r, n"]);
+        match choices.below(8) {
+            0 | 1 => format!("CREATE INDEX IF NOT EXISTS {name}_later ON {name} ({keys})"),
+            2 => format!("DROP INDEX IF EXISTS {name}_later"),
+            3 => format!("ALTER TABLE {name} ALTER COLUMN n TYPE bigint"),
+            4 => format!("ALTER TABLE {name} ALTER COLUMN s TYPE varchar(40)"),
+            5 => format!("ALTER TABLE {name} ADD COLUMN IF NOT EXISTS later int DEFAULT 5"),
+            6 => format!("ALTER TABLE {name} DROP COLUMN IF EXISTS later"),
+            _ => format!("TRUNCATE {name}"),
+        }
     }
 }
 

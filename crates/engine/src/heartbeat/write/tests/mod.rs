@@ -4,6 +4,7 @@ mod checkpoints;
 mod constraints;
 mod crash;
 mod disk;
+mod ended;
 mod fixture;
 mod gather;
 mod isolation;
