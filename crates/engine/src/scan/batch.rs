@@ -8,7 +8,7 @@ use super::conjunction::{BoundParameters, Conjunction};
 use super::decision::{Decision, Undecided, decide, scan_cost};
 use super::filter::ColumnFilter;
 use super::key_filter::KeyFilter;
-use super::probe::{Probe, probe_all};
+use super::probe::{Found, Probe, probe_all};
 use super::rows::Rows;
 use super::selectivity::{filter_selectivity, pattern_selectivity, wants_points};
 use crate::query_set::{ColumnOrigin, QuerySets, Renumbering, SetId, SetTable, Source, Tuples};
@@ -356,14 +356,26 @@ impl TableBatch {
         clustering.as_ref().filter(|_| *known == column)
     }
 
-    /// All index probes of the batch; `None` if nobody probes.
+    /// All index probes of the batch, rows in the order of keys; `None` if nobody probes.
     pub fn probe(&self) -> Option<ScanOutput> {
-        if self.probes.is_empty() {
-            return None;
-        }
-        let mut found = probe_all(&self.view, &self.sets, &self.types, &self.probes);
+        self.found().map(|found| self.output(found))
+    }
+
+    /// The same, each row once, in the order in which chunks have them.
+    pub fn probe_in_order(&self) -> Option<ScanOutput> {
+        let mut found = self.found()?;
+        found.unite(&self.sets);
+        Some(self.output(found))
+    }
+
+    fn found(&self) -> Option<Found> {
+        let probes = &self.probes;
+        (!probes.is_empty()).then(|| probe_all(&self.view, &self.sets, &self.types, probes))
+    }
+
+    fn output(&self, mut found: Found) -> ScanOutput {
         let sets = found.sets(&self.sets);
-        Some(ScanOutput { tuples: self.tuples(found.locations, sets), errors: found.errors })
+        ScanOutput { tuples: self.tuples(found.locations, sets), errors: found.errors }
     }
 
     /// Drops rows of those who ride that cannot be joined by `column`.

@@ -251,8 +251,11 @@ impl Found {
         QuerySets::Interned(std::mem::take(&mut self.sets)).compact(self.locations.len(), table)
     }
 
-    /// Each row once, with the union of its sets.
-    fn unite(&mut self, table: &SetTable) {
+    /// Each row once, with the union of its sets, in the order of their places.
+    pub(super) fn unite(&mut self, table: &SetTable) {
+        if self.locations.is_sorted_by(|a, b| a < b) {
+            return;
+        }
         fn sets(run: &[(Location, SetId)]) -> impl Iterator<Item = SetId> {
             run.iter().map(|(_, set)| *set)
         }

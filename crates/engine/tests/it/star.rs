@@ -99,6 +99,33 @@ fn a_small_dimensions_row_is_wanted_by_all_whose_probes_find_it() {
 }
 
 #[test]
+fn fact_rows_that_an_index_finds_are_joined_in_the_order_that_they_lie_in() {
+    let engine = engine(Sharing::Always, 2);
+    fill_small(engine.store(), 40, 20_000);
+    let fact = engine.store().table(FACTS).expect("it is there");
+    let version = engine.store().published().next();
+    // The larger the key, the earlier it lies.
+    for id in (20_000..22_000).rev() {
+        fact.insert(&[id, id % 40].map(Value::Integer), version);
+    }
+    engine.store().publish(version);
+    let facts = vec![compare(0, Comparison::GreaterOrEqual, 0), compare(0, Comparison::Less, 1)];
+    let dimension = vec![compare(0, Comparison::Less, 2)];
+    let template = counting_of(facts, dimension, 3, "f.id >= $1 AND f.id < $2 AND d.k < $3");
+    let template = engine.register(template).expect("it is shareable");
+    let asked = |values: [i32; 3]| (template.clone(), values.map(Value::Integer).to_vec());
+    let counted = |[from, to, below]: [i32; 3]| {
+        let ids = (from..to).filter(|id| *id < 22_000 && id % 40 < below);
+        Ok(vec![vec![Value::BigInt(ids.count() as i64)]])
+    };
+    let ranges = [[20_000, 20_150, 7], [20_100, 20_300, 33], [19_900, 20_050, 20]];
+    for range in ranges {
+        assert_eq!(run(&engine, vec![asked(range)]), [counted(range)]);
+    }
+    assert_eq!(run(&engine, ranges.map(asked).to_vec()), ranges.map(counted));
+}
+
+#[test]
 fn a_fact_row_meets_one_arm_of_an_or_whole() {
     let engine = engine(Sharing::Always, 2);
     fill_small(engine.store(), 40, 20_000);

@@ -44,8 +44,9 @@ impl KeyRange {
 /// Of so many rows side by side one may be missing: vectors take all of them sooner than the others are picked.
 const HOLES: usize = 8;
 
-/// The values of everything between the first of the rows and the last, where few rows are missing there.
+/// The values of everything between the first of the rows, which ascend, and the last, where few rows are missing there.
 fn side_by_side<'a, T>(values: &'a [T], rows: &[u32]) -> Option<&'a [T]> {
+    debug_assert!(rows.is_sorted_by(|a, b| a < b), "each row once, in order");
     let (first, last) = (*rows.first()? as usize, *rows.last()? as usize);
     let missing = last - first + 1 - rows.len();
     (missing * HOLES <= rows.len()).then(|| &values[first..=last])

@@ -193,9 +193,11 @@ fn narrow_alike(
     }
 }
 
-/// The rows that probes found, by chunk.
+/// The rows that probes found, by chunk, in the order that a star counts on.
 fn probed(fact: &TableBatch) -> (Vec<FactRows>, Vec<(Slot, Error)>) {
-    let Some(ScanOutput { tuples, errors }) = fact.probe() else { return Default::default() };
+    let Some(ScanOutput { tuples, errors }) = fact.probe_in_order() else {
+        return Default::default();
+    };
     let locations = &tuples.sources[0].locations;
     let mut runs = Vec::new();
     let mut start = 0;
