@@ -142,7 +142,7 @@ fn turn(step: String, tokens: &mut std::iter::Peekable<std::vec::IntoIter<Token>
     if tokens.peek() != Some(&Token::Sign('(')) {
         return turn;
     }
-    while let Some(token) = tokens.next() {
+    for token in tokens.by_ref() {
         match token {
             Token::Sign(')') => break,
             Token::Sign('*') => turn.waits = true,
