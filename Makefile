@@ -10,40 +10,32 @@ ifneq ($(wildcard $(SHAREDDB_CACHE)/.),)
 export CARGO_TARGET_DIR ?= $(SHAREDDB_CACHE)
 endif
 
-.PHONY: run test install format lint docs unit clients deny bench bench-star bench-tpch
+.PHONY: run test install format lint dependencies tests clients docs soak bench bench-star bench-tpch
 
 # A release server on 127.0.0.1:7432 with the demo bookstore in it.
 run:
 	cargo run --release --bin shareddb -- serve --listen 127.0.0.1:7432 --demo bookstore
 
-# All checks, client tests included.
-test: install format lint unit clients docs deny
+# All checks, client tests included; scripts/gate.py tells the phases.
+test: install
+	python3 scripts/gate.py
 
 # What the tests need beyond the toolchain: PostgreSQL (psql, pgbench, a server to compare with), a JDK and Maven for
-# JDBC, Python for psycopg, cargo-deny.
+# JDBC, Python for psycopg.
 install:
-	scripts/install-test-tools.sh
+	timeout 900 scripts/install-test-tools.sh
 
-format:
-	cargo fmt --all --check
+# One phase of the checks.
+format lint dependencies docs:
+	python3 scripts/gate.py $@
 
-lint:
-	cargo clippy --workspace --all-targets -- -D warnings
+tests clients: install
+	python3 scripts/gate.py build $@
 
-docs:
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
-
-unit:
-	cargo test --workspace
-
-# Other people's clients against the program that `unit` has built (building it alone would unify other features
-# and compile DataFusion once more).
-clients: unit
-	crates/server/tests/clients/run.sh
-
-# Licences, banned crates and sources.
-deny: install
-	cargo deny check licenses bans sources
+# What explores, and what measures times: new seeds for MINUTES minutes. Never part of `test`.
+MINUTES ?= 30
+soak: install
+	python3 scripts/soak.py --minutes $(MINUTES)
 
 # The recorded figures (docs/benchmarks.md tells how long it takes).
 bench:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the checks need and the machine lacks: clients, a PostgreSQL to compare with, cargo-deny. Debian and its
-# derivatives; elsewhere it says what to install by hand.
+# Installs what the checks need and the machine lacks: clients, a PostgreSQL to compare with. Debian and its derivatives;
+# elsewhere it says what to install by hand.
 set -euo pipefail
 
 missing=()
@@ -13,7 +13,6 @@ python3 -c 'import venv, ensurepip' 2> /dev/null || missing+=(python3-venv)
 command -v zstd > /dev/null || missing+=(zstd)
 [ -x "$(ls -d /usr/lib/postgresql/*/bin/initdb 2> /dev/null | tail -n 1)" ] || command -v initdb > /dev/null \
   || missing+=(postgresql)
-command -v cargo-deny > /dev/null || cargo install --locked --quiet cargo-deny
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get > /dev/null; then

@@ -1,15 +1,16 @@
 """Random batches over the wire: many statements wait together on our server (settings from PG*), and each must be answered as
 PostgreSQL answers it alone.
 
-    check.py [--seed N] [--seconds N] [--largest N] [--failures N]
+    check.py [--seed N] [--batches N] [--seconds N] [--largest N] [--failures N]
 
 A seed gives the same tables, statements and changes again; what runs together depends on the moment, so a failing batch is
-tried often and made smaller. Between batches rows, indexes and snapshots change, some members fail, some are cancelled. Exits with
-77 where there is no PostgreSQL.
+tried often and made smaller. Between batches rows, indexes and snapshots change, some members fail, some are cancelled. `--seconds`
+ends a run before its last batch. Exits with 77 where there is no PostgreSQL.
 """
 
 import argparse
 import collections
+import math
 import pathlib
 import random
 import sys
@@ -96,9 +97,9 @@ class Comparison:
 
     def run(self):
         end = time.monotonic() + self.options.seconds
-        number = 0
-        while time.monotonic() < end and self.failed < self.options.failures:
-            number += 1
+        for number in range(1, self.options.batches + 1):
+            if time.monotonic() > end or self.failed >= self.options.failures:
+                break
             size = self.source.choice((2, 3, 8, self.options.largest))
             batch = members.batch(self.source, self.tables, size)
             cancelled = self.source.randrange(size) if self.source.randrange(6) == 0 else None
@@ -193,7 +194,8 @@ def seed(text):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=seed, default="random", help="a number, or random")
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--batches", type=int, default=60)
+    parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--largest", type=int, default=48, help="members of the largest batch")
     parser.add_argument("--failures", type=int, default=3, help="so many are enough")
     options = parser.parse_args()

@@ -2,10 +2,13 @@
 its negation and its being NULL leave is everything) and NoREC (as many rows as where the condition is computed for each row). The
 queries of a group are sent at once, so that they also meet in a batch.
 
-    logic.py [--seed N] [--seconds N] [--failures N]
+    logic.py [--seed N] [--groups N] [--seconds N] [--failures N]
+
+`--seconds` ends a run before its last group.
 """
 
 import argparse
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -94,7 +97,7 @@ class Check:
 
     def run(self):
         end = time.monotonic() + self.options.seconds
-        while time.monotonic() < end and self.failed < self.options.failures:
+        while self.checked < self.options.groups and time.monotonic() < end and self.failed < self.options.failures:
             if self.source.randrange(5) == 0:
                 self.connections[0].execute(schema.change(self.source, self.tables))
             self.check(self.source.choice(KINDS)(self.source, self.tables))
@@ -120,7 +123,8 @@ class Check:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=seed, default="random", help="a number, or random")
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--groups", type=int, default=300)
+    parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--failures", type=int, default=3)
     options = parser.parse_args()
     print(f"--seed {options.seed}", flush=True)

@@ -2,13 +2,15 @@
 
     check.py [--seed N] [--statements N] [--seconds N] [--only N]
 
-A seed gives the same tables and statements again; `--only` runs its statement of that number. Every query runs in the
+A seed gives the same tables and statements again; `--only` runs its statement of that number, `--seconds` ends a run before its
+last statement. Every query runs in the
 global plan, query at a time, and as the server likes; half of them a second time with other constants, which find the
 first one's plan. Exits with 77 where there is no PostgreSQL.
 """
 
 import argparse
 import collections
+import math
 import random
 import time
 
@@ -197,7 +199,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=seed, default="random", help="a number, or random")
     parser.add_argument("--statements", type=int, default=1500)
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--only", type=int)
     parser.add_argument("--failures", type=int, default=5, help="so many failures are enough")
     parser.add_argument("--shrink", type=int, default=300, help="attempts to make a failing statement smaller")

@@ -1,13 +1,12 @@
 """A PostgreSQL of our own, in a temporary directory, for as long as somebody needs it."""
 
 import contextlib
-import glob
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,20 +14,29 @@ import time
 import psycopg
 
 
+MAJOR = 15
+
+
 class NoPostgres(Exception):
     """Nothing to compare with; the text says why."""
 
 
 def programs():
-    """The newest directory with PostgreSQL's server programs."""
-    places = [pathlib.Path(place) for place in glob.glob("/usr/lib/postgresql/*/bin")]
-    places.sort(key=lambda place: float(place.parent.name), reverse=True)
+    """The directory with the server programs of the release that answers are compared with."""
+    places = [pathlib.Path(f"/usr/lib/postgresql/{MAJOR}/bin")]
     found = shutil.which("initdb")
     if found:
         places.append(pathlib.Path(found).resolve().parent)
+    others = set()
     for place in places:
-        if (place / "initdb").exists() and (place / "postgres").exists():
+        if not ((place / "initdb").exists() and (place / "postgres").exists()):
+            continue
+        version = subprocess.run([place / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
+        if re.search(rf"\b{MAJOR}\.", version):
             return place
+        others.add(version.strip())
+    if others:
+        raise NoPostgres(f"answers are compared with PostgreSQL {MAJOR}; here is {', '.join(others)}")
     raise NoPostgres("PostgreSQL's server programs (initdb, postgres) are not installed")
 
 
@@ -41,12 +49,6 @@ def owner():
     except KeyError:
         raise NoPostgres("PostgreSQL does not run as root, and there is no user postgres") from None
     return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_for(server, address, log):
@@ -74,11 +76,10 @@ def running():
         log.touch()
         options = {"cwd": directory, "stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, **user}
         initialize = [place / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--locale=C", "--encoding=UTF8"]
-        subprocess.run([*initialize, "--no-sync"], check=True, stdout=subprocess.DEVNULL, **options)
-        port = free_port()
+        subprocess.run([*initialize, "--no-sync"], check=True, timeout=120, stdout=subprocess.DEVNULL, **options)
         settings = {
-            "listen_addresses": "127.0.0.1",
-            "port": port,
+            # Its socket lies in a directory of its own, so that no port need be free.
+            "listen_addresses": "",
             "unix_socket_directories": directory,
             "fsync": "off",
             "jit": "off",
@@ -89,11 +90,15 @@ def running():
             command += ["-c", f"{name}={value}"]
         with log.open("w") as output:
             server = subprocess.Popen(command, stdout=output, **options)
-        address = f"host=127.0.0.1 port={port} user=postgres dbname=postgres"
+        address = f"host={directory} user=postgres dbname=postgres port=5432"
         wait_for(server, address, log)
         yield address
     finally:
         if server and server.poll() is None:
             server.send_signal(signal.SIGINT)
-            server.wait()
+            try:
+                server.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
         shutil.rmtree(directory, ignore_errors=True)

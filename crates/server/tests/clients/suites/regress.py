@@ -10,6 +10,7 @@ the scripts or a PostgreSQL are missing.
 
 import argparse
 import collections
+import math
 import re
 import sys
 import time
@@ -196,7 +197,7 @@ def main():
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--show", choices=KINDS)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seconds", type=float, default=math.inf)
     options = parser.parse_args()
     try:
         with corpus.unpacked("postgresql-15-regress") as folder, cluster.running() as address:

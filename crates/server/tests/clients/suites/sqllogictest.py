@@ -10,6 +10,7 @@ record says. Exits with 77 where the files are missing.
 import argparse
 import collections
 import hashlib
+import math
 import random
 import time
 from dataclasses import dataclass, field
@@ -196,7 +197,7 @@ def main():
     parser.add_argument("--seed", type=seed, default="random")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seconds", type=float, default=math.inf)
     options = parser.parse_args()
     print(f"--seed {options.seed}", flush=True)
     try:

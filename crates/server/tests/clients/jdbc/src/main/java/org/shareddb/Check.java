@@ -245,10 +245,13 @@ public final class Check {
   private static void cancel(Connection connection) throws Exception {
     fill(connection, "jdbc_cancel", 3000);
     try (Statement statement = connection.createStatement()) {
+      var ended = new java.util.concurrent.CountDownLatch(1);
       Thread canceller = new Thread(() -> {
         try {
-          Thread.sleep(300);
-          statement.cancel();
+          // Again, if the first came before the statement.
+          while (!ended.await(300, java.util.concurrent.TimeUnit.MILLISECONDS)) {
+            statement.cancel();
+          }
         } catch (InterruptedException | SQLException failure) {
           throw new AssertionError(failure);
         }
@@ -260,6 +263,9 @@ public final class Check {
         throw new AssertionError("should be cancelled");
       } catch (SQLException expected) {
         equal("57014", expected.getSQLState(), "state");
+      } finally {
+        ended.countDown();
+        canceller.join();
       }
     }
     equal(3000, count(connection, "SELECT count(*) FROM jdbc_cancel"), "rows");
