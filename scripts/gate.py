@@ -29,9 +29,9 @@ LIMITS = {"format": 120, "lint": 1800, "dependencies": 120, "build": 3000, "test
 PROGRAM_LIMIT = 900
 LONGEST_SHOWN = 15
 
-PASSED = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. ok(?: <([\d.]+)s>)?$")
-FAILED = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. FAILED")
-IGNORED = re.compile(r"^test (\S+) \.\.\. ignored(?:, (.*?))?(?: <[\d.]+s>)?$")
+PASSED = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. ok(?: <([\d.]+)s>)?$")
+FAILED = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. FAILED")
+IGNORED = re.compile(r"^test (.+?) \.\.\. ignored(?:, (.*?))?(?: <[\d.]+s>)?$")
 SLOW = re.compile(r"^test (\S+) has been running for over 60 seconds$")
 SKIPPED = re.compile(r"^skipped: ([^:]+(?:::[^:]+)*): (.*)$")
 CLIENT = re.compile(r"^clients: (\S+) (passed|FAILED|skipped)(?:: (.*))?$")
