@@ -15,3 +15,13 @@ pub mod storage;
 pub mod system;
 pub mod transaction;
 pub mod types;
+
+#[cfg(test)]
+#[path = "../tests/common/properties.rs"]
+mod properties;
+#[cfg(test)]
+#[path = "../tests/common/seeds.rs"]
+mod seeds;
+#[cfg(test)]
+#[path = "../tests/common/waiting.rs"]
+mod waiting;

@@ -24,3 +24,13 @@ pub use session::{
     ColumnDescription, CopyIn, CopyOut, Database, DatabaseOptions, ImplicitTransaction, Outcome,
     PREPARED_LIMIT, Rows, Session, Statement, TransactionStatus,
 };
+
+#[cfg(test)]
+#[path = "../../engine/tests/common/properties.rs"]
+mod properties;
+#[cfg(test)]
+#[path = "../../engine/tests/common/seeds.rs"]
+mod seeds;
+#[cfg(test)]
+#[path = "../../engine/tests/common/waiting.rs"]
+mod waiting;

@@ -195,6 +195,11 @@ impl Engine {
         self.reads.hold_back()
     }
 
+    /// How many transactions stand in line for a lock that somebody else has. Asked by tests.
+    pub fn waiting_for_locks(&self) -> usize {
+        self.writes.waiting_for_locks()
+    }
+
     /// Runs an autocommit write in arrival order inside the next write heartbeat. Never fails for a conflict. The
     /// session may be waited for when it has been answered.
     pub fn write(

@@ -76,6 +76,8 @@ fn zip(a: &Naive, b: &Naive, f: fn(&BTreeSet<Slot>, &BTreeSet<Slot>) -> BTreeSet
 }
 
 proptest! {
+    #![proptest_config(crate::properties::usual())]
+
     #[test]
     fn encodings_agree_with_the_naive_twin(case in cases()) {
         let table = SetTable::new(case.slots);

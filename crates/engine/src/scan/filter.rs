@@ -571,6 +571,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn key_sets_agree_with_comparison(cell in number(), constant in number()) {
             for comparison in [

@@ -209,6 +209,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn sets_behave_like_sets(a in set(), b in set()) {
             for key in (-7..7).chain([i64::MIN, i64::MIN + 1, i64::MAX - 1, i64::MAX]) {

@@ -228,6 +228,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn patterns_match_as_like_does(
             pattern in "[ab%_\\\\é]{0,8}", text in "[abé%A]{0,6}", fold in any::<bool>(), not in any::<bool>()

@@ -625,7 +625,7 @@ fn may_fail(template: &Template) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+    #![proptest_config(crate::properties::cases(120))]
 
     #[test]
     fn every_activation_gets_the_rows_it_would_get_alone(case in cases()) {

@@ -402,6 +402,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn one_pass_equals_statement_after_statement(
             rows in prop::collection::vec(reference::row(), 1..30),

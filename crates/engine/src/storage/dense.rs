@@ -437,6 +437,7 @@ impl DenseKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seeds::seeds;
     use proptest::prelude::*;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
@@ -452,6 +453,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn dense_keys_equal_a_sorted_set(
             changes in prop::collection::vec((0u64..60_000, 0u64..3, 0u8..5), 1..2_000),
@@ -498,8 +501,10 @@ mod tests {
     /// Keys in stretches with gaps, rows mostly in their order, and single changes.
     #[test]
     fn loaded_keys_that_change_equal_a_sorted_set() {
-        let seed = rand::random();
-        println!("seed {seed}");
+        seeds("dense-keys").for_each(change_loaded_keys);
+    }
+
+    fn change_loaded_keys(seed: u64) {
         let mut random = StdRng::seed_from_u64(seed);
         let (dense, mut twin) = (DenseKeys::new(), BTreeSet::new());
         let (mut next_key, mut next_row) = (random.random_range(0..5_000), 0);

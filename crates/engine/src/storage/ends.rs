@@ -87,6 +87,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn living_rows_are_those_that_end_later(
             ended in prop::collection::btree_map(0usize..300, 1u64..6, 0..80),

@@ -572,6 +572,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn a_tree_equals_a_sorted_set(
             changes in prop::collection::vec((0u64..400, 0u64..6, 0u8..5), 1..4_000),

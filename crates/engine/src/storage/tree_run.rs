@@ -312,6 +312,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn runs_equal_single_insertions(
             runs in prop::collection::vec(

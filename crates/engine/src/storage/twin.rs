@@ -399,7 +399,8 @@ fn between(key: &[Value], lower: Bound<'_>, upper: Bound<'_>) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(crate::properties::cases(16))]
+
     #[test]
     fn a_table_equals_a_list_of_versions(
         steps in prop::collection::vec((0u8..100, any::<u16>(), any::<u16>()), 1..250),

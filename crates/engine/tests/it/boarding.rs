@@ -17,11 +17,13 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::bookstore::{engine, options, rows};
+use crate::bookstore::{options, rows};
+use crate::clock::{self, SteppedClock};
 use crate::hook::Hook;
 use crate::star_schema::{
     LINEORDER, Numbers, Query, SUPPLIER, fill, queries, revenue_of_quantities, yearly,
 };
+use crate::waiting::HANG;
 
 /// 25 chunks.
 const FACTS: i32 = 200_000;
@@ -82,6 +84,8 @@ struct Pending {
 /// Star queries over tables that change.
 struct Shop {
     engine: Arc<Engine>,
+    /// Passes take no time but what a test lets pass.
+    clock: Arc<SteppedClock>,
     hook: Arc<Hook>,
     hooked: Arc<Template>,
     templates: Vec<Arc<Template>>,
@@ -91,14 +95,16 @@ struct Shop {
 
 impl Shop {
     fn new(workers: usize) -> Arc<Shop> {
-        Shop::of(engine(Sharing::Always, workers))
+        Shop::of(options(Sharing::Always, workers))
     }
 
-    fn of(engine: Arc<Engine>) -> Arc<Shop> {
+    fn of(options: EngineOptions) -> Arc<Shop> {
+        let (engine, clock) = clock::engine(options);
         fill(engine.store(), FACTS);
         let hook = Arc::<Hook>::default();
         let register = |(plan, _)| engine.register(plan).expect("it is shareable");
         let shop = Shop {
+            clock,
             hooked: engine.register(yearly(hook.clone())).expect("it is shareable"),
             templates: stars().into_iter().map(register).collect(),
             hook,
@@ -145,7 +151,12 @@ impl Shop {
     /// With one worker; whether newcomers get on, and what a batch may take.
     fn limited(boarding: bool, memory_limit: usize) -> Arc<Shop> {
         let limited = EngineOptions { boarding, memory_limit, ..options(Sharing::Always, 1) };
-        Shop::of(Engine::open(limited).expect("an engine without a directory opens"))
+        Shop::of(limited)
+    }
+
+    /// So long as makes the rest of a pass worth not being waited for, and more than pays for those who got on before.
+    fn dawdle(&self) {
+        self.clock.pass(Duration::from_millis(400));
     }
 
     fn query(&self, number: usize, numbers: &mut Numbers) -> Pending {
@@ -228,7 +239,7 @@ impl Shop {
 
 impl Pending {
     fn answer(&self) -> Result<Rows> {
-        self.answer.recv_timeout(Duration::from_secs(60)).expect("it answers")
+        self.answer.recv_timeout(HANG).expect("it answers")
     }
 
     fn state(&self) -> std::result::Result<Rows, SqlState> {
@@ -238,11 +249,6 @@ impl Pending {
     fn has_boarded(&self) -> bool {
         self.figures.get().is_some_and(|figures| figures.boarding.is_some())
     }
-}
-
-/// Waits as long as makes the rest of a pass worth not being waited for, and more than pays for those who got on before.
-fn dawdle() {
-    std::thread::sleep(Duration::from_millis(400));
 }
 
 fn joined(pending: &Pending) -> (usize, usize) {
@@ -264,7 +270,7 @@ fn who_comes_in_the_middle_of_a_pass_gets_on_and_reads_its_own_snapshot() {
             own.change(&mut random, 3000, 20);
             let queries = (0..STARS).map(|query| own.query(query, &mut numbers));
             pending.lock().push(queries.collect::<Vec<_>>());
-            dawdle();
+            own.dawdle();
         }
     }));
     let sums = shop.check(&first);
@@ -308,7 +314,7 @@ fn alike(shop: &Arc<Shop>, suppliers: usize) -> Vec<Vec<Pending>> {
             let asked: Vec<_> = asked.skip(usize::from(is_second)).collect();
             let submit = |(template, parameters)| own.submit(template, parameters, None);
             pending.lock().push(asked.into_iter().map(submit).collect());
-            dawdle();
+            own.dawdle();
         }
     }));
     shop.check(&first);
@@ -342,7 +348,7 @@ fn a_lone_query_gets_on_with_predicates_of_its_own_on_the_fact_table() {
         let first = shop.pass(Box::new(move |call| {
             if call == 3 {
                 *pending.lock() = Some(own.query(query, &mut Numbers(query as u64)));
-                dawdle();
+                own.dawdle();
             }
         }));
         shop.check(&first);
@@ -364,14 +370,14 @@ fn cancels_and_faults_on_a_shared_pass_are_their_own() {
         2 => {
             // Alone in its generation, and cancelled on the way.
             pending.lock().push(own.query(7, &mut numbers));
-            dawdle();
+            own.dawdle();
         }
         6 => {
             pending.lock()[0].cancelled.store(true, Ordering::Relaxed);
             let queries = (0..STARS).map(|query| own.query(query, &mut numbers));
             pending.lock().extend(queries.collect::<Vec<_>>());
             pending.lock().push(own.submit(&fails, vec![], None));
-            dawdle();
+            own.dawdle();
         }
         8 => pending.lock()[4].cancelled.store(true, Ordering::Relaxed),
         _ => {}
@@ -399,7 +405,7 @@ fn the_pass_goes_on_for_others_when_who_began_it_is_cancelled() {
         3 => {
             let queries = (0..STARS).map(|query| own.query(query, &mut Numbers(3)));
             pending.lock().extend(queries);
-            dawdle();
+            own.dawdle();
         }
         5 => first_flag.wait().store(true, Ordering::Relaxed),
         _ => assert!(call < 8, "nobody waits for the sums any more"),
@@ -424,7 +430,7 @@ fn a_panic_on_a_shared_pass_is_traced_to_who_causes_it() {
             let queries = (0..5).map(|query| own.query(query, &mut Numbers(3)));
             pending.lock().extend(queries);
             pending.lock().push(own.submit(&panics, vec![], None));
-            dawdle();
+            own.dawdle();
         }
     }));
     shop.check(&first);
@@ -449,7 +455,7 @@ fn who_cannot_get_on_is_answered_by_the_next_pass() {
             let parameters = stars()[6].1(&mut Numbers(4));
             pending.lock().push(own.submit(&own.templates[6], parameters, Some(old)));
             pending.lock().push(own.query(6, &mut Numbers(4)));
-            dawdle();
+            own.dawdle();
         }
     }));
     shop.check(&first);
@@ -467,7 +473,7 @@ fn without_boarding_everybody_waits_for_the_next_pass() {
     let first = shop.pass(Box::new(move |call| {
         if call == 3 {
             pending.lock().push(own.query(6, &mut Numbers(4)));
-            dawdle();
+            own.dawdle();
         }
     }));
     shop.check(&first);
@@ -487,7 +493,7 @@ fn newcomers_without_memory_for_all_are_answered_in_halves() {
         if call == 3 {
             let queries = (0..400).map(|_| own.query(0, &mut numbers));
             pending.lock().extend(queries.collect::<Vec<_>>());
-            dawdle();
+            own.dawdle();
         }
     }));
     shop.check(&first);
@@ -533,7 +539,7 @@ fn random_interleavings_give_what_each_gives_alone() {
                 let some = random.random_range(0..all.len().max(1));
                 all.get(some).inspect(|one| one.cancelled.store(true, Ordering::Relaxed));
             }
-            std::thread::sleep(Duration::from_millis(random.random_range(0..10)));
+            own.clock.pass(Duration::from_millis(random.random_range(0..10)));
         }));
         all.lock().push(first);
         let mut answers: Vec<(Pending, Result<Rows>)> = Vec::new();
@@ -569,7 +575,7 @@ fn equal_requests_of_newcomers_are_one_request() {
         if call == 3 {
             let queries = (0..10).map(|_| own.query(6, &mut Numbers(4)));
             pending.lock().extend(queries);
-            dawdle();
+            own.dawdle();
         }
     }));
     shop.check(&first);

@@ -59,6 +59,9 @@ pub fn options(sharing: Sharing, workers: usize) -> EngineOptions {
     }
 }
 
+/// Answers that come later than this never come.
+const LONG: std::time::Duration = std::time::Duration::from_secs(120);
+
 /// Such an engine.
 pub fn engine(sharing: Sharing, workers: usize) -> Arc<Engine> {
     Engine::open(options(sharing, workers)).expect("an engine without a directory opens")
@@ -409,8 +412,7 @@ pub fn run(
     lanes.into_iter().for_each(|lane| engine.lead(lane));
     let mut answers = vec![Err(Error::new(engine::types::SqlState::InternalError, "lost")); count];
     for _ in 0..count {
-        let (position, answer) =
-            receiver.recv_timeout(std::time::Duration::from_secs(60)).expect("every one answers");
+        let (position, answer) = receiver.recv_timeout(LONG).expect("every one answers");
         answers[position] = answer;
     }
     answers
@@ -429,7 +431,7 @@ pub fn lone(
         sender.send(()).expect("it is awaited");
     });
     engine.lead(template.lane());
-    receiver.recv().expect("it answers");
+    receiver.recv_timeout(LONG).expect("it answers");
 }
 
 /// Runs a batch of one template and waits for all answers, without looking at them.
@@ -451,7 +453,7 @@ pub fn together(engine: &Engine, requests: &[(Arc<Template>, Vec<Value>)]) {
     }
     engine.lead(requests[0].0.lane());
     requests.iter().for_each(|_| {
-        receiver.recv().expect("it answers");
+        receiver.recv_timeout(LONG).expect("it answers");
     });
 }
 

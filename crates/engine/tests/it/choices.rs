@@ -93,18 +93,6 @@ pub fn record(seed: u64, make: impl FnOnce(&mut Choices)) -> Record {
     choices.into_record()
 }
 
-/// The seed to begin with, and how long to go on: those of the environment where it has some, else a new seed with every
-/// run and `usual`.
-pub fn from_environment(name: &str, usual: Duration) -> (u64, Duration, bool) {
-    let variable = |part: &str| std::env::var(format!("{name}_{part}")).ok();
-    let told = variable("SEED").and_then(|seed| seed.parse().ok());
-    let seconds = variable("SECONDS").and_then(|seconds| seconds.parse().ok());
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let new = now.map_or(0, |since| since.as_nanos() as u64) & 0xFFFF_FFFF;
-    let long = seconds.map_or(usual, Duration::from_secs);
-    (told.unwrap_or(new), long, told.is_some() && seconds.is_none())
-}
-
 /// The smallest records found by `until` that still fail. Of the `members`, a range of them, some may be left out; the
 /// others are only made smaller.
 pub fn shrink(

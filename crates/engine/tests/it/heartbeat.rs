@@ -11,6 +11,7 @@ use engine::plan::{AggregateFunction, PlanNode, TemplatePlan};
 use engine::types::{DataType, Expression, Predicate, Result, SqlState, Value};
 
 use crate::bookstore::{self, SUBJECTS};
+use crate::waiting::HANG;
 
 fn shop(sharing: Sharing) -> Arc<Engine> {
     let engine = bookstore::engine(sharing, 2);
@@ -222,8 +223,7 @@ fn each_activation_reads_its_own_snapshot() {
             });
         }
         engine.lead(template.lane());
-        let wait = std::time::Duration::from_secs(60);
-        let answers = [(); 2].map(|()| receiver.recv_timeout(wait).expect("both answer"));
+        let answers = [(); 2].map(|()| receiver.recv_timeout(HANG).expect("both answer"));
         assert!(answers.contains(&(true, false)) && answers.contains(&(false, true)));
     }
 }
@@ -258,8 +258,7 @@ fn what_waits_when_its_template_goes_still_runs() {
         });
         engine.unregister(template.id);
         engine.lead(template.lane());
-        let wait = std::time::Duration::from_secs(60);
-        assert_eq!(receiver.recv_timeout(wait), Ok(1));
+        assert_eq!(receiver.recv_timeout(HANG), Ok(1));
     }
 }
 
@@ -284,7 +283,7 @@ fn figures_tell_what_a_heartbeat_did() {
         });
     }
     engine.lead(template.lane());
-    (0..3).for_each(|_| receiver.recv().expect("all answer"));
+    (0..3).for_each(|_| receiver.recv_timeout(HANG).expect("all answer"));
     let figures: &Figures = place.get().expect("they come before the answer");
     assert_eq!((figures.activations, figures.requests), (3, 2));
     let text = engine.explain(&template, &[], Some(figures)).to_string();
@@ -372,7 +371,7 @@ fn a_query_too_large_for_memory_fails_alone_in_its_batch() {
 }
 
 #[test]
-fn a_product_ends_soon_after_it_is_cancelled() {
+fn a_product_ends_when_it_is_cancelled() {
     let engine = shop(Sharing::Always);
     let template = engine.register(counted_product(4)).expect("it is shareable");
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -393,7 +392,7 @@ fn a_product_ends_soon_after_it_is_cancelled() {
         scope.spawn(|| engine.lead(template.lane()));
         assert!(receiver.recv_timeout(wait).is_err(), "a million millions take longer");
         cancelled.store(true, Ordering::Relaxed);
-        let answer = receiver.recv_timeout(100 * wait).expect("it ends soon");
+        let answer = receiver.recv_timeout(HANG).expect("it ends");
         assert_eq!(answer.map_err(|error| error.state), Err(SqlState::QueryCanceled));
     });
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use engine::heartbeat::{Activation, Answer, Engine, EngineOptions, Sharing, Template};
 use engine::storage::Snapshot;
@@ -13,6 +12,7 @@ use parking_lot::Mutex;
 use crate::bookstore::{options, rows};
 use crate::hook::Hook;
 use crate::star_schema::{LINEORDER, SUPPLIER, fill, yearly};
+use crate::waiting::HANG;
 
 /// 7 chunks.
 const FACTS: i32 = 50_000;
@@ -118,7 +118,7 @@ impl Fixture {
 
 impl Asked {
     fn answer(&self) -> Result<Rows> {
-        self.answer.recv_timeout(Duration::from_secs(60)).expect("it answers")
+        self.answer.recv_timeout(HANG).expect("it answers")
     }
 }
 

@@ -30,7 +30,8 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("system", &["types", "storage", "plan", "heartbeat"]),
 ];
 
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+/// All sources below a directory.
+pub fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).expect("a room is a directory") {
         let path = entry.expect("it can be read").path();
         if path.is_dir() {

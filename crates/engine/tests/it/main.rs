@@ -3,6 +3,7 @@
 mod boarding;
 mod bookstore;
 mod choices;
+mod clock;
 mod golden;
 mod heartbeat;
 mod hook;
@@ -13,5 +14,10 @@ mod paths;
 mod plans;
 mod random_batches;
 mod reference;
+mod repeatable;
+#[path = "../common/seeds.rs"]
+mod seeds;
 mod star;
 mod star_schema;
+#[path = "../common/waiting.rs"]
+mod waiting;

@@ -1,13 +1,13 @@
 //! Long batches of one lane's templates: each template's activations run together, apart from the others'.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use engine::heartbeat::{Activation, Answer, Engine, Figures, Sharing, Template};
 use engine::plan::{AggregateFunction, PlanNode, TemplatePlan};
 use engine::types::{Comparison, DataType, Result, Value};
 
 use crate::bookstore::{self, ITEM, aggregate, ascending, compare, project, scan, sort, template};
+use crate::waiting::HANG;
 
 /// Enough for a sort of a third of them, eight times, to be a long batch.
 const ITEMS: i32 = 150_000;
@@ -62,8 +62,7 @@ fn run(engine: &Engine, asked: &[Asked]) -> Vec<Answered> {
     engine.lead(asked[0].0.lane());
     let mut answers: Vec<Option<Answered>> = vec![None; asked.len()];
     for _ in asked {
-        let wait = Duration::from_secs(60);
-        let (position, rows) = receiver.recv_timeout(wait).expect("every one answers");
+        let (position, rows) = receiver.recv_timeout(HANG).expect("every one answers");
         let figures = places[position].get().expect("they come before the answer");
         answers[position] = Some((rows, figures.requests));
     }

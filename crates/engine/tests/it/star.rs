@@ -18,6 +18,7 @@ use crate::bookstore::{
     template,
 };
 use crate::star_schema::{CUSTOMER, LINEORDER, Numbers, Query, SUPPLIER, fill, queries, sums_by};
+use crate::waiting::HANG;
 
 type Request = (Arc<Template>, Vec<Value>);
 
@@ -280,7 +281,8 @@ fn noted(engine: &Engine, requests: &[Request]) -> (Vec<Result<Vec<Vec<Value>>>>
         });
     }
     engine.lead(requests[0].0.lane());
-    let mut answers: Vec<_> = receiver.iter().take(requests.len()).collect();
+    let answers = requests.iter().map(|_| receiver.recv_timeout(HANG).expect("it is answered"));
+    let mut answers: Vec<_> = answers.collect();
     answers.sort_by_key(|(number, _)| *number);
     let figures = figures[0].get().expect("they were noted").clone();
     (answers.into_iter().map(|(_, answer)| answer).collect(), figures)
@@ -308,7 +310,7 @@ fn a_star_query_goes_over_its_fact_table_once() {
             }),
         });
         engine.lead(template.lane());
-        assert_eq!(receiver.recv(), Ok(true), "{}", plan.text);
+        assert_eq!(receiver.recv_timeout(HANG), Ok(true), "{}", plan.text);
         let text = engine.explain(&template, &[], figures.get()).to_string();
         assert!(text.contains("one pass of 1 groupings"), "{}: {text}", plan.text);
     }

@@ -5,6 +5,7 @@ use tokio_postgres::{Config, NoTls};
 
 use crate::fixture::{Fixture, database};
 use crate::raw::{Messages, Raw};
+use crate::within::within;
 
 fn guarded() -> Fixture {
     let password = Some("gr\u{fc}n\u{a0}42".to_string()); // a blank that SASLprep maps
@@ -17,7 +18,7 @@ fn log_in(fixture: &Fixture, user: &str, password: &str) -> String {
     config.host("127.0.0.1").port(fixture.address.port());
     config.user(user).password(password).dbname("shareddb");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let result = runtime.expect("a runtime").block_on(async { config.connect(NoTls).await });
+    let result = runtime.expect("a runtime").block_on(within("an answer", config.connect(NoTls)));
     match result {
         Ok(_) => String::new(),
         Err(error) => error.code().expect("the server's refusal").code().to_string(),

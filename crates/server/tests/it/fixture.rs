@@ -2,23 +2,25 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use engine::env::STACK_BYTES;
-use engine::heartbeat::{EngineOptions, Packing, Sharing};
+use engine::heartbeat::{EngineOptions, HeldBack, Packing, Sharing};
 use server::{Server, ServerOptions};
 use sql::{Database, DatabaseOptions};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use crate::raw::{Messages, Raw};
+use crate::waiting::{HANG, eventually, joined};
 
 /// A running server; stops when dropped.
 pub struct Fixture {
     /// Where it listens.
     pub address: SocketAddr,
+    /// As long as the server runs.
+    database: Weak<Database>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -41,17 +43,19 @@ impl Fixture {
 
     fn start(options: ServerOptions, data: Option<PathBuf>) -> Fixture {
         let (stop, stopped) = oneshot::channel::<()>();
-        let (told, address) = std::sync::mpsc::channel();
+        let (told, begun) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             runtime().block_on(async move {
                 let options = ServerOptions { listen: "127.0.0.1:0".to_string(), ..options };
-                let server = Server::bind(options, open(data)).await.expect("binds");
-                told.send(server.local_address()).expect("the test waits");
+                let database = open(data);
+                let known = Arc::downgrade(&database);
+                let server = Server::bind(options, database).await.expect("binds");
+                told.send((server.local_address(), known)).expect("the test waits");
                 server.run(async { drop(stopped.await) }).await;
             });
         });
-        let address = address.recv_timeout(Duration::from_secs(60)).expect("the server starts");
-        Fixture { address, stop: Some(stop), thread: Some(thread) }
+        let (address, database) = begun.recv_timeout(HANG).expect("the server starts");
+        Fixture { address, database, stop: Some(stop), thread: Some(thread) }
     }
 
     /// A connection that was let in.
@@ -72,6 +76,15 @@ impl Fixture {
         raw
     }
 
+    /// Lets `ask` send so many statements, which then wait together: they run as one heartbeat when what this gives is dropped.
+    /// Lanes that they make anew are not held.
+    pub fn held_back(&self, waiting: usize, ask: impl FnOnce()) -> HeldBack {
+        let held = self.database.upgrade().expect("it runs").engine().hold_back();
+        ask();
+        eventually("all wait in their lane", || (held.waiting() == waiting).then_some(()));
+        held
+    }
+
     /// Begins to stop the server.
     pub fn stop(&mut self) {
         drop(self.stop.take());
@@ -80,7 +93,7 @@ impl Fixture {
     /// Waits until it has stopped.
     pub fn wait(&mut self) {
         if let Some(thread) = self.thread.take() {
-            thread.join().expect("the server ends in order");
+            joined("the server ends in order", thread);
         }
     }
 }

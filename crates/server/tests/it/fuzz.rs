@@ -3,8 +3,9 @@
 
 use crate::fixture::Fixture;
 use crate::raw::Raw;
+use crate::seeds::seeds;
 
-/// Conversations per run.
+/// Conversations per seed.
 const CONVERSATIONS: usize = 300;
 
 /// A small linear congruential generator (Knuth's MMIX constants): a run replays by its seed.
@@ -66,17 +67,12 @@ fn mutate(random: &mut Random, bytes: &mut [u8]) {
     }
 }
 
-/// `SEED`, or another one each time; it is printed.
-pub fn seed() -> u64 {
-    let told = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = told.unwrap_or_else(|| u64::from(std::process::id()));
-    println!("seed {seed}");
-    seed
-}
-
 #[test]
 fn random_conversations_hurt_nobody() {
-    let seed = seed();
+    seeds("fuzz").for_each(converse);
+}
+
+fn converse(seed: u64) {
     let mut random = Random::new(seed);
     let fixture = Fixture::new();
     let mut witness = fixture.with_rows(1);

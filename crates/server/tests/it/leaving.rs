@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use crate::cancel::cancel;
 use crate::fixture::Fixture;
-use crate::fuzz::{Random, seed};
+use crate::fuzz::Random;
 use crate::raw::{Message, Messages, Raw};
+use crate::seeds::seeds;
 
-/// Rounds per run; all of one are answered before the next.
+/// Rounds per seed; all of one are answered before the next.
 const ROUNDS: usize = 25;
 /// Clients that come and go in a round.
 const EVENTS: usize = 20;
@@ -45,7 +46,10 @@ impl Asked {
 
 #[test]
 fn whoever_leaves_takes_nothing_from_those_who_stay() {
-    let seed = seed();
+    seeds("leaving").for_each(leave_at_random_moments);
+}
+
+fn leave_at_random_moments(seed: u64) {
     let mut random = Random::new(seed);
     let fixture = Fixture::new();
     let mut first = fixture.with_rows(20_000);

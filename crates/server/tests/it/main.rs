@@ -14,8 +14,14 @@ mod moving;
 mod portals;
 mod raw;
 mod rights;
+#[path = "../../../engine/tests/common/seeds.rs"]
+mod seeds;
 mod shared_rows;
 mod simple;
 mod startup;
 mod tls;
 mod types;
+#[path = "../../../engine/tests/common/waiting.rs"]
+mod waiting;
+#[path = "../../../engine/tests/common/within.rs"]
+mod within;

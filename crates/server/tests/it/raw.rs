@@ -1,8 +1,9 @@
 //! A client that sends bytes as they are told, well formed or not.
 
-use std::io::{Read, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+
+use crate::waiting::HANG;
 
 /// A connection.
 pub struct Raw {
@@ -112,7 +113,8 @@ impl Raw {
     /// A socket; nothing is said yet.
     pub fn open(address: SocketAddr) -> Raw {
         let stream = TcpStream::connect(address).expect("somebody listens");
-        stream.set_read_timeout(Some(Duration::from_secs(90))).expect("a socket");
+        stream.set_read_timeout(Some(HANG)).expect("a socket");
+        stream.set_write_timeout(Some(HANG)).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
         Raw { stream, key: (0, 0), pending: Vec::new() }
     }
@@ -245,11 +247,20 @@ impl Raw {
     pub fn try_read(&mut self) -> Option<Message> {
         self.send();
         let mut head = [0; 5];
-        self.stream.read_exact(&mut head).ok()?;
+        self.fill(&mut head)?;
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
         let mut body = vec![0; length - 4];
-        self.stream.read_exact(&mut body).ok()?;
+        self.fill(&mut body)?;
         Some(Message { tag: head[0], body })
+    }
+
+    /// `None` where the connection is closed; who neither answers nor closes hangs.
+    fn fill(&mut self, bytes: &mut [u8]) -> Option<()> {
+        let fault = self.stream.read_exact(bytes).err();
+        let hangs =
+            |fault: &Error| matches!(fault.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+        assert!(!fault.as_ref().is_some_and(hangs), "waited {HANG:?} in vain: the server answers");
+        fault.is_none().then_some(())
     }
 
     /// The next message.
@@ -262,6 +273,11 @@ impl Raw {
         let mut byte = [0];
         self.stream.read_exact(&mut byte).expect("the server answers");
         byte[0]
+    }
+
+    /// Passes over messages up to the first of a kind.
+    pub fn pass_to(&mut self, tag: u8) {
+        while self.read().tag != tag {}
     }
 
     /// All messages up to ReadyForQuery.

@@ -28,6 +28,7 @@ use x509_certificate::{EcdsaCurve, KeyAlgorithm, X509CertificateBuilder};
 
 use crate::fixture::{Fixture, database};
 use crate::raw::Raw;
+use crate::within::within;
 
 /// A certificate that signs itself.
 struct SelfSigned {
@@ -224,7 +225,8 @@ async fn connect(
     config.user("shareddb").dbname("shareddb").password(password);
     config.ssl_mode(SslMode::Require).channel_binding(binding);
     let stream = TcpStream::connect(server.address).await.expect("somebody listens");
-    let (client, connection) = config.connect_raw(stream, connector).await?;
+    let connected = within("an answer", config.connect_raw(stream, connector)).await;
+    let (client, connection) = connected?;
     tokio::spawn(connection);
     Ok(client)
 }
@@ -236,14 +238,25 @@ async fn an_encrypted_client_is_served_like_any_other() {
     let connector = || Connector::new(&certificate, certificate.digest.clone());
     let client =
         connect(&server, connector(), "open", ChannelBinding::Require).await.expect("comes in");
-    client.batch_execute("CREATE TABLE t (a integer PRIMARY KEY, b text)").await.expect("creates");
+    within("an answer", client.batch_execute("CREATE TABLE t (a integer PRIMARY KEY, b text)"))
+        .await
+        .expect("creates");
     let long = "x".repeat(300_000);
-    client.execute("INSERT INTO t VALUES (1, $1), (2, NULL)", &[&long]).await.expect("inserts");
-    let rows = client.query("SELECT b FROM t ORDER BY a", &[]).await.expect("answers");
+    within("an answer", client.execute("INSERT INTO t VALUES (1, $1), (2, NULL)", &[&long]))
+        .await
+        .expect("inserts");
+    let rows = within("an answer", client.query("SELECT b FROM t ORDER BY a", &[]))
+        .await
+        .expect("answers");
     assert_eq!(rows[0].get::<_, &str>(0), long);
     let series = "SELECT i, repeat('y', 100) FROM generate_series(1, 20000) AS s(i)";
-    assert_eq!(client.query(series, &[]).await.expect("answers").len(), 20_000);
-    let fault = client.query("SELECT 1 / (a - 1) FROM t", &[]).await.expect_err("divides by 0");
+    assert_eq!(
+        within("an answer", client.query(series, &[])).await.expect("answers").len(),
+        20_000
+    );
+    let fault = within("an answer", client.query("SELECT 1 / (a - 1) FROM t", &[]))
+        .await
+        .expect_err("divides by 0");
     assert_eq!(fault.code().expect("a state").code(), "22012");
 }
 

@@ -5,17 +5,26 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::fixture::Fixture;
 use crate::raw::{Messages, Raw};
+use crate::within::within;
 
 async fn connect(fixture: &Fixture) -> Client {
     let text =
         format!("host=127.0.0.1 port={} user=shareddb dbname=shareddb", fixture.address.port());
-    let (client, connection) = tokio_postgres::connect(&text, NoTls).await.expect("let in");
+    let connected = within("an answer", tokio_postgres::connect(&text, NoTls)).await;
+    let (client, connection) = connected.expect("let in");
     tokio::spawn(connection);
     client
 }
 
 /// Stores a value and reads it back, both in binary.
 async fn round_trip<T>(client: &Client, sql_type: &str, values: &[Option<T>])
+where
+    T: ToSql + Sync + for<'a> FromSql<'a> + PartialEq + std::fmt::Debug,
+{
+    within(sql_type, store_and_read(client, sql_type, values)).await;
+}
+
+async fn store_and_read<T>(client: &Client, sql_type: &str, values: &[Option<T>])
 where
     T: ToSql + Sync + for<'a> FromSql<'a> + PartialEq + std::fmt::Debug,
 {

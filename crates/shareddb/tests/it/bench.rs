@@ -3,22 +3,19 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::server::{ended, output, terminate};
+use crate::turns;
+use crate::waiting::eventually;
 
 /// Runs `shareddb bench` with arguments separated by blanks, results below `folder`; what it printed, and its record.
 fn bench(folder: &Path, arguments: &str) -> (String, Value) {
     let record = folder.join("record.json");
-    let output = Command::new(env!("CARGO_BIN_EXE_shareddb"))
-        .arg("bench")
-        .args(arguments.split_whitespace())
-        .arg("--output")
-        .arg(folder)
-        .arg("--json")
-        .arg(&record)
-        .output()
-        .expect("the program runs");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shareddb"));
+    command.arg("bench").args(arguments.split_whitespace());
+    let output = output(command.arg("--output").arg(folder).arg("--json").arg(&record));
     let printed = String::from_utf8(output.stdout).expect("text");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}\n{errors}");
@@ -52,10 +49,11 @@ fn working_sets(system: &Value, name: &str) {
 
 #[test]
 fn all_figures_of_the_star_schema_are_drawn() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (printed, record) = bench(
         folder.path(),
-        "star --scale-factor 0.001 --seconds 0.1 --concurrency 1,3 --at-once 2,8 --check 2 \
+        "star --settle-seconds 0 --scale-factor 0.001 --seconds 0.1 --concurrency 1,3 --at-once 2,8 --check 2 \
          --no-sharing --updates-per-second 50 --most-at-once 16 --grid-at-once 1,4 --grid-rounds 2 \
          --figure concurrency,selectivity,similarity,working-sets,grid",
     );
@@ -96,10 +94,11 @@ fn all_figures_of_the_star_schema_are_drawn() {
 
 #[test]
 fn costs_over_scale_are_drawn() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (printed, record) = bench(
         folder.path(),
-        "star --scale-factor 0.001,0.002 --seconds 0.1 --concurrency 2 --at-once 2 --check 0 \
+        "star --settle-seconds 0 --scale-factor 0.001,0.002 --seconds 0.1 --concurrency 2 --at-once 2 --check 0 \
          --volatile --figure concurrency --most-at-once 8",
     );
     assert_eq!(list(&record).len(), 2, "a record per scale factor");
@@ -110,10 +109,11 @@ fn costs_over_scale_are_drawn() {
 
 #[test]
 fn throughput_over_cores_is_drawn() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (_, record) = bench(
         folder.path(),
-        "star --scale-factor 0.002 --cores 1,2 --volatile --seconds 0.1 --concurrency 2 \
+        "star --settle-seconds 0 --scale-factor 0.002 --cores 1,2 --volatile --seconds 0.1 --concurrency 2 \
          --at-once 2 --check 1 --template Q1.1,Q3.2",
     );
     let cores: Vec<_> = list(&record).iter().map(|at| at["limited_to_cores"].as_u64()).collect();
@@ -123,13 +123,13 @@ fn throughput_over_cores_is_drawn() {
 
 #[test]
 fn a_run_without_anybody_to_measure_fails() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_shareddb"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shareddb"));
+    command
         .args(["bench", "star", "--peers-only", "--against", "duckdb", "--scale-factor", "0.001"])
-        .args(["--python", "/nonexistent/python3", "--output"])
-        .arg(folder.path())
-        .output()
-        .expect("the program runs");
+        .args(["--python", "/nonexistent/python3", "--output"]);
+    let output = output(command.arg(folder.path()));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{said}");
     let expected = "shareddb: no Python interpreter with the peers at /nonexistent/python3: \
@@ -139,10 +139,11 @@ fn a_run_without_anybody_to_measure_fails() {
 
 #[test]
 fn tpch_runs_small() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (printed, record) = bench(
         folder.path(),
-        "tpch --scale-factor 0.01 --seconds 0.1 --concurrency 1 --at-once 4 --check 1 --no-sharing",
+        "tpch --settle-seconds 0 --scale-factor 0.01 --seconds 0.1 --concurrency 1 --at-once 4 --check 1 --no-sharing",
     );
     assert!(printed.contains("validation run: 22 of 22 answered"), "{printed}");
     for system in list(&record["systems"]) {
@@ -153,6 +154,7 @@ fn tpch_runs_small() {
 
 #[test]
 fn all_figures_of_the_bookstore_are_drawn() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (_, record) = bench(
         folder.path(),
@@ -179,6 +181,7 @@ fn all_figures_of_the_bookstore_are_drawn() {
 
 #[test]
 fn a_driver_that_is_terminated_leaves_no_server() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut driver = Command::new(env!("CARGO_BIN_EXE_shareddb"))
         .args(["bench", "star", "--scale-factor", "0.002", "--seconds", "600", "--output"])
@@ -187,11 +190,10 @@ fn a_driver_that_is_terminated_leaves_no_server() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the program runs");
-    let server = wait_until("the driver starts its server", || server_of(&mut driver));
-    let asked = Command::new("kill").args(["-TERM", &driver.id().to_string()]).status();
-    assert!(asked.expect("kill runs").success());
-    driver.wait().expect("it is our child");
-    wait_until("the server ends", || (!runs(server)).then_some(()));
+    let server = eventually("the driver starts its server", || server_of(&mut driver));
+    terminate(driver.id());
+    ended(&mut driver, "the driver ends");
+    eventually("the server ends", || (!runs(server)).then_some(()));
 }
 
 /// The process `shareddb serve` whose parent is the driver.
@@ -216,15 +218,4 @@ fn stat_field(pid: u32, number: usize) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields = &stat[stat.rfind(')')? + 2..];
     fields.split(' ').nth(number).map(str::to_owned)
-}
-
-fn wait_until<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Some(outcome) = happened() {
-            return outcome;
-        }
-        assert!(Instant::now() < deadline, "timed out: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

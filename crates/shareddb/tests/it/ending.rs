@@ -1,9 +1,10 @@
-//! Whatever runs ends within a moment, by cancel, its time, its client's leaving or the server's stop; and nobody else
-//! waits for it meanwhile.
+//! Whatever runs ends, by cancel, its time, its client's leaving or the server's stop; and nobody else waits for it
+//! meanwhile.
 //!
-//! A table of statements that take far too long, each ended in one way, in turns. Beside them a canary asks for one row
-//! again and again. When a statement has ended the process is quiet: its work is over, too. `SHAREDDB_ENDING` names
-//! families to end in all ways (part of their text; nothing for all), and prints what each took.
+//! A table of statements that never end by themselves, each ended in one way, in turns. Beside them a canary asks for one row
+//! again and again. When a statement has ended the process becomes quiet: its work is over, too. How soon all that is, is
+//! measured by the soak, on a machine that does nothing else. `SHAREDDB_ENDING` names families to end in all ways (part of
+//! their text; nothing for all), and prints what each took.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,16 +14,31 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::server::Server;
+use crate::turns;
+use crate::waiting::{HANG, eventually, joined};
 
-/// How long a statement may go on after its end was asked for. A machine that builds and tests something else meanwhile
-/// is slow; what does not end takes seconds.
-const SOON: Duration = Duration::from_secs(4);
-/// What the canary may wait.
-const CANARY: Duration = Duration::from_secs(2);
-/// What the process may compute in a quiet moment of this length, after this time for what was ended.
-const QUIET: Duration = Duration::from_millis(200);
-const SETTLE: Duration = Duration::from_millis(300);
-const BUSY: Duration = Duration::from_millis(120);
+/// How long things may take.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// A statement after its end was asked for.
+    end: Duration,
+    /// A row for the canary.
+    canary: Duration,
+    /// What was begun for a statement, after its end.
+    quiet: Duration,
+}
+
+/// Only what never ends takes longer.
+const ENDS: Limits = Limits { end: HANG, canary: HANG, quiet: HANG };
+/// On a machine that does nothing else.
+const SOON: Limits = Limits {
+    end: Duration::from_secs(4),
+    canary: Duration::from_secs(2),
+    quiet: Duration::from_millis(500),
+};
+
+/// The process is quiet where it computes no more than so much in so long.
+const QUIET: (Duration, Duration) = (Duration::from_millis(120), Duration::from_millis(200));
 
 /// Runs before all.
 const SET_UP: &str = "CREATE TABLE t (a int primary key, b int, s text);
@@ -85,7 +101,8 @@ struct Client {
 impl Client {
     fn connect(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
+        stream.set_read_timeout(Some(HANG)).expect("a socket");
+        stream.set_write_timeout(Some(HANG)).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
         let mut client = Client { stream, key: (0, 0) };
         let mut packet = (3u32 << 16).to_be_bytes().to_vec();
@@ -170,7 +187,7 @@ impl Canary {
             let mut client = Client::connect(address);
             while !ended.load(Ordering::Relaxed) {
                 let began = Instant::now();
-                client.run("SELECT 1");
+                assert_eq!(client.run("SELECT 1"), None, "the canary is answered");
                 longest.fetch_max(began.elapsed().as_micros() as u64, Ordering::Relaxed);
                 std::thread::sleep(Duration::from_millis(3));
             }
@@ -181,7 +198,7 @@ impl Canary {
     /// The longest wait.
     fn stop(mut self) -> Duration {
         self.ends.store(true, Ordering::Relaxed);
-        drop(self.thread.take().map(JoinHandle::join));
+        joined("the canary's row", self.thread.take().expect("it runs"));
         Duration::from_micros(self.worst.load(Ordering::Relaxed))
     }
 }
@@ -199,12 +216,29 @@ fn computed(process: u32) -> Duration {
 struct Took {
     end: Duration,
     canary: Duration,
+    /// Until the process was quiet.
     after: Duration,
     state: Option<String>,
 }
 
-/// How long it runs before it is ended.
-const RUNS: Duration = Duration::from_millis(400);
+/// What the process has computed before a statement is ended: it has begun.
+const BEGUN: Duration = Duration::from_millis(150);
+const TIMEOUT: Duration = Duration::from_millis(400);
+
+fn wait_until_begun(server: &Server, before: Duration) {
+    eventually("the statement runs", || (computed(server.id()) > before + BEGUN).then_some(()));
+}
+
+/// How long it takes until the process is quiet.
+fn becomes_quiet(server: &Server) -> Duration {
+    let (busy, long) = QUIET;
+    let began = Instant::now();
+    eventually("the process becomes quiet", || {
+        let (before, took) = (computed(server.id()), began.elapsed());
+        std::thread::sleep(long);
+        (computed(server.id()) - before <= busy).then_some(took)
+    })
+}
 
 fn end(server: &Server, text: &str, way: Way) -> Took {
     let canary = Canary::start(server.address);
@@ -213,35 +247,36 @@ fn end(server: &Server, text: &str, way: Way) -> Took {
     let (last, first) = texts.split_last().expect("a statement");
     first.iter().for_each(|text| drop(client.run(text)));
     if way == Way::Timeout {
-        client.run(&format!("SET statement_timeout = {}", RUNS.as_millis()));
+        client.run(&format!("SET statement_timeout = {}", TIMEOUT.as_millis()));
     }
-    let began = Instant::now();
+    let before = computed(server.id());
+    let mut asked = Instant::now() + TIMEOUT;
     client.query(last);
     let mut reader = Client { stream: client.stream.try_clone().expect("a socket"), key: (0, 0) };
     let reads = std::thread::spawn(move || (reader.ended(), Instant::now()));
-    std::thread::sleep(RUNS.saturating_sub(began.elapsed()));
-    let asked = Instant::now();
+    if way != Way::Timeout {
+        wait_until_begun(server, before);
+        asked = Instant::now();
+    }
     match way {
         Way::Cancel => cancel(server.address, client.key),
         Way::Timeout => {}
         _ => client.stream.shutdown(std::net::Shutdown::Both).expect("a socket"),
     }
-    let (state, ended) = reads.join().expect("it reads");
+    let (state, ended) = joined(text, reads);
     drop(client);
     let end = ended.saturating_duration_since(asked);
-    std::thread::sleep(SETTLE);
     let canary = canary.stop();
-    let before = computed(server.id());
-    std::thread::sleep(QUIET);
-    Took { end, canary, after: computed(server.id()) - before, state }
+    Took { end, canary, after: becomes_quiet(server), state }
 }
 
 /// The server is asked to stop while the statement runs.
 fn stop(text: &str) -> Duration {
     let mut server = set_up();
     let mut client = Client::connect(server.address);
+    let before = computed(server.id());
     text.split("; ").for_each(|text| client.query(text));
-    std::thread::sleep(RUNS);
+    wait_until_begun(&server, before);
     let began = Instant::now();
     server.terminate();
     began.elapsed()
@@ -257,16 +292,16 @@ fn set_up() -> Server {
 }
 
 /// What is wrong with how a family ended.
-fn faults(way: Way, took: &Took) -> Vec<String> {
+fn faults(way: Way, took: &Took, limits: Limits) -> Vec<String> {
     let mut faults = Vec::new();
-    if took.end > SOON {
+    if took.end > limits.end {
         faults.push(format!("went on for {:?}", took.end));
     }
-    if took.canary > CANARY {
+    if took.canary > limits.canary {
         faults.push(format!("the canary waited {:?}", took.canary));
     }
-    if took.after > BUSY {
-        faults.push(format!("computed {:?} of {QUIET:?} afterwards", took.after));
+    if took.after > limits.quiet {
+        faults.push(format!("computed for {:?} afterwards", took.after));
     }
     if way != Way::Leave && took.state.as_deref() != Some("57014") {
         faults.push(format!("ended with {:?}", took.state));
@@ -282,24 +317,32 @@ fn wanted() -> (Vec<&'static str>, bool) {
 
 #[test]
 fn whatever_runs_ends_and_nobody_waits() {
+    let _turn = turns::alone();
+    end_all(ENDS);
+}
+
+#[test]
+#[ignore = "soak: measures how soon statements end"]
+fn whatever_runs_ends_soon_and_nobody_waits_long() {
+    let _turn = turns::alone();
+    end_all(SOON);
+}
+
+fn end_all(limits: Limits) {
     let (families, tells) = wanted();
     let mut fallen = Vec::new();
-    let mut server = set_up();
+    let server = set_up();
     let ways = [Way::Cancel, Way::Timeout, Way::Leave];
     for (number, text) in families.into_iter().enumerate() {
         let one = number % ways.len();
         for way in if tells { ways.to_vec() } else { vec![ways[one]] } {
             let took = end(&server, text, way);
-            let faults = faults(way, &took);
+            let faults = faults(way, &took, limits);
             if tells {
                 let Took { end, canary, after, .. } = &took;
                 eprintln!(
                     "{way:?} {end:.0?}, canary {canary:.1?}, after {after:.0?} {faults:?}: {text}"
                 );
-            }
-            if took.end > SOON || took.after > BUSY {
-                // What goes on would disturb the next one.
-                server = set_up();
             }
             fallen.extend(faults.iter().map(|fault| format!("{way:?}: {fault}: {text}")));
         }
@@ -309,6 +352,18 @@ fn whatever_runs_ends_and_nobody_waits() {
 
 #[test]
 fn whatever_runs_ends_when_the_server_stops() {
+    let _turn = turns::alone();
+    stop_all(HANG);
+}
+
+#[test]
+#[ignore = "soak: measures how soon a server stops"]
+fn whatever_runs_ends_soon_when_the_server_stops() {
+    let _turn = turns::alone();
+    stop_all(2 * SOON.end);
+}
+
+fn stop_all(limit: Duration) {
     let (families, tells) = wanted();
     let step = if tells { 1 } else { 5 };
     let mut fallen = Vec::new();
@@ -317,7 +372,7 @@ fn whatever_runs_ends_when_the_server_stops() {
         if tells {
             eprintln!("{:?} {took:.0?}: {text}", Way::Stop);
         }
-        if took > 2 * SOON {
+        if took > limit {
             fallen.push(format!("{took:?}: {text}"));
         }
     }

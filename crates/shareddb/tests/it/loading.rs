@@ -5,14 +5,13 @@ use std::process::{Command, Output};
 
 use workloads::client::Client;
 
-use crate::server::Server;
+use crate::server::{self, Server};
+use crate::turns;
 
 fn load(server: &Server, file: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_shareddb"))
-        .args(["load", "--connect", &server.address.to_string(), "csv", "t"])
-        .arg(file)
-        .output()
-        .expect("the program runs")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shareddb"));
+    command.args(["load", "--connect", &server.address.to_string(), "csv", "t"]);
+    server::output(command.arg(file))
 }
 
 /// What it says on the standard error.
@@ -28,6 +27,7 @@ fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
 
 #[test]
 fn a_mistake_in_a_file_is_named_with_file_line_and_column() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Server::start(None);
     let mut client = server.connect().expect("it serves");

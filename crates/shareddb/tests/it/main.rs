@@ -6,4 +6,9 @@ mod kill;
 mod loading;
 mod memory;
 mod pgbench;
+#[path = "../../../engine/tests/common/seeds.rs"]
+mod seeds;
 mod server;
+mod turns;
+#[path = "../../../engine/tests/common/waiting.rs"]
+mod waiting;

@@ -1,22 +1,20 @@
-//! `pgbench`, as it comes with PostgreSQL: TPC-B at scale 1, 32 clients, all three protocol modes.
+//! `pgbench`, as it comes with PostgreSQL (package postgresql-contrib): TPC-B at scale 1, 32 clients, all three protocol modes.
 
 use std::process::Command;
 
 use workloads::client::Client;
 
-use crate::server::Server;
+use crate::server::{Server, output};
+use crate::turns;
 
 /// Transactions per client and mode.
 const TRANSACTIONS: &str = "50";
 
 fn pgbench(server: &Server, arguments: &[&str]) -> String {
     let address = server.address;
-    let output = Command::new("pgbench")
-        .args(["-h", "127.0.0.1", "-p", &address.port().to_string(), "-U", "shareddb"])
-        .args(arguments)
-        .arg("shareddb")
-        .output()
-        .expect("pgbench is installed (postgresql-contrib)");
+    let mut command = Command::new("pgbench");
+    command.args(["-h", "127.0.0.1", "-p", &address.port().to_string(), "-U", "shareddb"]);
+    let output = output(command.args(arguments).arg("shareddb"));
     let text = format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -28,6 +26,7 @@ fn pgbench(server: &Server, arguments: &[&str]) -> String {
 
 #[test]
 fn pgbench_runs_without_a_failed_transaction() {
+    let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Server::start(Some(folder.path()));
     pgbench(&server, &["-i", "-s", "1", "-q"]);

@@ -1,15 +1,87 @@
-//! A server process under test.
+//! The program under test, as a process.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use workloads::client::{PostgresClient, Result};
 
-/// A running `shareddb serve`; killed without mercy when dropped.
+use crate::waiting::{HANG, eventually};
+
+/// What a run of the program may take that ends by itself.
+const LONGEST_RUN: Duration = Duration::from_secs(600);
+
+/// `shareddb serve`, which may not serve yet; killed without mercy when dropped.
+pub struct Process {
+    child: Child,
+    /// What it says on its standard output, line by line.
+    said: Receiver<String>,
+}
+
+impl Process {
+    /// Starts one, on a port that it finds itself.
+    pub fn spawn(data: Option<&Path>, options: &[&str]) -> Process {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shareddb"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
+        if let Some(data) = data {
+            command.arg("--data").arg(data);
+        }
+        let log =
+            std::env::var("SHAREDDB_TEST_LOG").map_or_else(|_| Stdio::null(), |_| Stdio::inherit());
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(log).spawn().expect("the program runs");
+        let said = lines(child.stdout.take().expect("it is piped"));
+        Process { child, said }
+    }
+
+    /// Where it listens, as soon as it does.
+    fn address(&self) -> SocketAddr {
+        loop {
+            let line = self.said.recv_timeout(HANG).expect("the server says where it listens");
+            if let Some((_, address)) = line.split_once(" listens on ") {
+                return address.parse().expect("an address");
+            }
+        }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it is our child");
+        ended(&mut self.child, "a killed server ends");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What comes on an output, which is read to its end: nobody waits for room in the pipe.
+fn lines(output: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
+            // After the first lines nobody listens.
+            let _ = sender.send(line);
+        }
+    });
+    receiver
+}
+
+/// A server that answers.
 pub struct Server {
-    process: Child,
+    process: Process,
     /// Where it listens.
     pub address: SocketAddr,
 }
@@ -22,40 +94,9 @@ impl Server {
 
     /// Starts one with more options and waits until it serves.
     pub fn start_with(data: Option<&Path>, options: &[&str]) -> Server {
-        let mut server = Server::spawn_with(data, options);
-        server.wait();
-        server
-    }
-
-    /// Starts one without waiting: it may still be recovering.
-    pub fn spawn(data: Option<&Path>) -> Server {
-        Server::spawn_with(data, &[])
-    }
-
-    fn spawn_with(data: Option<&Path>, options: &[&str]) -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("it is bound");
-        drop(listener);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shareddb"));
-        command.arg("serve").args(["--listen", &address.to_string()]).args(options);
-        if let Some(data) = data {
-            command.arg("--data").arg(data);
-        }
-        let log =
-            std::env::var("SHAREDDB_TEST_LOG").map_or_else(|_| Stdio::null(), |_| Stdio::inherit());
-        let process = command.stdout(Stdio::null()).stderr(log).spawn().expect("the program runs");
+        let process = Process::spawn(data, options);
+        let address = process.address();
         Server { process, address }
-    }
-
-    /// Waits until it serves.
-    pub fn wait(&mut self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while TcpStream::connect(self.address).is_err() {
-            let ended = self.process.try_wait().expect("it is our child");
-            assert!(ended.is_none(), "the server ended: {ended:?}");
-            assert!(Instant::now() < deadline, "the server does not answer");
-            std::thread::sleep(Duration::from_millis(5));
-        }
     }
 
     /// Its process id.
@@ -65,27 +106,44 @@ impl Server {
 
     /// `kill -9`.
     pub fn kill(&mut self) {
-        self.process.kill().expect("it is our child");
-        self.process.wait().expect("it is our child");
+        self.process.kill();
     }
 
     /// `kill`, and waits until it has ended.
     pub fn terminate(&mut self) {
-        let asked = Command::new("kill").arg(self.id().to_string()).status();
-        assert!(asked.is_ok_and(|status| status.success()), "it is our child");
-        self.process.wait().expect("it is our child");
+        terminate(self.id());
+        ended(&mut self.process.child, "a server that is asked to stop ends");
     }
 
-    /// A connection.
+    /// A connection; what is not answered in time has failed.
     pub fn connect(&self) -> Result<PostgresClient> {
-        PostgresClient::connect(self.address, "shareddb", "shareddb")
+        let mut client = PostgresClient::connect(self.address, "shareddb", "shareddb")?;
+        client.give_up_after(HANG)?;
+        Ok(client)
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have been killed already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// `kill`.
+pub fn terminate(process: u32) {
+    let asked = Command::new("kill").arg(process.to_string()).status();
+    assert!(asked.is_ok_and(|status| status.success()), "it is our child");
+}
+
+/// How a child has ended, once it has.
+pub fn ended(child: &mut Child, what: &str) -> ExitStatus {
+    eventually(what, || child.try_wait().expect("it is our child"))
+}
+
+/// Runs a program to its end.
+pub fn output(command: &mut Command) -> Output {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let id = child.id();
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(output) = receiver.recv_timeout(LONGEST_RUN) else {
+        terminate(id);
+        panic!("it has not ended after {LONGEST_RUN:?}: {command:?}");
+    };
+    output.expect("it is our child")
 }

@@ -19,6 +19,7 @@ use super::scan_plan::ScanExec;
 use super::tests::{plan, rows, shop_of};
 use super::{Limits, Reading, collect};
 use crate::template::Planner;
+use crate::waiting::HANG;
 
 /// Names, each with how many values there are.
 type Columns = &'static [(&'static str, i32)];
@@ -112,7 +113,7 @@ fn warehouse() -> Planner {
         let (sender, receiver) = channel();
         let answer = move |outcome| sender.send(outcome).unwrap();
         engine.define(Definition::CreateTable(schema), Box::new(answer));
-        receiver.recv().unwrap().unwrap();
+        receiver.recv_timeout(HANG).unwrap().unwrap();
         let row = |row: i32| -> Vec<Value> {
             let columns = columns.iter().enumerate();
             columns.map(|(column, (_, values))| value(row, column, *values)).collect()

@@ -190,6 +190,7 @@ mod tests {
     use engine::types::limit::check;
 
     use super::*;
+    use crate::waiting::HANG;
 
     async fn endless() -> Result<()> {
         loop {
@@ -212,7 +213,7 @@ mod tests {
         let watched = async move { drop(tell.send(endless().await)) };
         let waits = async { aside(&Wanted::new(Limits::default()), watched).await };
         assert!(tokio::time::timeout(Duration::from_millis(5), waits).await.is_err());
-        assert!(told.recv_timeout(Duration::from_secs(10)).expect("it has ended").is_err());
+        assert!(told.recv_timeout(HANG).expect("it has ended").is_err());
     }
 
     #[tokio::test]
@@ -231,7 +232,7 @@ mod tests {
                 apart(move || tell.send(is_utc()).expect("somebody waits"));
                 (Wanted::new(Limits::default()), long(Limits::default(), is_utc))
             });
-            assert_eq!(told.recv(), Ok(utc));
+            assert_eq!(told.recv_timeout(HANG), Ok(utc));
             assert_eq!(crate::text::polled_in_zone(utc, loops).await, Ok(utc));
             assert_eq!(aside(&wanted, async { is_utc() }).await, Ok(utc), "whoever asks for it");
         }

@@ -340,6 +340,7 @@ mod tests {
 
     use super::super::checkpoint;
     use super::*;
+    use crate::waiting::{HANG, eventually};
 
     const SMALL: usize = 100;
     const LARGE: usize = 100_000;
@@ -361,6 +362,12 @@ mod tests {
         })
     }
 
+    /// Waits until so many threads have begun something.
+    fn until_running(threads: &PlanningThreads, count: usize) {
+        let running = || threads.shared.state.lock().running.len();
+        eventually("threads take work", || (running() >= count).then_some(()));
+    }
+
     #[tokio::test]
     async fn who_cancels_does_not_wait_and_the_work_hears_of_it() {
         let threads = PlanningThreads::at_most(2);
@@ -375,7 +382,7 @@ mod tests {
         cancelled.store(true, Ordering::Relaxed);
         assert_eq!(planned.await.expect_err("cancelled").state, SqlState::QueryCanceled);
         drop(go);
-        assert!(hears.recv().expect("it ran").is_err());
+        assert!(hears.recv_timeout(HANG).expect("it ran").is_err());
         let soon = Some(Instant::now() + Duration::from_millis(10));
         let (go, work) = stuck();
         let late = threads.run(SMALL, Arc::default(), soon, work).await.expect_err("too late");
@@ -429,9 +436,7 @@ mod tests {
         let threads = PlanningThreads::at_most(2);
         let (gos, left): (Vec<_>, Vec<_>) =
             (0..2).map(|_| stuck()).map(|(go, work)| (go, run(&threads, SMALL, work))).unzip();
-        while threads.shared.state.lock().running.len() < 2 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until_running(&threads, 2);
         drop(left);
         assert_eq!(run(&threads, SMALL, || Ok(1)).await, Ok(1));
         drop(gos);
@@ -456,9 +461,7 @@ mod tests {
         let threads = PlanningThreads::at_most(1);
         let (go, work) = stuck();
         let first = run(&threads, SMALL, work);
-        while threads.shared.state.lock().running.is_empty() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until_running(&threads, 1);
         let waiting: Vec<_> = (0..QUEUE_LIMIT).map(|_| run(&threads, SMALL, || Ok(()))).collect();
         let refused = run(&threads, SMALL, || Ok(())).await.expect_err("one too many");
         assert_eq!(refused.state, SqlState::ConfigurationLimit);

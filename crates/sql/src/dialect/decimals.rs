@@ -367,7 +367,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(10_000))]
+        #![proptest_config(crate::properties::cases(10_000))]
 
         #[test]
         fn rows_are_as_in_256_bits(

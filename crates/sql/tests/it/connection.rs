@@ -1,6 +1,7 @@
 //! A session as a test uses it: statements in, rows of text out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use engine::types::{DataType, Error, Result, Value, ValueRef};
@@ -8,6 +9,8 @@ use futures::StreamExt;
 use sql::text::{pad, write_value};
 use sql::verification::VerificationOptions;
 use sql::{Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows, Session};
+
+use crate::within::within;
 
 /// A database that keeps nothing.
 pub fn database() -> Arc<Database> {
@@ -53,8 +56,25 @@ pub struct Given {
     pub tag: String,
 }
 
+/// Looks again and again until there is something.
+pub async fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    within(what, async {
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await
+}
+
 /// Runs a text as a simple Query does; gives what its last statement gave.
 pub async fn query(session: &mut Session, text: &str) -> Result<Given> {
+    within(text, script(session, text)).await
+}
+
+async fn script(session: &mut Session, text: &str) -> Result<Given> {
     let outcome = statements(session, text).await;
     let ended = session.end_implicit(outcome.is_err()).await;
     let given = outcome?;
@@ -77,8 +97,11 @@ async fn statements(session: &mut Session, text: &str) -> Result<Given> {
 /// Runs a prepared text with parameters.
 pub async fn execute(session: &mut Session, text: &str, values: Vec<Value>) -> Result<Given> {
     let statement = session.prepare(text, &[]).await?;
-    let outcome = session.execute(&statement, values, ImplicitTransaction::Alone).await?;
-    given(outcome).await
+    within(text, async {
+        let outcome = session.execute(&statement, values, ImplicitTransaction::Alone).await?;
+        given(outcome).await
+    })
+    .await
 }
 
 /// All of an outcome.

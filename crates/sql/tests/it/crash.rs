@@ -6,7 +6,7 @@ use engine::env::{Environment, Image, SeededRandomness, SimulatedDirectory};
 use engine::heartbeat::{Engine, Tuning};
 use sql::{Database, Session};
 
-use crate::connection::{Given, column, options, query};
+use crate::connection::{Given, column, options, query, until};
 
 const TUNING: Tuning = Tuning { segment_size: 64 << 10, checkpoint_bytes: u64::MAX };
 
@@ -45,11 +45,7 @@ async fn is_whole(image: Image, what: &str) -> bool {
     // Nothing that nobody sees is left behind, and the name can be given.
     let kept = 1 + usize::from(is_there);
     let count = || database.engine().store().tables().len();
-    let left = (0..100).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(u64::from(count() != kept)));
-        count() == kept
-    });
-    assert!(left, "{what}: {} tables are stored", count());
+    until(what, || (count() == kept).then_some(())).await;
     if !is_there {
         run(&mut session, "CREATE TABLE made AS SELECT 1").await;
     }

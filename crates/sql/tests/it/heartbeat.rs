@@ -1,17 +1,14 @@
 //! Statements of several sessions as one heartbeat.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use engine::types::{Result, Value};
 use futures::StreamExt;
 use sql::{Database, ImplicitTransaction, Outcome, Session, Statement};
 use tokio::task::JoinHandle;
 
-use crate::connection::{database, query, shown};
-
-/// Answers that come later than this never come.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::connection::{database, query, shown, until};
+use crate::within::within;
 
 /// Columns' types as PostgreSQL numbers them, and rows; or a SQLSTATE and a message.
 pub type Given = std::result::Result<(Vec<u32>, Vec<Vec<Value>>), String>;
@@ -23,8 +20,7 @@ pub async fn set(session: &mut Session, text: &str) {
 
 /// What a prepared query gives; one that never answers panics.
 pub async fn answer(session: &mut Session, statement: &Arc<Statement>) -> Given {
-    let given = tokio::time::timeout(PATIENCE, rows(session, statement)).await;
-    let given = given.unwrap_or_else(|_| panic!("no answer in {PATIENCE:?}: {}", statement.text));
+    let given = within(&statement.text, rows(session, statement)).await;
     given.map_err(|error| shown(&error))
 }
 
@@ -69,12 +65,9 @@ pub async fn together(
             };
             (session, given)
         }));
-        let began = Instant::now();
         let ended = |tasks: &[JoinHandle<_>]| tasks.iter().filter(|own| own.is_finished()).count();
-        while held.waiting() + ended(&running) < running.len() {
-            assert!(began.elapsed() < PATIENCE, "a statement neither waits nor ends");
-            tokio::time::sleep(Duration::from_micros(100)).await;
-        }
+        let is_settled = || held.waiting() + ended(&running) >= running.len();
+        until("each statement waits or has ended", || is_settled().then_some(())).await;
     }
     let waited = held.waiting();
     tokio::task::spawn_blocking(move || drop(held)).await.expect("it ends");

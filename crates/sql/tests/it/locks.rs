@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use sql::{Database, Session};
 
-use crate::connection::{column, database, query, state};
-
-const LONG: Duration = Duration::from_secs(20);
+use crate::connection::{column, database, query, state, until};
 
 async fn accounts() -> (Arc<Database>, Session, Session) {
     let database = database();
@@ -36,11 +33,11 @@ async fn begin(
         let given = query(&mut session, text).await;
         (session, given)
     });
-    let began = Instant::now();
-    while !waits.load(Ordering::Relaxed) {
-        assert!(!task.is_finished() && began.elapsed() < LONG, "it does not wait");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until("it waits for a lock", || {
+        assert!(!task.is_finished(), "it does not wait: {text}");
+        waits.load(Ordering::Relaxed).then_some(())
+    })
+    .await;
     task
 }
 
@@ -133,6 +130,8 @@ async fn waits_end_by_time_by_cancel_and_at_once() {
     let waiting = begin(two, update).await;
     cancelled.store(true, Ordering::Relaxed);
     waiting.abort();
+    // Its session goes with it.
+    drop(waiting.await);
     run(&mut one, &["COMMIT"]).await;
     let key_share = "SELECT id FROM account WHERE id = 1 FOR KEY SHARE NOWAIT";
     assert_eq!(column(&query(&mut one, key_share).await.expect("free")), ["1"]);

@@ -23,4 +23,12 @@ mod pipelining;
 mod protocol;
 mod random_batches;
 mod scripts;
+#[path = "../../../engine/tests/common/seeds.rs"]
+mod seeds;
+#[path = "../../../engine/tests/common/skipping.rs"]
+mod skipping;
 mod verification;
+#[path = "../../../engine/tests/common/waiting.rs"]
+mod waiting;
+#[path = "../../../engine/tests/common/within.rs"]
+mod within;

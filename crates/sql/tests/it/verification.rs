@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use engine::heartbeat::{Account, Answer};
 use engine::types::{Result, Value};
 use sql::Database;
 use sql::verification::{Executor, Question, Share, VerificationOptions};
 
-use crate::connection::{column, execute, query, state, verified_database};
+use crate::connection::{column, execute, query, state, until, verified_database};
 
 /// Everything is verified.
 pub fn all() -> VerificationOptions {
@@ -18,13 +17,8 @@ pub fn all() -> VerificationOptions {
 
 /// What verification has found, once nothing waits any more.
 pub async fn account(database: &Database) -> Account {
-    loop {
-        let account = database.engine().ledger().account();
-        if account.waiting == 0 {
-            return account;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    let account = || database.engine().ledger().account();
+    until("all is verified", || Some(account()).filter(|account| account.waiting == 0)).await
 }
 
 /// An executor that forgets the last row of everything.

@@ -11,9 +11,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Lane, Reads};
+use crate::env::Clock;
 use crate::heartbeat::{Sharing, Template};
 use crate::plan::Weight;
 
@@ -134,11 +135,12 @@ impl Template {
 pub struct LoneRun {
     template: Arc<Template>,
     lane: Arc<Lane>,
+    clock: Arc<dyn Clock>,
     costs: PathCosts,
     /// Time that it computed, up to `since`.
     took: Duration,
-    /// Since when it computes.
-    since: Option<Instant>,
+    /// Since when it computes, by that clock.
+    since: Option<Duration>,
     is_complete: bool,
 }
 
@@ -147,7 +149,7 @@ impl LoneRun {
     pub fn resume(&mut self) {
         if self.since.is_none() {
             self.lane.enter_alone();
-            self.since = Some(Instant::now());
+            self.since = Some(self.clock.now());
         }
     }
 
@@ -155,7 +157,7 @@ impl LoneRun {
     pub fn pause(&mut self) {
         if let Some(since) = self.since.take() {
             self.lane.leave_alone();
-            self.took += since.elapsed();
+            self.took += self.clock.now().saturating_sub(since);
         }
     }
 
@@ -200,12 +202,14 @@ impl Reads {
         let is_due = template.paths.in_a_row.load(Ordering::Relaxed) >= RECHECK;
         let lane = template.lane_handle();
         let may = costs.is_alone_cheaper() && !is_due && lane.enter_alone_if_idle();
+        let clock = &self.environment.clock;
         may.then(|| LoneRun {
             template: template.clone(),
             lane,
+            clock: clock.clone(),
             costs,
             took: Duration::ZERO,
-            since: Some(Instant::now()),
+            since: Some(clock.now()),
             is_complete: false,
         })
     }

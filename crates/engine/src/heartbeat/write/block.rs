@@ -190,6 +190,11 @@ impl WriteHeartbeat {
         Ok(is_busy.then(|| owner.wait(key, mode, false)))
     }
 
+    /// See [`crate::heartbeat::Engine::waiting_for_locks`].
+    pub fn waiting_for_locks(&self) -> usize {
+        self.shared.locks.waiting()
+    }
+
     /// See [`crate::heartbeat::Engine::is_short`].
     pub fn is_short(&self, plan: &WritePlan) -> bool {
         self.shared.is_short(plan)

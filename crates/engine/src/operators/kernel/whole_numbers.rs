@@ -449,7 +449,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #![proptest_config(crate::properties::cases(20_000))]
 
         #[test]
         fn rows_are_as_with_all_digits(

@@ -108,6 +108,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
+        #![proptest_config(crate::properties::usual())]
+
         #[test]
         fn finds_exactly_the_literals_contained(
             literals in prop::collection::btree_set("[ab]{1,3}|[abc]{4,7}|[ab]{8,12}", 0..60),

@@ -148,7 +148,6 @@ impl Locks {
     }
 
     /// How many wait.
-    #[cfg(test)]
     pub fn waiting(&self) -> usize {
         self.state.lock().waiting()
     }

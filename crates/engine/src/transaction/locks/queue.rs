@@ -95,7 +95,6 @@ impl State {
         self.owners.get(&owner)?.waits_for.as_ref()
     }
 
-    #[cfg(test)]
     pub fn waiting(&self) -> usize {
         self.entries.values().map(|entry| entry.waiters.len()).sum()
     }

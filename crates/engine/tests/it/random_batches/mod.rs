@@ -1,8 +1,8 @@
 //! Random batches of random statements over random tables, with changes in between: each answer inside a batch equals what
 //! the statement gives without sharing and what the interpreter gives, whatever else is in the batch.
 //!
-//! Seeds are new with every run and are printed. `ENGINE_BATCHES_SEED` runs one of them, `ENGINE_BATCHES_SECONDS` says for
-//! how long to go on. A case is a list of records of choices, of which a failing one is shrunk.
+//! `ENGINE_BATCHES_SEED` runs one seed, `ENGINE_BATCHES_SECONDS` explores (`seeds`). A case is a list of records of choices, of
+//! which a failing one is shrunk.
 //!
 //! Left out, since it is known to be wrong or has no one answer: -0 among floats (equal to 0, printed otherwise), `char(n)`
 //! (its blanks are `sql`'s business), a cut inside a statement whose order leaves ties.
@@ -25,8 +25,9 @@ use engine::types::{Error, Result, SqlState, Value};
 use self::plans::Statement;
 use self::tables::Tables;
 use crate::bookstore;
-use crate::choices::{Choices, Record, from_environment, record, shrink};
+use crate::choices::{Choices, Record, record, shrink};
 use crate::reference::Row;
+use crate::seeds::seeds;
 
 /// Answers that come later than this never come.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -294,32 +295,22 @@ fn shown(case: &Case) -> String {
     format!("{:#?}\n{} members\n{members}", case.tables.plans, case.members.len())
 }
 
-/// Runs the cases of seeds one after the other.
-fn run_seeds(first: u64, long: Duration, only_one: bool) {
-    let end = Instant::now() + long;
-    let mut seed = first;
-    let mut members = 0;
-    loop {
-        let records = records(seed);
-        members += records.len() - FIRST_MEMBER;
-        if let Some(found) = fault(&records) {
-            eprintln!("seed {seed} fails, and is shrunk: {found}");
-            let until = Instant::now() + Duration::from_secs(120);
-            let small = shrink(records, FIRST_MEMBER, until, &mut |own| fault(own).is_some());
-            let smallest = fault(&small).unwrap_or_else(|| "it fails no more".to_owned());
-            panic!("ENGINE_BATCHES_SEED={seed}: {smallest}\n{}", shown(&case(&small)));
-        }
-        seed = seed.wrapping_add(1);
-        if only_one || Instant::now() >= end {
-            break;
-        }
+/// Runs the case of a seed; gives the number of its members.
+fn run_seed(seed: u64) -> usize {
+    let records = records(seed);
+    let members = records.len() - FIRST_MEMBER;
+    if let Some(found) = fault(&records) {
+        eprintln!("seed {seed} fails, and is shrunk: {found}");
+        let until = Instant::now() + Duration::from_secs(120);
+        let small = shrink(records, FIRST_MEMBER, until, &mut |own| fault(own).is_some());
+        let smallest = fault(&small).unwrap_or_else(|| "it fails no more".to_owned());
+        panic!("ENGINE_BATCHES_SEED={seed}: {smallest}\n{}", shown(&case(&small)));
     }
-    println!("seeds {first} to {}: {members} members", seed.wrapping_sub(1));
+    members
 }
 
 #[test]
 fn shared_equals_alone_in_random_batches() {
-    let (seed, long, only_one) = from_environment("ENGINE_BATCHES", Duration::from_secs(15));
-    println!("ENGINE_BATCHES_SEED={seed}");
-    run_seeds(seed, long, only_one);
+    let members: Vec<usize> = seeds("engine-batches").map(run_seed).collect();
+    println!("seeds {}: {} members", members.len(), members.iter().sum::<usize>());
 }

@@ -3,18 +3,19 @@
 //! Money moves between accounts, accounts move between branches and are closed for others, entries say what has moved.
 //! Every question (`questions`) has an answer that snapshot isolation alone determines, whatever the writers do.
 //!
-//! `SEED` repeats a run as far as threads can be repeated, `MOVING_SECONDS` lets one go on for longer.
+//! A seed repeats a run as far as threads can be repeated (`seeds`).
 
 mod definitions;
 mod questions;
 mod readers;
 mod writers;
 
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fixture::Fixture;
-use crate::fuzz::{Random, seed};
+use crate::fuzz::Random;
 use crate::raw::{Messages, Raw};
+use crate::seeds::seeds;
 
 use questions::{QUESTIONS, Rows, with};
 
@@ -34,18 +35,28 @@ const ENTRIES: usize = 2 * ACCOUNTS;
 const WRITERS: usize = 3;
 const READERS: usize = 3;
 const DEFINERS: usize = 2;
+/// Readers come first, then writers.
+const WRITERS_END: usize = READERS + WRITERS;
 
 /// What threads share.
 #[derive(Clone, Copy)]
 struct Scene<'a> {
     fixture: &'a Fixture,
     seed: u64,
-    end: Instant,
+    /// Rounds of readers that are to come.
+    left: &'a AtomicUsize,
 }
 
 impl Scene<'_> {
+    /// The others go on as long as there are rounds of readers.
     fn is_over(&self) -> bool {
-        Instant::now() >= self.end
+        self.left.load(Ordering::Relaxed) == 0
+    }
+
+    /// A reader takes one of the rounds, where there is one.
+    fn takes_round(&self) -> bool {
+        let less = |left: usize| left.checked_sub(1);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
     /// The numbers of one thread.
@@ -123,26 +134,35 @@ fn ask_in_the_end(fixture: &Fixture, seed: u64) -> Vec<Rows> {
     first
 }
 
-fn length(usual: u64) -> Duration {
-    let told = std::env::var("MOVING_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
-    Duration::from_secs(told.unwrap_or(usual))
+/// Whoever panics ends the scene: nobody goes on without readers.
+struct EndsByPanic<'a>(&'a AtomicUsize);
+
+impl Drop for EndsByPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(0, Ordering::Relaxed);
+        }
+    }
 }
 
-/// Gives the answers of the end.
-fn run(fixture: &Fixture, seed: u64, seconds: u64) -> Vec<Rows> {
+/// So many rounds of readers, beside the others; gives the answers of the end.
+fn run(fixture: &Fixture, seed: u64, rounds: usize) -> Vec<Rows> {
     let mut first = fixture.connect();
     fill(&mut first);
     ask_all(&mut first, seed);
-    let scene = Scene { fixture, seed, end: Instant::now() + length(seconds) };
+    let left = AtomicUsize::new(rounds);
+    let scene = Scene { fixture, seed, left: &left };
     std::thread::scope(|scope| {
-        for thread in 0..READERS {
-            scope.spawn(move || readers::run(scene, scene.random(thread)));
-        }
-        for thread in READERS..READERS + WRITERS {
-            scope.spawn(move || writers::run(scene, scene.random(thread)));
-        }
-        for thread in READERS + WRITERS..READERS + WRITERS + DEFINERS {
-            scope.spawn(move || definitions::run(scene, scene.random(thread)));
+        for thread in 0..READERS + WRITERS + DEFINERS {
+            scope.spawn(move || {
+                let _ends = EndsByPanic(scene.left);
+                let act = match thread {
+                    ..READERS => readers::run,
+                    ..WRITERS_END => writers::run,
+                    _ => definitions::run,
+                };
+                act(scene, scene.random(thread));
+            });
         }
     });
     ask_in_the_end(fixture, seed)
@@ -150,15 +170,20 @@ fn run(fixture: &Fixture, seed: u64, seconds: u64) -> Vec<Rows> {
 
 #[test]
 fn what_moves_is_there_once_at_any_moment() {
-    run(&Fixture::new(), seed(), 3);
+    for seed in seeds("moving") {
+        run(&Fixture::new(), seed, 60);
+    }
 }
 
 #[test]
 fn what_has_moved_is_found_where_it_went() {
-    let seed = seed();
+    seeds("moving-stored").for_each(move_and_start_again);
+}
+
+fn move_and_start_again(seed: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut fixture = Fixture::stored(folder.path());
-    let before = run(&fixture, seed, 2);
+    let before = run(&fixture, seed, 40);
     fixture.stop();
     fixture.wait();
     let fixture = Fixture::stored(folder.path());

@@ -169,10 +169,10 @@ fn copied(answer: &[Message]) -> Rows {
     text.lines().map(|line| line.split('\t').map(cell).collect()).collect()
 }
 
-/// Until it is over, all seats ask, most of them one of two questions; then some leave and the others read.
+/// As long as there are rounds, all seats ask, most of them one of two questions; then some leave and the others read.
 pub fn run(scene: Scene<'_>, mut random: Random) {
     let mut seats: Vec<Seat> = Vec::new();
-    while !scene.is_over() {
+    while scene.takes_round() {
         while seats.len() < SEATS {
             seats.push(Seat::new(scene, &mut random));
         }

@@ -15,13 +15,15 @@ use std::process::Command;
 use run::permutation;
 use spec::Spec;
 
+use crate::skipping::skip;
+
 /// Where specs and expected output lie; `None` without the corpus.
 fn unpacked() -> Option<tempfile::TempDir> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
     let folder = std::env::var_os("SHAREDDB_CORPORA").map_or(beside, PathBuf::from);
     let archive = folder.join("postgresql-15-regress.tar.zst");
     if !archive.exists() {
-        println!("skipped: there is no {}", archive.display());
+        skip("sessions_meet_as_in_postgresql", &format!("there is no {}", archive.display()));
         return None;
     }
     let target = tempfile::tempdir().expect("a folder");

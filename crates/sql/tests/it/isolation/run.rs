@@ -16,10 +16,8 @@ use crate::connection::given;
 
 /// How often it is looked what has become of a step.
 const LOOK: Duration = Duration::from_millis(1);
-/// Who waits for a lock for so many looks waits.
-const LOOKS: usize = 12;
 /// A step that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A session on a task of its own.
 struct Actor {
@@ -55,19 +53,21 @@ impl Actor {
     /// What a text gives that does not wait.
     async fn ask(&self, text: &str) -> String {
         self.send.send(text.to_owned()).expect("the task lives");
-        self.come_to_something(true).await.unwrap_or_default()
+        self.come_to_something(|| false).await.unwrap_or_default()
     }
 
-    /// What the step that runs has given; `None` where it waits for a lock.
-    async fn come_to_something(&self, to_the_end: bool) -> Option<String> {
-        let (began, mut looks) = (Instant::now(), 0);
+    fn waits(&self) -> bool {
+        self.waits.load(Ordering::Relaxed)
+    }
+
+    /// What the step that runs has given; `None` where it waits, and goes on waiting.
+    async fn come_to_something(&self, waits: impl Fn() -> bool) -> Option<String> {
+        let began = Instant::now();
         loop {
             if let Some(printed) = self.printed.lock().take() {
                 return Some(printed);
             }
-            let waits = self.waits.load(Ordering::Relaxed);
-            looks = if waits { looks + 1 } else { 0 };
-            if looks > LOOKS && !to_the_end {
+            if waits() {
                 return None;
             }
             if began.elapsed() > PATIENCE {
@@ -121,6 +121,7 @@ async fn statements(
 
 /// A permutation's run.
 struct Run<'a> {
+    database: &'a Database,
     spec: &'a Spec,
     actors: Vec<Actor>,
     /// What each session does.
@@ -145,7 +146,7 @@ pub async fn permutation(database: &Arc<Database>, spec: &Spec, turns: &[Turn]) 
         }
     }
     let active = vec![None; actors.len()];
-    let mut run = Run { spec, actors, active, waiting: Vec::new(), printed };
+    let mut run = Run { database, spec, actors, active, waiting: Vec::new(), printed };
     for turn in turns {
         run.turn(turn).await;
     }
@@ -179,6 +180,13 @@ impl<'a> Run<'a> {
         if must_wait {
             self.waiting.push(turn);
         }
+    }
+
+    /// Whether a session waits for a lock that it does not get as things stand. Who has got his lock and has not gone on yet
+    /// seems to wait, too, but stands in line no longer: then fewer stand in line than seem to wait.
+    fn waits(&self, session: usize) -> bool {
+        let waiting = self.actors.iter().filter(|actor| actor.waits()).count();
+        self.actors[session].waits() && self.database.engine().waiting_for_locks() == waiting
     }
 
     /// Waits until a session is free.
@@ -217,7 +225,10 @@ impl<'a> Run<'a> {
         let said =
             match turn.waits && !is_retry || turn.after.iter().any(is_held_back) && !to_the_end {
                 true => None,
-                false => self.actors[*session].come_to_something(to_the_end).await,
+                false => {
+                    let waits = || !to_the_end && self.waits(*session);
+                    self.actors[*session].come_to_something(waits).await
+                }
             };
         match said {
             Some(printed) => {

@@ -1,8 +1,8 @@
 //! Random statements of many sessions, admitted as one heartbeat, with changes in between: each answer is what the session gets
 //! without sharing and what it gets query at a time, to the last digit, and so are types and SQLSTATEs.
 //!
-//! Seeds are new with every run and are printed. `SQL_BATCHES_SEED` runs one of them, `SQL_BATCHES_SECONDS` says for how long
-//! to go on. A case is a list of records of choices, of which a failing one is shrunk.
+//! `SQL_BATCHES_SEED` runs one seed, `SQL_BATCHES_SECONDS` explores (`seeds`). A case is a list of records of choices, of which
+//! a failing one is shrunk.
 //!
 //! Left out, since it is known to be wrong, or differs by path, or has no one answer: CASE and UNION over different types (the
 //! type of the first branch is taken), `char(n)`, division (whether a zero is met depends on the rows that get there),
@@ -19,9 +19,10 @@ use sql::{Database, Session};
 
 use self::schema::Schema;
 use self::statements::{Maker, Order, Statement};
-use crate::choices::{Choices, Record, from_environment, record, shrink};
+use crate::choices::{Choices, Record, record, shrink};
 use crate::connection::{database, query, shown};
 use crate::heartbeat::{Given, answer, set, together};
+use crate::seeds::seeds;
 
 /// Records before those of members: the schema, the changes, the shapes.
 const SHAPES: usize = 5;
@@ -262,28 +263,24 @@ fn fault_or_panic(records: &[Record], counts: &mut Counts) -> Option<String> {
     })
 }
 
+/// Runs the case of a seed.
+fn run_seed(seed: u64, counts: &mut Counts) {
+    let records = records(seed);
+    let Some(found) = fault_or_panic(&records, counts) else { return };
+    eprintln!("seed {seed} fails, and is shrunk: {found}");
+    let until = Instant::now() + Duration::from_secs(180);
+    let mut ignored = Counts::default();
+    let small = shrink(records, FIRST_MEMBER, until, &mut |own| {
+        fault_or_panic(own, &mut ignored).is_some()
+    });
+    let smallest = fault_or_panic(&small, &mut ignored);
+    let smallest = smallest.unwrap_or_else(|| "it fails no more".to_owned());
+    panic!("SQL_BATCHES_SEED={seed}: {smallest}\n{}", as_statements(&small));
+}
+
 #[test]
 fn statements_of_one_heartbeat_give_what_each_gives_alone() {
-    let (first, long, only_one) = from_environment("SQL_BATCHES", Duration::from_secs(20));
-    println!("SQL_BATCHES_SEED={first}");
-    let (end, mut seed, mut counts) = (Instant::now() + long, first, Counts::default());
-    loop {
-        let records = records(seed);
-        if let Some(found) = fault_or_panic(&records, &mut counts) {
-            eprintln!("seed {seed} fails, and is shrunk: {found}");
-            let until = Instant::now() + Duration::from_secs(180);
-            let mut ignored = Counts::default();
-            let small = shrink(records, FIRST_MEMBER, until, &mut |own| {
-                fault_or_panic(own, &mut ignored).is_some()
-            });
-            let smallest = fault_or_panic(&small, &mut ignored);
-            let smallest = smallest.unwrap_or_else(|| "it fails no more".to_owned());
-            panic!("SQL_BATCHES_SEED={seed}: {smallest}\n{}", as_statements(&small));
-        }
-        seed = seed.wrapping_add(1);
-        if only_one || Instant::now() >= end {
-            break;
-        }
-    }
-    println!("seeds {first} to {}: {counts:?}", seed.wrapping_sub(1));
+    let mut counts = Counts::default();
+    let seeds = seeds("sql-batches").map(|seed| run_seed(seed, &mut counts)).count();
+    println!("seeds {seeds}: {counts:?}");
 }

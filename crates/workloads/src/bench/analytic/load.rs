@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::AnalyticOptions;
 use super::memory::{settled, watched};
 use crate::bench::Failure;
 use crate::client::{Client, PostgresClient, Result};
@@ -97,25 +98,27 @@ fn write_piece(
     Ok(rows)
 }
 
-/// Creates and fills all tables of an empty system, which is ended if it takes more than `memory_limit` bytes.
+/// Creates and fills all tables of an empty system, which is ended if it takes more memory than it may.
 pub fn load(
     system: &dyn System,
     dataset: &dyn Dataset,
     files: &mut DataFiles,
-    memory_limit: u64,
+    options: &AnalyticOptions,
 ) -> std::result::Result<LoadTimes, Failure> {
     if system.connect_postgres().is_none() {
         files.write(dataset)?;
     }
-    let watched = watched(system.server(), memory_limit, || fill(system, dataset, files));
+    let limit = options.memory_limit();
+    let watched = watched(system.server(), limit, || fill(system, dataset, files));
     if watched.exceeded {
-        let gigabytes = memory_limit as f64 / 1e9;
+        let gigabytes = limit as f64 / 1e9;
         return Err(
             format!("loading took more than {gigabytes:.1} GB: its server was ended").into()
         );
     }
     let (rows, seconds) = watched.outcome?;
-    let (peak_mb, resident_mb) = (watched.peak as f64 / 1e6, settled(system.server()) as f64 / 1e6);
+    let resident = settled(system.server(), Duration::from_secs_f64(options.settle_seconds));
+    let [peak_mb, resident_mb] = [watched.peak, resident].map(|bytes| bytes as f64 / 1e6);
     Ok(LoadTimes { rows, seconds, peak_mb, resident_mb })
 }
 

@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 use crate::peers::Server;
 
 const SAMPLE: Duration = Duration::from_millis(500);
-/// Free pages go back to the kernel some seconds after a load, some of them later than others.
-const UNCHANGED: Duration = Duration::from_secs(12);
 const SETTLING: Duration = Duration::from_secs(60);
 const SETTLED_SHARE: f64 = 0.995;
 
@@ -50,11 +48,11 @@ fn watch(server: &Server, limit: u64, done: &AtomicBool) -> (u64, bool) {
     }
 }
 
-/// Resident bytes once they no longer fall.
-pub fn settled(server: &Server) -> u64 {
+/// Resident bytes once they have not fallen for a while.
+pub fn settled(server: &Server, unchanged: Duration) -> u64 {
     let start = Instant::now();
     let (mut resident, mut since) = (server.resident_bytes(), start);
-    while start.elapsed() < SETTLING && since.elapsed() < UNCHANGED {
+    while start.elapsed() < SETTLING && since.elapsed() < unchanged {
         std::thread::sleep(2 * SAMPLE);
         let now = server.resident_bytes();
         if (now as f64) < SETTLED_SHARE * resident as f64 {

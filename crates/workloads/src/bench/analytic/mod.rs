@@ -75,6 +75,10 @@ pub struct AnalyticOptions {
     /// GB that one system may take: beyond them it is ended.
     #[arg(long, default_value_t = 18.0)]
     pub memory_gb: f64,
+    /// Seconds in which a loaded system's memory must not fall before it is noted: free pages go back to the kernel some
+    /// seconds after a load, some of them later than others.
+    #[arg(long, default_value_t = 12.0)]
+    pub settle_seconds: f64,
     /// The program to measure (default: $SHAREDDB, else this one).
     #[arg(long)]
     pub server_binary: Option<PathBuf>,
@@ -294,7 +298,7 @@ impl<'a> Contest<'a> {
         verify: impl Fn(&dyn System) -> Result<Vec<String>, Failure>,
     ) -> Result<(), Failure> {
         let (options, mix) = (self.options, self.mix);
-        measured.load = load(system, self.dataset, &mut self.files, options.memory_limit())?;
+        measured.load = load(system, self.dataset, &mut self.files, options)?;
         let LoadTimes { seconds, peak_mb, resident_mb, .. } = measured.load;
         println!("loaded in {seconds:.1} s, {resident_mb:.0} MB resident, at most {peak_mb:.0} MB");
         measured.differences = verify(system)?;

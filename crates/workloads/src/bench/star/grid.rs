@@ -84,7 +84,7 @@ impl Grid {
         let server =
             options.start_own((Sharing::Automatic, Packing::Automatic), &scratch, cores)?;
         let mut files = DataFiles::new(scratch.join("grid"));
-        load(&server, dataset, &mut files, options.memory_limit())?;
+        load(&server, dataset, &mut files, options)?;
         let systems = CHOICES.map(|sharing| server.asked_to(sharing));
         let mut cells = Vec::new();
         for (name, mix) in mixes() {

@@ -31,7 +31,7 @@ pub fn measure(
         let system = options.start_own(choice, &scratch, cores)?;
         println!("\n{}", system.describe());
         let mut files = DataFiles::new(scratch.join("packing"));
-        load(&system, dataset, &mut files, options.memory_limit())?;
+        load(&system, dataset, &mut files, options)?;
         let mut measured = Measured { name: system.name().to_owned(), ..Measured::default() };
         for experiment in &experiments {
             Experiment::measure(experiment, options, &system, &mut measured)?;

@@ -19,6 +19,7 @@ use crate::plan::{
 use crate::storage::{CHUNK_ROWS, Snapshot};
 use crate::transaction::{Definition, Isolation, LockMode, Overlay, Waiting, WriteSet, every_row};
 use crate::types::*;
+use crate::waiting::HANG;
 
 pub const T: TableId = TableId(1);
 /// Who asks, where it does not matter.
@@ -195,7 +196,7 @@ impl Fixture {
     pub fn wait(&self, submit: impl FnOnce(WriteReceiver)) -> Result<WriteOutcome> {
         let (sender, receiver) = mpsc::channel();
         submit(Box::new(move |outcome| drop(sender.send(outcome))));
-        receiver.recv().expect("every write is answered")
+        receiver.recv_timeout(HANG).expect("every write is answered")
     }
 
     pub fn define(&self, definition: Definition) -> Result<WriteOutcome> {

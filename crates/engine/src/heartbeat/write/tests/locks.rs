@@ -5,6 +5,7 @@ use crate::heartbeat::WriteReceiver;
 use crate::transaction::Isolation::{ReadCommitted, RepeatableRead};
 use crate::transaction::LockMode::{KeyShare, Share, Update};
 use crate::types::{Comparison, SqlState, Value};
+use crate::waiting::HANG;
 
 fn rows(count: i32) -> Fixture {
     let f = Fixture::in_memory();
@@ -27,8 +28,6 @@ fn submit(
     f.writes.write(plan.clone(), parameters.into(), SESSION, answered);
     receiver
 }
-
-const LONG: std::time::Duration = std::time::Duration::from_secs(20);
 
 #[test]
 fn an_update_waits_and_goes_on_with_the_newest_row() {
@@ -87,7 +86,7 @@ fn a_write_by_itself_waits_for_a_block_and_blocks_see_it() {
     assert!(answer.try_recv().is_err());
     assert_eq!(waiting(&f), 1);
     a.commit().unwrap();
-    assert_eq!(answer.recv_timeout(LONG).unwrap().unwrap().rows, 1);
+    assert_eq!(answer.recv_timeout(HANG).unwrap().unwrap().rows, 1);
     assert_eq!(f.rows(), [(1, 111)]);
     assert!(!f.writes.shared.locks.any());
 }
@@ -101,7 +100,7 @@ fn writes_by_themselves_stand_in_line_with_blocks() {
     let mut write = b.begin_write(&add_to(T, false), &[int(1), int(1000)]);
     assert!(b.must_wait(&mut write));
     a.commit().unwrap();
-    answer.recv_timeout(LONG).unwrap().unwrap();
+    answer.recv_timeout(HANG).unwrap().unwrap();
     done(|| f.writes.advance(&mut write, &mut b.set)).unwrap();
     b.commit().unwrap();
     assert_eq!(f.rows(), [(1, 1000)]);
@@ -187,7 +186,7 @@ fn an_insert_waits_for_anothers_key() {
         let said = state(done(|| f.writes.advance(&mut write, &mut b.set)).map(|o| o.rows));
         assert_eq!(said, if commits { Err(SqlState::UniqueViolation) } else { Ok(1) });
         b.commit().unwrap();
-        let said = by_itself.recv_timeout(LONG).unwrap().map(|o| o.rows);
+        let said = by_itself.recv_timeout(HANG).unwrap().map(|o| o.rows);
         assert_eq!(state(said), Err(SqlState::UniqueViolation));
         assert_eq!(f.rows(), [(1, 10), (2, if commits { 0 } else { 9 })]);
     }
@@ -271,7 +270,7 @@ fn when_the_engine_goes_who_waits_is_told() {
     let answer = submit(&f, &add_to(T, false), &[int(1), int(100)]);
     let Block { set, .. } = a;
     drop(f);
-    let said = answer.recv_timeout(LONG).expect("told").map(drop);
+    let said = answer.recv_timeout(HANG).expect("told").map(drop);
     assert_eq!(state(said), Err(SqlState::AdminShutdown));
     drop(set);
 }
