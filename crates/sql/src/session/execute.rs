@@ -90,10 +90,7 @@ impl Session {
         check_count(statement, &parameters)?;
         let renewed = self.renew(statement).await?;
         let statement = renewed.as_ref().unwrap_or(statement);
-        let joins = implicit == ImplicitTransaction::Joined && matches!(self.block, Block::Idle);
-        if joins && !statement.prepared.plan.opens_nothing() {
-            self.block = Block::Open(self.new_transaction(false));
-        }
+        self.join(&statement.prepared.plan, implicit);
         self.check_rights(&statement.prepared)?;
         self.refuse_replaced(&statement.prepared.plan)?;
         match self.dispatch(statement, &parameters, implicit).await {
@@ -101,6 +98,15 @@ impl Session {
                 Box::pin(self.run_again(statement, &parameters, implicit, fault)).await
             }
             outcome => outcome,
+        }
+    }
+
+    /// Opens the implicit transaction of several statements, which lasts until `end_implicit`.
+    fn join(&mut self, plan: &Plan, implicit: ImplicitTransaction) {
+        if let (Block::Idle, Some(opened_by)) = (&self.block, implicit.opened_by())
+            && plan.joins(opened_by)
+        {
+            self.block = Block::Open(self.new_transaction(opened_by));
         }
     }
 
@@ -284,7 +290,8 @@ impl Session {
         match std::mem::take(&mut self.block) {
             Block::Idle => Ok(()),
             Block::Open(transaction) if !failed => self.commit_transaction(transaction).await,
-            Block::Open(transaction) | Block::Failed(transaction) => {
+            Block::Open(mut transaction) | Block::Failed(mut transaction) => {
+                self.take_back_definitions(&mut transaction).await;
                 self.abandon(transaction);
                 Ok(())
             }
@@ -300,6 +307,7 @@ impl Session {
         if !self.cursors.is_empty()
             && let Err(error) = self.end_cursors().await
         {
+            self.take_back_definitions(&mut transaction).await;
             self.abandon(transaction);
             return Err(error);
         }

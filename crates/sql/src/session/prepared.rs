@@ -10,7 +10,7 @@ use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::functions::is_session_function;
 use super::preparation::{PlannedText, Preparation, text_size};
-use super::{ColumnDescription, Session, Statement};
+use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
 use crate::catalog::Catalog;
 use crate::rights::Needs;
@@ -145,23 +145,33 @@ impl Plan {
         }
     }
 
-    /// Whether it opens no transaction by itself.
-    pub fn opens_nothing(&self) -> bool {
+    /// Whether it opens the implicit transaction of several statements: all but what opens or ends transactions itself.
+    pub fn joins(&self, opened_by: OpenedBy) -> bool {
+        use ast::Statement::{Commit, CreateIndex, Discard, Rollback, StartTransaction, Vacuum};
+        match self {
+            Plan::Empty => false,
+            Plan::Utility(statement) => match &**statement {
+                StartTransaction { .. } | Commit { .. } | Rollback { .. } => false,
+                // A pipeline may begin with what is refused in its midst.
+                Discard { .. } | Vacuum(_) => opened_by != OpenedBy::Pipeline,
+                CreateIndex(create) if create.concurrently => opened_by != OpenedBy::Pipeline,
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
+    pub fn reads_nothing(&self) -> bool {
         matches!(
             self,
             Plan::Utility(_)
                 | Plan::Checkpoint
                 | Plan::Rights(_)
                 | Plan::Empty
-                | Plan::Declare(_)
                 | Plan::Fetch(_)
                 | Plan::Close(_)
         )
-    }
-
-    /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
-    pub fn reads_nothing(&self) -> bool {
-        self.opens_nothing() && !matches!(self, Plan::Declare(_))
     }
 
     /// Whether a failed block accepts it.
