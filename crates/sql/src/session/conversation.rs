@@ -16,7 +16,7 @@ use super::rights::{Origin, Standing};
 use super::seats::RoleSeat;
 use super::submitted::submitted;
 use super::{Database, Settings, Statement, TransactionStatus};
-use crate::alone::Limits;
+use crate::alone::{Found, Limits};
 
 /// One client's conversation. Not shared between tasks; statements run one after another.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub struct Session {
     pub(super) last_value: Option<i64>,
     /// Cursors by DECLARE.
     pub(super) cursors: HashMap<String, OpenCursor>,
+    /// What the running statement's queries have given that lock rows below its top.
+    pub(super) found: Found,
     /// What may end the running statement.
     pub(super) limits: Limits,
     /// Where the next shared query leaves its heartbeat's figures, for EXPLAIN ANALYZE.
@@ -70,6 +72,7 @@ impl Session {
             cursors: HashMap::new(),
             current_values: HashMap::new(),
             last_value: None,
+            found: Found::default(),
             limits: Limits::default(),
             figures: None,
             report: None,

@@ -20,14 +20,14 @@ async fn accounts() -> (Arc<Database>, Session, Session) {
     (database, one, two)
 }
 
-async fn run(session: &mut Session, texts: &[&str]) {
+pub async fn run(session: &mut Session, texts: &[&str]) {
     for text in texts {
         query(session, text).await.unwrap_or_else(|error| panic!("{text}: {error}"));
     }
 }
 
 /// Lets a statement run beside, and returns when it waits for a lock.
-async fn begin(
+pub async fn begin(
     mut session: Session,
     text: &'static str,
 ) -> tokio::task::JoinHandle<(Session, engine::types::Result<crate::connection::Given>)> {
@@ -243,7 +243,14 @@ async fn a_repeatable_child_fails_where_its_parent_is_not_what_it_sees() {
                     query(&mut two, child).await
                 }
                 true => {
-                    run(&mut one, &["BEGIN", change.trim_start_matches("BEGIN; ").trim_end_matches("; COMMIT")]).await;
+                    run(
+                        &mut one,
+                        &[
+                            "BEGIN",
+                            change.trim_start_matches("BEGIN; ").trim_end_matches("; COMMIT"),
+                        ],
+                    )
+                    .await;
                     let waiting = begin(two, child).await;
                     run(&mut one, &["COMMIT"]).await;
                     waiting.await.expect("ends").1
