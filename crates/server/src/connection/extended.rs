@@ -106,7 +106,7 @@ impl Connection {
         let behind = &self.socket.input.pending()[execute.bytes()..];
         match what_follows(behind) {
             Some(Follows::Sync) if !self.executed => ImplicitTransaction::Alone,
-            _ => ImplicitTransaction::Joined,
+            _ => ImplicitTransaction::Pipeline,
         }
     }
 
@@ -172,7 +172,7 @@ impl Connection {
             Outcome::Command(tag) => {
                 self.write_notices();
                 backend::command_complete(&mut self.socket.output, &tag);
-                if self.session.transaction_status() == TransactionStatus::Idle {
+                if !self.session.in_block() {
                     self.portals.clear(); // portals end with their transaction
                 }
                 Ok(())

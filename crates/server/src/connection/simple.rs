@@ -39,9 +39,11 @@ impl Connection {
         }
         let mut searched = 0;
         for text in &texts {
-            let alone = texts.len() == 1 && !self.executed;
-            let implicit =
-                if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Joined };
+            let implicit = match texts.len() {
+                1 if !self.executed => ImplicitTransaction::Alone,
+                1 => ImplicitTransaction::Pipeline,
+                _ => ImplicitTransaction::Script,
+            };
             match self.run_text(text, implicit).await {
                 Err(Stop::Fault(error)) if script.is_some() => {
                     let script = script.as_deref().unwrap_or_default();

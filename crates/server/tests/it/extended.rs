@@ -61,6 +61,77 @@ fn what_runs_between_two_syncs_commits_at_sync() {
     assert_eq!(raw.column("SELECT count(*) FROM t"), ["2"]);
 }
 
+/// Sends statements as one pipeline.
+fn pipeline(raw: &mut Raw, texts: &[&str]) {
+    for text in texts {
+        raw.parse("", text);
+        raw.bind("", "", &[]);
+        raw.execute("", 0);
+    }
+    raw.sync();
+}
+
+#[test]
+fn a_definition_is_part_of_its_pipeline() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(0);
+    let texts = [
+        "INSERT INTO t VALUES (1, 'x')",
+        "CREATE TABLE u (a int)",
+        "CREATE VIEW v AS SELECT 1 AS a",
+        "SELECT 1 / 0",
+    ];
+    pipeline(&mut raw, &texts);
+    let messages = raw.until_ready();
+    assert_eq!(messages.commands(), ["INSERT 0 1", "CREATE TABLE", "CREATE VIEW"]);
+    assert_eq!((messages.states(), messages.status()), (vec!["22012".to_owned()], 'I'));
+    assert_eq!(raw.column("SELECT count(*) FROM t"), ["0"]);
+    assert_eq!(
+        (raw.fail("SELECT * FROM u"), raw.fail("SELECT * FROM v")),
+        ("42P01".into(), "42P01".into())
+    );
+    pipeline(&mut raw, &texts[..3]);
+    assert_eq!(raw.until_ready().states(), Vec::<String>::new());
+    assert_eq!(raw.column("SELECT a FROM v"), ["1"]);
+    assert_eq!(raw.column("SELECT count(*) FROM t"), ["1"]);
+    pipeline(&mut raw, &["DROP TABLE u", "COMMIT", "DROP VIEW v", "SELECT 1 / 0"]);
+    assert_eq!(raw.until_ready().commands(), ["DROP TABLE", "COMMIT", "DROP VIEW"]);
+    assert_eq!(raw.fail("SELECT * FROM u"), "42P01");
+    assert_eq!(raw.column("SELECT a FROM v"), ["1"]);
+}
+
+#[test]
+fn a_pipeline_is_no_block_as_in_postgresql() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(0);
+    pipeline(&mut raw, &["SET LOCAL lock_timeout = 1000", "SHOW lock_timeout"]);
+    let messages = raw.until_ready();
+    assert_eq!(messages.tags(), "12NC12DCZ", "it warns, and does it");
+    assert_eq!(messages.rows(), [[Some("1s".to_owned())]]);
+    assert_eq!(raw.column("SHOW lock_timeout"), ["0"]);
+    pipeline(&mut raw, &["VACUUM", "SELECT 1"]);
+    assert_eq!(raw.until_ready().commands(), ["VACUUM", "SELECT 1"]);
+    pipeline(&mut raw, &["SELECT 1", "VACUUM"]);
+    assert_eq!(raw.until_ready().states(), ["25001"]);
+    for text in ["LOCK TABLE t", "DECLARE c CURSOR FOR SELECT 1", "SAVEPOINT s"] {
+        pipeline(&mut raw, &["SELECT 1", text]);
+        assert_eq!(raw.until_ready().states(), ["25P01"], "{text}");
+    }
+}
+
+#[test]
+fn portals_last_as_long_as_their_pipeline() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(0);
+    raw.parse("in", "INSERT INTO t VALUES ($1, 'x')");
+    raw.bind("one", "in", &[Some("1")]);
+    raw.bind("two", "in", &[Some("2")]);
+    raw.execute("one", 0);
+    raw.execute("two", 0);
+    raw.sync();
+    assert_eq!(raw.until_ready().commands(), ["INSERT 0 1", "INSERT 0 1"]);
+}
+
 #[test]
 fn flush_delivers_without_sync() {
     let fixture = Fixture::new();

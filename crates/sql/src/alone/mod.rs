@@ -11,6 +11,7 @@ mod checked_condition;
 mod condition;
 mod dynamic_filters;
 mod exact;
+mod found;
 mod join_order;
 mod limits;
 mod optimizer;
@@ -30,6 +31,7 @@ mod thread;
 
 pub use checked::{check, checked};
 pub use exact::to_exact;
+pub use found::Found;
 pub use limits::Limits;
 pub use optimizer::physical_rules;
 pub use overlay::Overlay;

@@ -129,7 +129,7 @@ fn warehouse() -> Planner {
 fn reading(planner: &Planner) -> Reading {
     let store = planner.engine().store().clone();
     let (snapshot, limits) = (store.snapshot(), Limits::default());
-    Reading { store, snapshot, overlay: None, limits, pipelining: None }
+    Reading { store, snapshot, overlay: None, found: Default::default(), limits, pipelining: None }
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {

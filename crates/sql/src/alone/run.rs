@@ -25,13 +25,14 @@ use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 
 use super::Limits;
 use super::checked::checked;
+use super::found::Found;
 use super::overlay::Overlay;
 use super::pipelining::{self, Pipelining, Repeats};
 use super::table::{SnapshotTable, fields_of};
 use super::thread::{Wanted, step_by_step};
 use super::to_exact;
-use crate::catalog::TableRelation;
 use crate::catalog::system::SystemRelation;
+use crate::catalog::{FoundRelation, TableRelation};
 use crate::dialect::Applied;
 use crate::template::{QueryTemplate, fault, placeholder_index};
 
@@ -44,6 +45,8 @@ pub struct Reading {
     pub snapshot: Snapshot,
     /// Under the transaction's own changes.
     pub overlay: Option<Arc<Overlay>>,
+    /// What has run before it for its statement.
+    pub found: Found,
     /// What may end it early.
     pub limits: Limits,
     /// With whom it shares what others run too; `None` for nobody.
@@ -271,6 +274,8 @@ fn bind_scan(
     } else if let Some(system) = source.downcast_ref::<SystemRelation>() {
         let rows = system.rows()?;
         provider_as_source(Arc::new(MemTable::try_new(rows.schema(), vec![vec![rows]])?))
+    } else if let Some(found) = source.downcast_ref::<FoundRelation>() {
+        reading.found.source(found)?
     } else {
         return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
     };

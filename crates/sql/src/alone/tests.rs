@@ -129,7 +129,14 @@ fn alone(planner: &Planner, text: &str) -> Result<Vec<String>> {
     let store = planner.engine().store().clone();
     let snapshot = store.snapshot();
     let limits = Limits::default();
-    let reading = Reading { store, snapshot, overlay: None, limits, pipelining: None };
+    let reading = Reading {
+        store,
+        snapshot,
+        overlay: None,
+        found: Default::default(),
+        limits,
+        pipelining: None,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answer = runtime.block_on(collect(&template, &values, &reading))?;
     Ok(rows(&answer))
@@ -215,7 +222,14 @@ fn end_by_time(limit: Duration) {
         let snapshot = store.snapshot();
         let began = Instant::now();
         limits.begin(Some(began + Duration::from_millis(100)));
-        let reading = Reading { store, snapshot, overlay: None, limits, pipelining: None };
+        let reading = Reading {
+            store,
+            snapshot,
+            overlay: None,
+            found: Default::default(),
+            limits,
+            pipelining: None,
+        };
         let outcome = runtime.block_on(collect(&template, &values, &reading));
         assert_eq!(outcome.map(|_| ()).expect_err(text).state.code(), "57014", "{text}");
         assert!(began.elapsed() < limit, "{text}: {:?}", began.elapsed());

@@ -5,6 +5,7 @@
 //! `statement` and `session`. Absent here: changing definitions (`statement`, the engine).
 
 mod deferred;
+mod found;
 mod provider;
 mod relation;
 pub mod system;
@@ -20,6 +21,7 @@ use engine::types::{
     TableSchema,
 };
 
+pub use found::{FOUND_SCHEMA, FoundRelation};
 pub use provider::Names;
 pub use relation::{HIDDEN_SCHEMA, ROW_ID, ROW_VERSION, TableRelation, ViewRelation, pushdown};
 pub use view::ViewDefinition;
@@ -31,7 +33,7 @@ use crate::session::{is_unseen_sequence, shown_sequence};
 pub const VIEWS_ENTRY: &str = "views";
 
 /// What is defined at one moment.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Catalog {
     /// Grows with every change.
     pub version: u64,
@@ -39,14 +41,16 @@ pub struct Catalog {
     by_id: HashMap<TableId, Arc<TableSchema>>,
     views: HashMap<String, Arc<ViewDefinition>>,
     sequences: HashMap<String, Arc<SequenceSchema>>,
-    rights: Rights,
+    rights: Arc<Rights>,
     engine: Option<Arc<Engine>>,
+    /// What a statement's queries give that run before it; only the catalog that it is planned with has some.
+    found: Vec<Arc<FoundRelation>>,
     /// Planned when somebody asks.
     view_columns: OnceLock<Vec<ViewColumns>>,
 }
 
 /// A view's columns with their types.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ViewColumns {
     /// The view.
     pub name: String,
@@ -64,7 +68,7 @@ impl Catalog {
         let sequences = sequences.filter(|sequence| !is_unseen_sequence(&sequence.name));
         let views = engine.entry(VIEWS_ENTRY).map(|bytes| ViewDefinition::decode_all(&bytes));
         let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
-        catalog.rights = read_rights(engine, &[]);
+        catalog.rights = Arc::new(read_rights(engine, &[]));
         catalog.engine = Some(engine.clone());
         catalog
     }
@@ -97,7 +101,7 @@ impl Catalog {
         }
         let tables = tables.into_iter().map(Arc::new);
         let mut catalog = Catalog::new(version, tables, sequences, views.unwrap_or_default());
-        catalog.rights = read_rights(engine, deferred);
+        catalog.rights = Arc::new(read_rights(engine, deferred));
         catalog.engine = Some(engine.clone());
         catalog
     }
@@ -109,7 +113,7 @@ impl Catalog {
         sequences: impl IntoIterator<Item = Arc<SequenceSchema>>,
         views: Vec<ViewDefinition>,
     ) -> Catalog {
-        let rights = Rights::read([]);
+        let rights = Arc::new(Rights::read([]));
         let mut catalog = Catalog { version, rights, ..Catalog::default() };
         for table in tables {
             catalog.by_id.insert(table.id, table.clone());
@@ -122,6 +126,18 @@ impl Catalog {
             catalog.views.insert(view.name.clone(), Arc::new(view));
         }
         catalog
+    }
+
+    /// The same with what one more of a statement's queries gives that run before it.
+    pub fn with_found(&self, relation: Arc<FoundRelation>) -> Catalog {
+        let mut catalog = self.clone();
+        catalog.found.push(relation);
+        catalog
+    }
+
+    /// What such a query gives, by name.
+    pub fn found(&self, name: &str) -> Option<&Arc<FoundRelation>> {
+        self.found.iter().find(|relation| relation.name == name)
     }
 
     /// The engine whose definitions these are, where there is one.

@@ -19,9 +19,11 @@ use datafusion::sql::planner::SqlToRel;
 use engine::types::{DataType, Error, SqlState};
 
 use crate::bounded::name_relation;
-use crate::template::Planning;
+use crate::template::{Planning, lock_words};
 
-use super::{Catalog, HIDDEN_SCHEMA, TableRelation, ViewDefinition, ViewRelation, system};
+use super::{
+    Catalog, FOUND_SCHEMA, HIDDEN_SCHEMA, TableRelation, ViewDefinition, ViewRelation, system,
+};
 
 /// Views inside views at most.
 const VIEW_DEPTH: usize = 16;
@@ -73,6 +75,7 @@ impl<'a> Names<'a> {
         let inner = Names { depth: self.depth + 1, ..*self };
         let mut statements = crate::template::parse(&view.text).map_err(external)?;
         let mut statement = statements.pop().ok_or_else(|| unknown(&view.name))?;
+        lock_words::refuse_locks(&statement).map_err(external)?;
         crate::template::name_columns(&mut statement);
         let planner = SqlToRel::new_with_options(&inner, crate::template::parser_options());
         let plan = planner.sql_statement_to_plan(statement)?;
@@ -142,6 +145,9 @@ impl ContextProvider for Names<'_> {
             },
             Some("public") => self.public(table, false)?,
             Some(HIDDEN_SCHEMA) => self.public(table, true)?,
+            Some(FOUND_SCHEMA) => {
+                self.catalog.found(table).map(|found| found.clone() as Arc<dyn TableSource>)
+            }
             Some(schema) => self.system(schema, table)?,
         };
         found.ok_or_else(|| unknown(&name.to_string()))

@@ -20,11 +20,22 @@ pub enum Block {
     Failed(Box<Transaction>),
 }
 
+/// What opened a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenedBy {
+    /// BEGIN: COMMIT or ROLLBACK ends it.
+    Begin,
+    /// A message of several statements, which ends it.
+    Script,
+    /// Several statements between two Syncs.
+    Pipeline,
+}
+
 /// A transaction in progress.
 #[derive(Debug)]
 pub struct Transaction {
-    /// Opened by BEGIN, rather than by several statements between two Syncs.
-    pub explicit: bool,
+    /// What opened it, or made it its own: BEGIN among several statements.
+    pub opened_by: OpenedBy,
     /// How it reads.
     pub isolation: Isolation,
     /// Refuses writes.
@@ -60,9 +71,9 @@ struct SettingChange {
 
 impl Transaction {
     /// A transaction that starts now.
-    pub fn new(explicit: bool, isolation: Isolation, read_only: bool) -> Transaction {
+    pub fn new(opened_by: OpenedBy, isolation: Isolation, read_only: bool) -> Transaction {
         Transaction {
-            explicit,
+            opened_by,
             isolation,
             read_only,
             snapshot: None,
@@ -73,6 +84,11 @@ impl Transaction {
             savepoints: Vec::new(),
             settings: Vec::new(),
         }
+    }
+
+    /// Whether BEGIN opened it.
+    pub fn is_explicit(&self) -> bool {
+        self.opened_by == OpenedBy::Begin
     }
 
     /// SAVEPOINT.
@@ -139,8 +155,8 @@ impl Block {
     /// What ReadyForQuery says. An implicit transaction shows as idle: it ends with the message.
     pub fn status(&self) -> TransactionStatus {
         match self {
-            Block::Open(transaction) if transaction.explicit => TransactionStatus::Open,
-            Block::Failed(transaction) if transaction.explicit => TransactionStatus::Failed,
+            Block::Open(transaction) if transaction.is_explicit() => TransactionStatus::Open,
+            Block::Failed(transaction) if transaction.is_explicit() => TransactionStatus::Failed,
             _ => TransactionStatus::Idle,
         }
     }
@@ -178,9 +194,14 @@ impl Block {
 
     /// Whether BEGIN opened it.
     pub fn is_explicit(&self) -> bool {
+        self.opened_by() == Some(OpenedBy::Begin)
+    }
+
+    /// What opened it; `None` where there is none.
+    pub fn opened_by(&self) -> Option<OpenedBy> {
         match self {
-            Block::Open(transaction) | Block::Failed(transaction) => transaction.explicit,
-            Block::Idle => false,
+            Block::Open(transaction) | Block::Failed(transaction) => Some(transaction.opened_by),
+            Block::Idle => None,
         }
     }
 
@@ -216,7 +237,7 @@ mod tests {
 
     #[test]
     fn savepoints_undo_changes_and_settings() {
-        let mut transaction = Transaction::new(true, Isolation::ReadCommitted, false);
+        let mut transaction = Transaction::new(OpenedBy::Begin, Isolation::ReadCommitted, false);
         transaction.set.insert(TableId(1), Box::new([]));
         transaction.save("a".into());
         transaction.set.insert(TableId(1), Box::new([]));
@@ -231,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_failed_block_can_be_recovered() {
-        let mut block =
-            Block::Open(Box::new(Transaction::new(true, Isolation::ReadCommitted, false)));
+        let transaction = Transaction::new(OpenedBy::Begin, Isolation::ReadCommitted, false);
+        let mut block = Block::Open(Box::new(transaction));
         block.fail();
         block.fail();
         assert_eq!(block.status(), TransactionStatus::Failed);

@@ -8,15 +8,15 @@ use std::time::Instant;
 use engine::env::memory::Usage;
 use engine::heartbeat::{DefinitionChanges, TableRewrite};
 use engine::transaction::{Definition, Isolation, WriteSet};
-use engine::types::{Error, Result, SequenceId};
+use engine::types::{Error, Result, SequenceId, SqlState};
 
-use super::block::{Block, Transaction};
+use super::block::{Block, OpenedBy, Transaction};
 use super::cursor::OpenCursor;
 use super::rights::{Origin, Standing};
 use super::seats::RoleSeat;
 use super::submitted::submitted;
 use super::{Database, Settings, Statement, TransactionStatus};
-use crate::alone::Limits;
+use crate::alone::{Found, Limits};
 
 /// One client's conversation. Not shared between tasks; statements run one after another.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub struct Session {
     pub(super) last_value: Option<i64>,
     /// Cursors by DECLARE.
     pub(super) cursors: HashMap<String, OpenCursor>,
+    /// What the running statement's queries have given that lock rows below its top.
+    pub(super) found: Found,
     /// What may end the running statement.
     pub(super) limits: Limits,
     /// Where the next shared query leaves its heartbeat's figures, for EXPLAIN ANALYZE.
@@ -70,6 +72,7 @@ impl Session {
             cursors: HashMap::new(),
             current_values: HashMap::new(),
             last_value: None,
+            found: Found::default(),
             limits: Limits::default(),
             figures: None,
             report: None,
@@ -93,8 +96,25 @@ impl Session {
     }
 
     /// Whether BEGIN opened a transaction, or several statements share an implicit one.
-    pub(crate) fn in_block(&self) -> bool {
+    pub fn in_block(&self) -> bool {
         !matches!(self.block, Block::Idle)
+    }
+
+    /// 25001 for what must not be part of a transaction.
+    pub(crate) fn refuse_in_block(&self, what: &str) -> Result<()> {
+        let why = match self.block.opened_by() {
+            None => return Ok(()),
+            Some(OpenedBy::Pipeline) => "cannot be executed within a pipeline",
+            Some(OpenedBy::Begin | OpenedBy::Script) => "cannot run inside a transaction block",
+        };
+        Err(Error::new(SqlState::ActiveTransaction, format!("{what} {why}")))
+    }
+
+    /// 25P01 for what means nothing outside a block; a pipeline is none, as in PostgreSQL.
+    pub(crate) fn outside_block(&self, what: &str) -> Option<Error> {
+        let is_block = matches!(self.block.opened_by(), Some(OpenedBy::Begin | OpenedBy::Script));
+        let message = format!("{what} can only be used in transaction blocks");
+        (!is_block).then(|| Error::new(SqlState::NoActiveTransaction, message))
     }
 
     /// Set it to end the running statement with 57014; the session clears it when a statement
@@ -156,9 +176,9 @@ impl Session {
     }
 
     /// A transaction as BEGIN, or the first of several statements, opens it.
-    pub(crate) fn new_transaction(&self, explicit: bool) -> Box<Transaction> {
+    pub(crate) fn new_transaction(&self, opened_by: OpenedBy) -> Box<Transaction> {
         let read_only = self.settings.is_on("default_transaction_read_only");
-        Box::new(Transaction::new(explicit, self.default_isolation(), read_only))
+        Box::new(Transaction::new(opened_by, self.default_isolation(), read_only))
     }
 
     /// Stores a table's rows anew, and changes definitions with it.

@@ -222,9 +222,10 @@ impl Session {
         declare: &DeclareCursor,
         parameters: Vec<Value>,
     ) -> Result<Outcome> {
-        if !declare.hold && !self.block.is_explicit() {
-            let message = "DECLARE CURSOR can only be used in transaction blocks";
-            return Err(Error::new(SqlState::NoActiveTransaction, message));
+        if !declare.hold
+            && let Some(fault) = self.outside_block("DECLARE CURSOR")
+        {
+            return Err(fault);
         }
         if self.cursors.contains_key(&declare.name) {
             let message = format!("cursor \"{}\" already exists", declare.name);
@@ -237,7 +238,7 @@ impl Session {
         };
         let depth = self.block.any().map_or(0, |transaction| transaction.depth());
         let mut cursor = OpenCursor::new(rows, declare, depth);
-        if declare.hold && !self.block.is_explicit() {
+        if declare.hold && !self.in_block() {
             cursor.load(u64::MAX).await?;
         }
         self.cursors.insert(declare.name.clone(), cursor);

@@ -1,4 +1,5 @@
-//! Definitions changed inside a block: seen by the block at once, by others when it commits.
+//! Definitions changed inside a block: seen by the block at once, by others when it commits. Several statements of one
+//! message, or of one pipeline, are a block, too.
 //!
 //! A table that a block creates is there at once, in a schema of the block's own that nobody else looks into; what the
 //! block then does to that table happens at once too. Changes of what was there before wait for COMMIT and are only
@@ -32,6 +33,9 @@ const OWN_SCHEMA: &str = "block ";
 
 /// How often a session that waits for another's definitions looks whether it was cancelled.
 const LOOK_AROUND: Duration = Duration::from_millis(10);
+
+/// What to do about definitions that do not go together in a block; several statements of one message are a block.
+const APART: &str = "A changed definition takes effect at COMMIT: send it in a transaction, or a message, of its own.";
 
 /// What a block has changed.
 #[derive(Debug)]
@@ -251,12 +255,12 @@ fn table_of(definition: &Definition) -> Option<TableId> {
 fn written_before() -> Error {
     let message =
         "changing the definition of a table that the block has written to is not supported";
-    Error::new(SqlState::FeatureNotSupported, message)
+    Error::new(SqlState::FeatureNotSupported, message).hint(APART)
 }
 
 fn changed_before() -> Error {
     let message = "changing a definition beside a column's type in the same block is not supported";
-    Error::new(SqlState::FeatureNotSupported, message)
+    Error::new(SqlState::FeatureNotSupported, message).hint(APART)
 }
 
 impl Definitions {
@@ -371,21 +375,14 @@ impl Session {
         }
     }
 
-    /// The same as `begin_definitions`, outside a block nothing.
+    /// Lets the transaction change definitions from now on; outside of one there is nothing to do.
     pub(crate) async fn begin_definitions_in_block(&mut self, tag: &str) -> Result<()> {
-        match self.block.is_explicit() {
-            true => self.begin_definitions(tag).await,
-            false => Ok(()),
-        }
-    }
-
-    /// Lets the block change definitions from now on.
-    pub(super) async fn begin_definitions(&mut self, tag: &str) -> Result<()> {
         let refuse = |why: &str| {
             let message = format!("{tag} {why} is not supported");
-            Err(Error::new(SqlState::FeatureNotSupported, message))
+            Err(Error::new(SqlState::FeatureNotSupported, message).hint(APART))
         };
-        let Some(transaction) = self.block.open() else { unreachable!("a block is open") };
+        let Some(transaction) = self.block.open() else { return Ok(()) };
+        transaction.has_run = true;
         if transaction.isolation == Isolation::RepeatableRead {
             return refuse("in a REPEATABLE READ block");
         }
@@ -539,6 +536,5 @@ pub(super) fn refuse_altered(altered: &HashSet<String>, statement: &Ast) -> Resu
 fn altered_here(name: &str) -> Error {
     let message =
         format!("using table \"{name}\" in the block that has altered it is not supported");
-    Error::new(SqlState::FeatureNotSupported, message)
-        .hint("Its new definition takes effect at COMMIT.")
+    Error::new(SqlState::FeatureNotSupported, message).hint(APART)
 }

@@ -8,8 +8,9 @@ use engine::types::{Error, Result, SqlState, TableId, Value};
 
 use super::block::{Block, Transaction};
 use super::limited::limited;
-use super::prepared::Plan;
-use super::{ImplicitTransaction, Outcome, Session, Statement, now};
+use super::prepared::{Plan, Prepared};
+use super::{ImplicitTransaction, OpenedBy, Outcome, Session, Statement, now};
+use crate::alone::Found;
 use crate::statement::alter_sequence;
 use crate::text::polled_in_zone;
 
@@ -90,17 +91,40 @@ impl Session {
         check_count(statement, &parameters)?;
         let renewed = self.renew(statement).await?;
         let statement = renewed.as_ref().unwrap_or(statement);
-        let joins = implicit == ImplicitTransaction::Joined && matches!(self.block, Block::Idle);
-        if joins && !statement.prepared.plan.opens_nothing() {
-            self.block = Block::Open(self.new_transaction(false));
-        }
+        self.join(&statement.prepared.plan, implicit);
         self.check_rights(&statement.prepared)?;
-        self.refuse_replaced(&statement.prepared.plan)?;
-        match self.dispatch(statement, &parameters, implicit).await {
+        self.refuse_replaced(&statement.prepared)?;
+        let is_alone = matches!(self.block, Block::Idle);
+        if statement.prepared.locked_subqueries.is_empty() || !is_alone {
+            return self.run_planned(statement, &parameters, implicit).await;
+        }
+        // What it locks stays locked until its changes are visible: it is a transaction of its own.
+        self.block = Block::Open(self.new_transaction(OpenedBy::Pipeline));
+        let outcome = self.run_planned(statement, &parameters, implicit).await;
+        let ended = self.end_implicit_block(outcome.is_err()).await;
+        outcome.and_then(|outcome| ended.map(|()| outcome))
+    }
+
+    async fn run_planned(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: &[Value],
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
+        match self.dispatch(statement, parameters, implicit).await {
             Err(fault) if is_of_old_plan(&fault) => {
-                Box::pin(self.run_again(statement, &parameters, implicit, fault)).await
+                Box::pin(self.run_again(statement, parameters, implicit, fault)).await
             }
             outcome => outcome,
+        }
+    }
+
+    /// Opens the implicit transaction of several statements, which lasts until `end_implicit`.
+    fn join(&mut self, plan: &Plan, implicit: ImplicitTransaction) {
+        if let (Block::Idle, Some(opened_by)) = (&self.block, implicit.opened_by())
+            && plan.joins(opened_by)
+        {
+            self.block = Block::Open(self.new_transaction(opened_by));
         }
     }
 
@@ -117,7 +141,7 @@ impl Session {
         let is_there = |table: &TableId| store.table(*table).is_some();
         let plan = &statement.prepared.plan;
         let is_gone = fault.state == SqlState::UndefinedTable;
-        if is_gone && plan.tables().iter().all(is_there) && !plan.is_copy_to() {
+        if is_gone && statement.prepared.tables().iter().all(is_there) && !plan.is_copy_to() {
             return Err(fault);
         }
         self.queue_for_definitions().await?;
@@ -128,7 +152,7 @@ impl Session {
         match self.renew(statement).await? {
             Some(renewed) => {
                 self.check_rights(&renewed.prepared)?;
-                self.refuse_replaced(&renewed.prepared.plan)?;
+                self.refuse_replaced(&renewed.prepared)?;
                 self.dispatch(&renewed, parameters, implicit).await
             }
             // Its query is planned whenever it runs.
@@ -140,14 +164,14 @@ impl Session {
     }
 
     /// 40001 where a transaction's snapshot is older than a table that took another one's place.
-    fn refuse_replaced(&mut self, plan: &Plan) -> Result<()> {
+    fn refuse_replaced(&mut self, prepared: &Prepared) -> Result<()> {
         let store = self.database.engine.store();
         let Some(transaction) = self.block.open() else { return Ok(()) };
         let Some(snapshot) = &transaction.snapshot else { return Ok(()) };
         let is_newer = |table: &TableId| {
             store.table(*table).is_some_and(|table| table.oldest_version() > snapshot.version())
         };
-        match plan.tables().iter().any(is_newer) {
+        match prepared.tables().iter().any(is_newer) {
             true => {
                 let message = "could not serialize access due to concurrent change of the table's \
                                definition";
@@ -157,7 +181,27 @@ impl Session {
         }
     }
 
+    /// Runs a statement's plan, and before it what locks rows below its top.
     async fn dispatch(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: &[Value],
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
+        let locked = &statement.prepared.locked_subqueries;
+        if locked.is_empty() {
+            return self.run_plan(statement, parameters, implicit).await;
+        }
+        let values = self.values(parameters, &statement.literals, true);
+        let outcome = match self.lock_subqueries(locked, &values).await {
+            Ok(()) => self.run_plan(statement, parameters, implicit).await,
+            Err(fault) => Err(fault),
+        };
+        self.found = Found::default();
+        outcome
+    }
+
+    async fn run_plan(
         &mut self,
         statement: &Arc<Statement>,
         parameters: &[Value],
@@ -284,7 +328,8 @@ impl Session {
         match std::mem::take(&mut self.block) {
             Block::Idle => Ok(()),
             Block::Open(transaction) if !failed => self.commit_transaction(transaction).await,
-            Block::Open(transaction) | Block::Failed(transaction) => {
+            Block::Open(mut transaction) | Block::Failed(mut transaction) => {
+                self.take_back_definitions(&mut transaction).await;
                 self.abandon(transaction);
                 Ok(())
             }
@@ -300,6 +345,7 @@ impl Session {
         if !self.cursors.is_empty()
             && let Err(error) = self.end_cursors().await
         {
+            self.take_back_definitions(&mut transaction).await;
             self.abandon(transaction);
             return Err(error);
         }

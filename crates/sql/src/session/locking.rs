@@ -14,6 +14,7 @@ use engine::types::{Error, Result, RowId, SqlState, TableId, Value, ValueRef};
 
 use super::{Outcome, Rows, Session};
 use crate::alone::Overlay;
+use crate::statement::locked_subqueries::LockedSubquery;
 use crate::statement::locking::{Locked, Locking, Waits};
 use crate::template::QueryTemplate;
 use crate::text::is_utc;
@@ -65,8 +66,8 @@ impl Session {
         }
         let (rows, is_newer) = found?;
         let answer = Answer::new(template.output.clone(), vec![AnswerPart::Own(rows)]);
-        if is_newer {
-            self.skip_verification("newer rows");
+        if is_newer || !self.found.is_empty() {
+            self.skip_verification("locked rows");
         } else if let Some(drawn) = self.draw() {
             let overlay = Some(Arc::new(overlay)).filter(|overlay| !overlay.is_empty());
             let (template, values) = (template.clone(), values.into());
@@ -75,6 +76,28 @@ impl Session {
             self.verify_found(drawn, question, Taken::Alone, answer.clone()).await?;
         }
         Ok(Outcome::Rows(Rows::complete(template.columns.clone(), answer, "SELECT")))
+    }
+
+    /// Runs what locks rows below a statement's top, and keeps what it gives for the statement. That runs afterwards, over what
+    /// is committed by then: to the locked rows nothing can happen in between.
+    pub(super) async fn lock_subqueries(
+        &mut self,
+        queries: &[LockedSubquery],
+        values: &[Value],
+    ) -> Result<()> {
+        for LockedSubquery { locking, relation } in queries {
+            self.refuse_read_only(&locking.command())?;
+            let snapshot = self.statement_snapshot();
+            let Some(transaction) = self.block.open() else { unreachable!("opened for it") };
+            let (isolation, mut set) =
+                (transaction.isolation, std::mem::take(&mut transaction.set));
+            let found = self.lock_and_read(locking, values, &snapshot, isolation, &mut set).await;
+            if let Some(transaction) = self.block.open() {
+                transaction.set = set;
+            }
+            self.found.push(relation, &found?.0)?;
+        }
+        Ok(())
     }
 
     /// The rows, and whether they are others than those of the snapshot.

@@ -37,7 +37,7 @@ use engine::heartbeat::Answer;
 use engine::types::{DataType, Result, Value};
 
 pub use block::now;
-pub use block::{Block, Transaction};
+pub use block::{Block, OpenedBy, Transaction};
 pub use conversation::Session;
 pub(crate) use database::Ids;
 pub use database::{Database, DatabaseOptions};
@@ -112,8 +112,21 @@ pub enum TransactionStatus {
 pub enum ImplicitTransaction {
     /// This statement is alone between two Syncs: it commits by itself.
     Alone,
-    /// Others come before or after it: `end_implicit` will commit.
-    Joined,
+    /// It is one of several in one simple Query, which PostgreSQL treats as a block: `end_implicit` will commit.
+    Script,
+    /// Others come before or after it between two Syncs: `end_implicit` will commit.
+    Pipeline,
+}
+
+impl ImplicitTransaction {
+    /// What opens the transaction in which the statement runs.
+    fn opened_by(self) -> Option<OpenedBy> {
+        match self {
+            ImplicitTransaction::Alone => None,
+            ImplicitTransaction::Script => Some(OpenedBy::Script),
+            ImplicitTransaction::Pipeline => Some(OpenedBy::Pipeline),
+        }
+    }
 }
 
 /// What a statement gave.

@@ -22,8 +22,7 @@ use crate::rights::{needs_of, query_needs};
 use crate::statement::alter_sequence;
 use crate::statement::constraint::unsupported;
 use crate::statement::cursor::{self, CursorStatement};
-use crate::statement::locking;
-use crate::statement::{insert, modify, rewrite, rights};
+use crate::statement::{insert, locked_subqueries, locking, modify, rewrite, rights};
 use crate::template::{Lifted, Parameters, QueryTemplate, check_parameters, lift, parse};
 
 /// What planning must know of a session.
@@ -133,6 +132,7 @@ impl Preparation {
         let unknown = vec![Value::Null; parameter_types.len()];
         give_parameters(&mut described, &parameter_types, &unknown)?;
         Functions::describe(self.settings.clone(), self.role.clone()).replace(&mut described)?;
+        described.locks.clear();
         let columns = self.query_template(&described)?.columns.clone();
         let plan = Plan::SessionQuery(Box::new(query.clone()));
         let needs = query_needs(&self.catalog, query);
@@ -142,12 +142,22 @@ impl Preparation {
 
     /// Plans a query without parameters, outside the cache.
     pub fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
-        let mut statement = ast::Statement::Query(Box::new(query.clone()));
-        crate::template::name_columns(&mut statement);
-        let ast::Statement::Query(query) = statement else { unreachable!("made above") };
-        let text = query.to_string();
-        let mut parameters = Parameters::none();
-        self.database.planner.query(&self.catalog, &query, &mut parameters, &text)
+        self.named_template(&with_names(query))
+    }
+
+    fn named_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
+        let (text, mut parameters) = (query.to_string(), Parameters::none());
+        self.database.planner.query(&self.catalog, query, &mut parameters, &text)
+    }
+
+    /// The same with what it locks.
+    pub fn locking_query(&self, query: &ast::Query) -> Result<Query> {
+        let mut query = with_names(query);
+        let locks = std::mem::take(&mut query.locks);
+        let template = self.named_template(&query)?;
+        let (database, mut parameters) = (&*self.database, Parameters::none());
+        let locking = locking::plan(database, &self.catalog, &query, &locks, &mut parameters)?;
+        Ok(Query { template, now: false, locking: locking.map(Box::new) })
     }
 
     /// PostgreSQL's parse analysis; a text that was rewritten before it was parsed has no places to point at.
@@ -160,33 +170,58 @@ impl Preparation {
         }
     }
 
-    fn plan_lifted(&self, lifted: Lifted, types: &[u32]) -> Result<(Prepared, Parameters)> {
-        let (database, catalog) = (&*self.database, &self.catalog);
+    fn plan_lifted(&self, mut lifted: Lifted, types: &[u32]) -> Result<(Prepared, Parameters)> {
+        let mut parameters = Parameters::new(&lifted, types);
+        let (database, statement) = (&*self.database, &mut lifted.statement);
+        let taken = locked_subqueries::take(database, &self.catalog, statement, &mut parameters)?;
+        let (prepared, parameters) = self.plan_parts(lifted, &taken.catalog, parameters)?;
+        Ok((Prepared { locked_subqueries: taken.queries, ..prepared }, parameters))
+    }
+
+    fn plan_parts(
+        &self,
+        lifted: Lifted,
+        catalog: &Arc<Catalog>,
+        parameters: Parameters,
+    ) -> Result<(Prepared, Parameters)> {
+        let database = &*self.database;
         match lifted.statement.clone() {
             ast::Statement::Query(query) if is_write(&query) => match (*query.body, query.with) {
                 (SetExpr::Update(ast::Statement::Update(update)), with) => {
-                    modify::plan_update(database, catalog, lifted, update, with, types)
+                    modify::plan_update(database, catalog, lifted, update, with, parameters)
                 }
                 (SetExpr::Delete(ast::Statement::Delete(delete)), with) => {
-                    modify::plan_delete(database, catalog, lifted, delete, with, types)
+                    modify::plan_delete(database, catalog, lifted, delete, with, parameters)
                 }
                 (SetExpr::Insert(ast::Statement::Insert(insert)), with) => {
-                    insert::plan(database, catalog, lifted, with_before(insert, with)?, types)
+                    insert::plan(database, catalog, lifted, with_before(insert, with)?, parameters)
                 }
                 (other, _) => Err(unsupported(&format!("WITH before {other}"))),
             },
-            ast::Statement::Query(query) => plan_query(database, catalog, &lifted, *query, types),
+            ast::Statement::Query(query) => {
+                plan_query(database, catalog, &lifted, *query, parameters)
+            }
             ast::Statement::Insert(insert) => {
-                insert::plan(database, catalog, lifted, insert, types)
+                insert::plan(database, catalog, lifted, insert, parameters)
             }
             ast::Statement::Update(update) => {
-                modify::plan_update(database, catalog, lifted, update, None, types)
+                modify::plan_update(database, catalog, lifted, update, None, parameters)
             }
             ast::Statement::Delete(delete) => {
-                modify::plan_delete(database, catalog, lifted, delete, None, types)
+                modify::plan_delete(database, catalog, lifted, delete, None, parameters)
             }
             other => unreachable!("{other} is not planned as a template"),
         }
+    }
+}
+
+/// The query with names for its columns.
+fn with_names(query: &ast::Query) -> ast::Query {
+    let mut statement = ast::Statement::Query(Box::new(query.clone()));
+    crate::template::name_columns(&mut statement);
+    match statement {
+        ast::Statement::Query(query) => *query,
+        other => unreachable!("{other} was made above"),
     }
 }
 
@@ -228,15 +263,11 @@ fn plan_query(
     catalog: &Arc<Catalog>,
     lifted: &Lifted,
     mut query: ast::Query,
-    types: &[u32],
+    mut parameters: Parameters,
 ) -> Result<(Prepared, Parameters)> {
-    let mut parameters = Parameters::new(lifted, types);
     let locks = std::mem::take(&mut query.locks);
     let template = database.planner.query(catalog, &query, &mut parameters, &lifted.text)?;
-    let locking = match locks.is_empty() {
-        true => None,
-        false => locking::plan(database, catalog, &query, &locks, &parameters)?.map(Box::new),
-    };
+    let locking = locking::plan(database, catalog, &query, &locks, &mut parameters)?.map(Box::new);
     let columns = Some(template.columns.clone());
     let plan = Plan::Query(Query { template, now: lifted.now, locking });
     Ok((Prepared::template(catalog, &parameters, columns, plan), parameters))

@@ -10,7 +10,7 @@ use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::functions::is_session_function;
 use super::preparation::{PlannedText, Preparation, text_size};
-use super::{ColumnDescription, Session, Statement};
+use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
 use crate::catalog::Catalog;
 use crate::rights::Needs;
@@ -19,6 +19,7 @@ use crate::statement::complex::ComplexWrite;
 use crate::statement::cursor::{CursorStatement, Declare, Direction};
 use crate::statement::describe;
 use crate::statement::insert::InsertQuery;
+use crate::statement::locked_subqueries::LockedSubquery;
 use crate::statement::rights::RightsStatement;
 use crate::statement::write::Write;
 use crate::template::{Parameters, Planner, QueryTemplate, characters, place, plain};
@@ -40,6 +41,8 @@ pub struct Prepared {
     pub columns: Option<Arc<[ColumnDescription]>>,
     /// What to do.
     pub plan: Plan,
+    /// What locks rows below its top, and runs before it.
+    pub locked_subqueries: Vec<LockedSubquery>,
     /// What whoever runs it needs.
     pub needs: Needs,
     /// The role that it was last cleared for with this catalog; 0 for none.
@@ -131,7 +134,7 @@ impl Plan {
     }
 
     /// The tables that it reads or writes itself, where that is known before it runs.
-    pub fn tables(&self) -> Vec<TableId> {
+    fn tables(&self) -> Vec<TableId> {
         match self {
             Plan::Query(query) => query.template.tables.clone(),
             Plan::Write(write) => vec![write.table],
@@ -145,23 +148,33 @@ impl Plan {
         }
     }
 
-    /// Whether it opens no transaction by itself.
-    pub fn opens_nothing(&self) -> bool {
+    /// Whether it opens the implicit transaction of several statements: all but what opens or ends transactions itself.
+    pub fn joins(&self, opened_by: OpenedBy) -> bool {
+        use ast::Statement::{Commit, CreateIndex, Discard, Rollback, StartTransaction, Vacuum};
+        match self {
+            Plan::Empty => false,
+            Plan::Utility(statement) => match &**statement {
+                StartTransaction { .. } | Commit { .. } | Rollback { .. } => false,
+                // A pipeline may begin with what is refused in its midst.
+                Discard { .. } | Vacuum(_) => opened_by != OpenedBy::Pipeline,
+                CreateIndex(create) if create.concurrently => opened_by != OpenedBy::Pipeline,
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
+    pub fn reads_nothing(&self) -> bool {
         matches!(
             self,
             Plan::Utility(_)
                 | Plan::Checkpoint
                 | Plan::Rights(_)
                 | Plan::Empty
-                | Plan::Declare(_)
                 | Plan::Fetch(_)
                 | Plan::Close(_)
         )
-    }
-
-    /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
-    pub fn reads_nothing(&self) -> bool {
-        self.opens_nothing() && !matches!(self, Plan::Declare(_))
     }
 
     /// Whether a failed block accepts it.
@@ -308,6 +321,13 @@ impl Session {
         let size = text_size(&query);
         self.on_planning_thread(size, move || preparation.query_template(&query))
     }
+
+    /// The same with what it locks.
+    pub(super) fn locking_query(&self, query: &ast::Query) -> Planned<Query> {
+        let (preparation, query) = (self.preparation(), query.clone());
+        let size = text_size(&query);
+        self.on_planning_thread(size, move || preparation.locking_query(&query))
+    }
 }
 
 impl Statement {
@@ -397,10 +417,17 @@ impl Prepared {
             parameter_types: Vec::new(),
             columns,
             plan,
+            locked_subqueries: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
             held: OnceLock::new(),
         }
+    }
+
+    /// The tables that it reads or writes, where that is known before it runs.
+    pub fn tables(&self) -> Vec<TableId> {
+        let locked = self.locked_subqueries.iter().flat_map(|query| &query.locking.query.tables);
+        self.plan.tables().into_iter().chain(locked.copied()).collect()
     }
 
     /// Counts it among what is kept, once for all who keep it; 53200 where there is no room for so many bytes.
@@ -427,6 +454,7 @@ impl Prepared {
             parameter_types,
             columns,
             plan,
+            locked_subqueries: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
             held: OnceLock::new(),

@@ -26,7 +26,7 @@ impl Session {
     pub(super) async fn run_query(&mut self, query: &Query, values: Vec<Value>) -> Result<Outcome> {
         let template = &query.template;
         if let Some(locking) = &query.locking {
-            self.refuse_read_only("SELECT FOR UPDATE")?;
+            self.refuse_read_only(&locking.command())?;
             return self.run_locking(template, locking, values).await;
         }
         let pieces = self.read(template, values).await?;
@@ -47,10 +47,8 @@ impl Session {
         let mut functions = Functions::collect(&query, self.all_settings(), self.acting_role());
         functions.evaluate(self).await?;
         functions.replace(&mut query)?;
-        let template = self.query_template(&query).await?;
-        let pieces = self.read(&template, Vec::new()).await?;
-        let columns = template.columns.clone();
-        Ok(Outcome::Rows(Rows { columns, pieces, tag: "SELECT", counted: true }))
+        let query = self.locking_query(&query).await?;
+        self.run_query(&query, Vec::new()).await
     }
 
     /// The answer of a query, as the transaction sees it.
@@ -61,7 +59,7 @@ impl Session {
     ) -> Result<alone::Answers> {
         let values: Arc<[Value]> = values.into();
         let touched = self.touched(&template.tables);
-        let drawn = self.draw();
+        let drawn = self.draw_unless_found();
         if !touched.is_empty() {
             return self.read_own(template, values, &touched, drawn).await;
         }
@@ -84,6 +82,15 @@ impl Session {
         let reading = self.reading(snapshot, None);
         let answers = self.run_alone(template, &values, &reading).await;
         self.verify_alone(drawn, template, &values, &reading.snapshot, answers).await
+    }
+
+    /// What was found under locks is not there for another path.
+    fn draw_unless_found(&self) -> Option<Drawn> {
+        if self.found.is_empty() {
+            return self.draw();
+        }
+        self.skip_verification("locks below the top");
+        None
     }
 
     /// Permission to run a query of the global plan query at a time.
@@ -180,8 +187,10 @@ impl Session {
 
     pub(super) fn reading(&self, snapshot: Snapshot, overlay: Option<Arc<Overlay>>) -> Reading {
         let store = self.database.engine.store().clone();
-        let (limits, pipelining) = (self.limits.clone(), self.pipelining());
-        Reading { store, snapshot, overlay, limits, pipelining }
+        let (limits, found) = (self.limits.clone(), self.found.clone());
+        // What only this statement has found is nobody else's.
+        let pipelining = self.pipelining().filter(|_| found.is_empty());
+        Reading { store, snapshot, overlay, found, limits, pipelining }
     }
 
     /// A query over tables that the transaction has changed: row by row where its plan is simple

@@ -263,9 +263,7 @@ impl Session {
         local: bool,
         change: impl FnOnce(&mut Settings) -> super::settings::Before,
     ) {
-        if local && !self.in_block() {
-            let message = "SET LOCAL can only be used in transaction blocks";
-            self.notice(Error::new(SqlState::NoActiveTransaction, message));
+        if local && !self.takes_local() {
             return;
         }
         let before = change(&mut self.settings);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use engine::types::{Error, Result, SqlState};
 
-use super::block::Block;
 use super::settings::Before;
 use super::{ImplicitTransaction, Outcome, PREPARED_LIMIT, Session, Statement};
 use crate::statement::rights::RightsStatement;
@@ -30,10 +29,7 @@ impl Session {
         }
         match statement {
             Ast::ShowVariable { variable } => setting::show(self, variable),
-            Ast::Copy { .. } => {
-                self.join(implicit);
-                copy::run(self, statement).await
-            }
+            Ast::Copy { .. } => copy::run(self, statement).await,
             Ast::Execute { name, parameters, .. } => {
                 prepare::execute(self, name.as_ref(), parameters, implicit).await
             }
@@ -42,15 +38,8 @@ impl Session {
                 if let Some(tag) = self.run_control(statement).await? {
                     return Ok(Outcome::Command(tag));
                 }
-                self.run_definition(statement, implicit).await.map(Outcome::Command)
+                self.run_definition(statement).await.map(Outcome::Command)
             }
-        }
-    }
-
-    /// Opens the implicit transaction of several statements.
-    fn join(&mut self, implicit: ImplicitTransaction) {
-        if implicit == ImplicitTransaction::Joined && matches!(self.block, Block::Idle) {
-            self.block = Block::Open(self.new_transaction(false));
         }
     }
 
@@ -77,35 +66,22 @@ impl Session {
         }))
     }
 
-    /// Statements that change definitions. In a block they belong to it (see `definitions`); several
-    /// in one message run one after another, each by itself.
-    async fn run_definition(
-        &mut self,
-        statement: &Ast,
-        implicit: ImplicitTransaction,
-    ) -> Result<String> {
+    /// Statements that change definitions. In a block, and among several in one message, they belong to the transaction
+    /// (see `definitions`).
+    async fn run_definition(&mut self, statement: &Ast) -> Result<String> {
+        if matches!(statement, Ast::CreateIndex(create) if create.concurrently) {
+            self.refuse_in_block("CREATE INDEX CONCURRENTLY")?;
+        }
         if let Some(fault) = absent::fault(&self.catalog(), statement) {
             return Err(fault);
         }
         let tag = definition_tag(statement)?;
         self.refuse_read_only(&tag)?;
         if let Ast::Truncate(truncate) = statement {
-            self.join(implicit);
             return truncate::truncate(self, truncate).await;
         }
-        self.open_definition(&tag).await?;
+        self.begin_definitions_in_block(&tag).await?;
         self.change_definition(statement).await
-    }
-
-    /// In a block, the block changes definitions from now on; outside, what came before in the same message is committed first.
-    async fn open_definition(&mut self, tag: &str) -> Result<()> {
-        if self.block.is_explicit() {
-            return self.begin_definitions(tag).await;
-        }
-        match std::mem::take(&mut self.block) {
-            Block::Open(transaction) => self.commit_transaction(transaction).await,
-            _ => Ok(()),
-        }
     }
 
     /// Statements about roles and rights.
@@ -115,7 +91,7 @@ impl Session {
         }
         let tag = rights::tag(statement);
         self.refuse_read_only(&tag)?;
-        self.open_definition(&tag).await?;
+        self.begin_definitions_in_block(&tag).await?;
         rights::run(self, statement).await?;
         Ok(tag)
     }
@@ -187,9 +163,7 @@ impl Session {
             "session_authorization" => return self.set_session_authorization(value, local),
             _ => {}
         }
-        if local && !self.in_block() {
-            let message = "SET LOCAL can only be used in transaction blocks";
-            self.notice(Error::new(SqlState::NoActiveTransaction, message));
+        if local && !self.takes_local() {
             return Ok(());
         }
         let before = self.settings.set(name, value)?;
@@ -197,6 +171,14 @@ impl Session {
             transaction.changed_setting(before, local);
         }
         Ok(())
+    }
+
+    /// SET LOCAL: whether there is a transaction for which it holds. In a pipeline PostgreSQL warns, and it holds nevertheless.
+    pub(super) fn takes_local(&mut self) -> bool {
+        if let Some(warning) = self.outside_block("SET LOCAL") {
+            self.notice(warning);
+        }
+        self.in_block()
     }
 
     pub(crate) fn restore_settings(&mut self, settings: Vec<Before>) {

@@ -341,9 +341,8 @@ impl Session {
         snapshot: Snapshot,
         overlay: Overlay,
     ) -> Result<Answer> {
-        let store = self.database.engine.store().clone();
-        let (limits, overlay) = (self.limits.clone(), Some(Arc::new(overlay)));
-        let reading = Reading { store, snapshot, overlay, limits, pipelining: None };
+        let reading = self.reading(snapshot, Some(Arc::new(overlay)));
+        let reading = Reading { pipelining: None, ..reading };
         self.collect_alone(&write.query, values, &reading).await
     }
 

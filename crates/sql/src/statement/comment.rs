@@ -36,17 +36,13 @@ fn exists(catalog: &Catalog, name: &ObjectName) -> Result<()> {
 }
 
 fn vacuum_table(session: &mut Session, table: Option<&ObjectName>) -> Result<String> {
-    if session.in_block() {
-        let message = "VACUUM cannot run inside a transaction block";
-        return Err(Error::new(SqlState::ActiveTransaction, message));
-    }
+    session.refuse_in_block("VACUUM")?;
     on_table(session, table, "VACUUM")
 }
 
 fn lock_tables(session: &mut Session, tables: &[&ObjectName]) -> Result<String> {
-    if !session.in_block() {
-        let message = "LOCK TABLE can only be used in transaction blocks";
-        return Err(Error::new(SqlState::NoActiveTransaction, message));
+    if let Some(fault) = session.outside_block("LOCK TABLE") {
+        return Err(fault);
     }
     tables.iter().try_for_each(|table| exists(&session.catalog(), table))?;
     Ok("LOCK TABLE".to_owned())

@@ -58,7 +58,7 @@ pub fn plan(
     catalog: &Arc<Catalog>,
     mut lifted: Lifted,
     insert: ast::Insert,
-    types: &[u32],
+    mut parameters: Parameters,
 ) -> Result<(Prepared, Parameters)> {
     refuse_dialects(&insert)?;
     let TableObject::TableName(name) = &insert.table else {
@@ -66,8 +66,10 @@ pub fn plan(
     };
     let table = table(catalog, name)?.clone();
     let targets = targets(&table, &insert.columns)?;
-    lifted.now |= defaults_read_clock(&table, &targets)?;
-    let parameters = Parameters::new(&lifted, types);
+    if !lifted.now && defaults_read_clock(&table, &targets)? {
+        lifted.now = true;
+        parameters.add(DataType::TimestampTz);
+    }
     let planner = Planning {
         database,
         catalog,

@@ -24,6 +24,8 @@ pub mod drop;
 pub mod explain;
 pub mod expression;
 pub mod insert;
+pub mod lock_sources;
+pub mod locked_subqueries;
 pub mod locking;
 pub mod modify;
 pub mod naming;

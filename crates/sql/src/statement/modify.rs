@@ -60,13 +60,12 @@ pub fn plan_update(
     lifted: Lifted,
     update: ast::Update,
     with: Option<ast::With>,
-    types: &[u32],
+    mut parameters: Parameters,
 ) -> Result<(Prepared, Parameters)> {
     refuse_limit(&update.order_by, update.limit.as_ref())?;
     let target = target(catalog, &update.table)?;
     let pairs = pairs(&update.assignments, &target.table)?;
     let from = update_from(&update);
-    let mut parameters = Parameters::new(&lifted, types);
     learn(&mut parameters, &pairs, &target.table);
     let change = complex::Change {
         target: &target,
@@ -112,7 +111,7 @@ pub fn plan_delete(
     lifted: Lifted,
     delete: ast::Delete,
     with: Option<ast::With>,
-    types: &[u32],
+    mut parameters: Parameters,
 ) -> Result<(Prepared, Parameters)> {
     refuse_limit(&delete.order_by, delete.limit.as_ref())?;
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
@@ -120,7 +119,6 @@ pub fn plan_delete(
         return Err(unsupported("DELETE from several tables"));
     };
     let target = target(catalog, first)?;
-    let mut parameters = Parameters::new(&lifted, types);
     let using = delete.using.clone().unwrap_or_default();
     let change = complex::Change {
         target: &target,

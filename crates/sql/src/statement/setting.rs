@@ -131,10 +131,7 @@ pub fn reset(session: &mut Session, reset: &Reset) -> Result<String> {
 /// Runs DISCARD.
 pub fn discard(session: &mut Session, what: &DiscardObject) -> Result<String> {
     if matches!(what, DiscardObject::ALL) {
-        if session.in_block() {
-            let message = "DISCARD ALL cannot run inside a transaction block";
-            return Err(Error::new(SqlState::ActiveTransaction, message));
-        }
+        session.refuse_in_block("DISCARD ALL")?;
         session.reset_settings();
         session.reset_identity();
         session.forget_statements();

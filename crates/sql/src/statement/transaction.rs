@@ -8,31 +8,28 @@ use engine::types::{Error, Result, SqlState};
 
 use super::constraint::unsupported;
 use super::naming::fold;
-use crate::session::{Block, Session, Transaction};
+use crate::session::{Block, OpenedBy, Session, Transaction};
 
 /// Runs BEGIN and START TRANSACTION.
 pub fn begin(session: &mut Session, modes: &[TransactionMode], tag: &str) -> Result<String> {
     match session.block_mut() {
-        Block::Open(transaction) if transaction.explicit => {
-            let message = "there is already a transaction in progress";
-            session.notice(Error::new(SqlState::ActiveTransaction, message));
+        Block::Open(transaction) => {
+            let was_explicit = transaction.is_explicit();
+            apply_modes(transaction, modes)?;
+            // Statements before BEGIN in the same message belong to the block.
+            transaction.opened_by = OpenedBy::Begin;
+            if was_explicit {
+                let message = "there is already a transaction in progress";
+                session.notice(Error::new(SqlState::ActiveTransaction, message));
+            }
         }
-        // Statements before BEGIN in the same message belong to the block.
-        Block::Open(transaction) => transaction.explicit = true,
         _ => {
-            let transaction = session.new_transaction(true);
+            let mut transaction = session.new_transaction(OpenedBy::Begin);
+            apply_modes(&mut transaction, modes)?;
             *session.block_mut() = Block::Open(transaction);
         }
     }
-    let applied = match session.block_mut().open() {
-        Some(transaction) => apply_modes(transaction, modes),
-        None => Ok(()),
-    };
-    if applied.is_err() {
-        // BEGIN itself was refused: no block was opened.
-        session.take_block();
-    }
-    applied.map(|()| tag.to_owned())
+    Ok(tag.to_owned())
 }
 
 fn apply_modes(transaction: &mut Transaction, modes: &[TransactionMode]) -> Result<()> {
@@ -90,13 +87,12 @@ pub fn set_modes(session: &mut Session, modes: &[TransactionMode], of_session: b
         }
         return Ok(());
     }
+    if let Some(warning) = session.outside_block("SET TRANSACTION") {
+        session.notice(warning);
+    }
     match session.block_mut().open() {
         Some(transaction) => apply_modes(transaction, modes),
-        None => {
-            let message = "SET TRANSACTION can only be used in transaction blocks";
-            session.notice(Error::new(SqlState::NoActiveTransaction, message));
-            Ok(())
-        }
+        None => Ok(()),
     }
 }
 
@@ -123,6 +119,7 @@ fn no_transaction(session: &mut Session) {
 
 /// Runs COMMIT and END; of a failed block it is a ROLLBACK.
 pub async fn commit(session: &mut Session, chain: bool) -> Result<String> {
+    check_chain(session, "COMMIT", chain)?;
     let block = session.take_block();
     let modes = modes_of(&block);
     let tag = match block {
@@ -131,7 +128,7 @@ pub async fn commit(session: &mut Session, chain: bool) -> Result<String> {
             "COMMIT"
         }
         Block::Open(transaction) => {
-            if !transaction.explicit {
+            if !transaction.is_explicit() {
                 no_transaction(session);
             }
             session.commit_transaction(transaction).await?;
@@ -149,12 +146,13 @@ pub async fn commit(session: &mut Session, chain: bool) -> Result<String> {
 
 /// Runs ROLLBACK and ABORT.
 pub async fn roll_back(session: &mut Session, chain: bool) -> Result<String> {
+    check_chain(session, "ROLLBACK", chain)?;
     let block = session.take_block();
     let modes = modes_of(&block);
     match block {
         Block::Idle => no_transaction(session),
         Block::Open(mut transaction) | Block::Failed(mut transaction) => {
-            if !transaction.explicit {
+            if !transaction.is_explicit() {
                 no_transaction(session);
             }
             session.take_back_definitions(&mut transaction).await;
@@ -174,17 +172,25 @@ fn modes_of(block: &Block) -> Option<(Isolation, bool)> {
     }
 }
 
+/// AND CHAIN follows a block that BEGIN opened, or one before it that did.
+fn check_chain(session: &mut Session, what: &str, chain: bool) -> Result<()> {
+    match chain {
+        true => in_explicit(session, &format!("{what} AND CHAIN")).map(|_| ()),
+        false => Ok(()),
+    }
+}
+
 /// AND CHAIN: the next block is like the last.
 fn chain_block(session: &mut Session, chain: bool, modes: Option<(Isolation, bool)>) {
     if let (true, Some((isolation, read_only))) = (chain, modes) {
-        let transaction = Transaction::new(true, isolation, read_only);
+        let transaction = Transaction::new(OpenedBy::Begin, isolation, read_only);
         *session.block_mut() = Block::Open(Box::new(transaction));
     }
 }
 
 fn in_explicit<'a>(session: &'a mut Session, what: &str) -> Result<&'a mut Transaction> {
     match session.block_mut().any() {
-        Some(transaction) if transaction.explicit => Ok(transaction),
+        Some(transaction) if transaction.is_explicit() => Ok(transaction),
         _ => {
             let message = format!("{what} can only be used in transaction blocks");
             Err(Error::new(SqlState::NoActiveTransaction, message))

@@ -2,12 +2,14 @@
 //! an array that is written out, which it wants to be of one type.
 //!
 //! Behind the parser they become what PostgreSQL makes of them, one comparison for each pair: `(a, b) = (c, d)` is
-//! `a = c AND b = d`, `(a, b) < (c, d)` is `a < c OR a = c AND b < d`; `a = ANY (ARRAY[b, c])` is `a IN (b, c)`.
+//! `a = c AND b = d`, `(a, b) < (c, d)` is `a < c OR a = c AND b < d`; `a = ANY (ARRAY[b, c])` is `a IN (b, c)`,
+//! `a = ANY (ARRAY(query))` is `a IN (query)`.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Statement, UnaryOperator, VisitMut, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArguments, Query, Statement, UnaryOperator, VisitMut,
+    VisitorMut,
 };
 
 /// The statement without such comparisons; rows must have equally many values.
@@ -55,11 +57,9 @@ fn spelled_out(expr: &Expr) -> Option<Expr> {
             Some(if *negated { not(member) } else { member })
         }
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => {
-            Some(member(left, elements(right)?, false))
+            member(left, right, false)
         }
-        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => {
-            Some(member(left, elements(right)?, true))
-        }
+        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => member(left, right, true),
         _ => None,
     }
 }
@@ -73,8 +73,25 @@ fn elements(expr: &Expr) -> Option<&[Expr]> {
     }
 }
 
-fn member(expr: &Expr, list: &[Expr], negated: bool) -> Expr {
-    Expr::InList { expr: Box::new(expr.clone()), list: list.to_vec(), negated }
+/// The query whose rows an array is made of.
+fn collected(expr: &Expr) -> Option<&Query> {
+    match expr {
+        Expr::Nested(inner) => collected(inner),
+        Expr::Function(Function { name, args: FunctionArguments::Subquery(query), .. }) => {
+            let word = name.0.last().and_then(|part| part.as_ident())?;
+            word.value.eq_ignore_ascii_case("array").then_some(query)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a value is among those of an array that is written out, or made of a query's rows.
+fn member(expr: &Expr, array: &Expr, negated: bool) -> Option<Expr> {
+    let expr = Box::new(expr.clone());
+    if let Some(query) = collected(array) {
+        return Some(Expr::InSubquery { expr, subquery: Box::new(query.clone()), negated });
+    }
+    elements(array).map(|list| Expr::InList { expr, list: list.to_vec(), negated })
 }
 
 /// The values of two rows, where both have as many: where they do not, that is a fault.

@@ -3,10 +3,13 @@
 //! In front of the parser `FOR NO KEY UPDATE OF a, b NOWAIT` becomes `FOR UPDATE OF "no key".a NOWAIT FOR UPDATE OF "no key".b NOWAIT`,
 //! all with the places of the words that they stand for, and goes behind LIMIT; whoever reads the clauses asks [`of`] and [`mode`].
 
-use datafusion::sql::sqlparser::ast::{Ident, LockClause, LockType};
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{Ident, LockClause, LockType, Query, Visit, Visitor};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 use engine::transaction::LockMode;
+use engine::types::{Error, Result, SqlState};
 
 const NO_KEY: &str = "no key";
 const KEY: &str = "key";
@@ -27,7 +30,12 @@ pub fn mode(lock: &LockClause) -> LockMode {
 
 /// The words of a clause, for messages.
 pub fn words(lock: &LockClause) -> &'static str {
-    match mode(lock) {
+    of_mode(mode(lock))
+}
+
+/// The words for a mode.
+pub fn of_mode(mode: LockMode) -> &'static str {
+    match mode {
         LockMode::KeyShare => "KEY SHARE",
         LockMode::Share => "SHARE",
         LockMode::NoKeyUpdate => "NO KEY UPDATE",
@@ -39,6 +47,30 @@ pub fn words(lock: &LockClause) -> &'static str {
 pub fn of(lock: &LockClause) -> Option<&Ident> {
     let name = lock.of.as_ref()?.0.last()?.as_ident()?;
     (!is_mark(name, ALL)).then_some(name)
+}
+
+/// The first locking clause of a query or of one inside.
+pub fn first_lock<T: Visit>(node: &T) -> Option<LockClause> {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = LockClause;
+
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<LockClause> {
+            match query.locks.first() {
+                Some(lock) => ControlFlow::Break(lock.clone()),
+                None => ControlFlow::Continue(()),
+            }
+        }
+    }
+    node.visit(&mut Finder).break_value()
+}
+
+/// 0A000 for a query that would lock rows where nobody locks them: no locking clause is passed over in silence.
+pub fn refuse_locks<T: Visit>(node: &T) -> Result<()> {
+    let Some(lock) = first_lock(node) else { return Ok(()) };
+    let message = format!("FOR {} is not supported here", words(&lock));
+    let hint = "Lock the rows first, by a SELECT of their own in the same transaction block.";
+    Err(Error::new(SqlState::FeatureNotSupported, message).hint(hint))
 }
 
 fn is_mark(name: &Ident, mark: &str) -> bool {

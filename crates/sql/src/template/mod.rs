@@ -34,6 +34,7 @@ pub use fault::{fault, type_name};
 pub use infer::bound_compared;
 pub use lift::{Lifted, LiftedLiteral, Source, check_parameters, lift};
 pub use names::{fold, name_columns, output_name, visible_name};
+pub use origin::{Origin, origin};
 pub use parameters::{Parameters, literal_value, placeholder_index};
 pub use parse::{byte_of, characters, parse};
 pub use pieces::{Kind, Piece, Pieces};

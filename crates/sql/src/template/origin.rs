@@ -6,7 +6,7 @@ use datafusion::common::Column;
 use datafusion::logical_expr::{Distinct, Expr, JoinType, LogicalPlan};
 use engine::types::{ColumnId, DataType, TableId};
 
-use crate::catalog::TableRelation;
+use crate::catalog::{FoundRelation, TableRelation};
 
 /// A column of a stored table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,11 @@ pub fn origin(plan: &LogicalPlan, index: usize) -> Option<Origin> {
     match plan {
         LogicalPlan::TableScan(scan) => {
             let source = scan.source.as_ref() as &dyn Any;
-            let relation = source.downcast_ref::<TableRelation>()?;
             let field = scan.projection.as_ref().map_or(index, |fields| fields[index]);
+            if let Some(found) = source.downcast_ref::<FoundRelation>() {
+                return *found.origins.get(field)?;
+            }
+            let relation = source.downcast_ref::<TableRelation>()?;
             let column = *relation.columns.get(field)?;
             let data_type = relation.table.columns[column.index()].data_type;
             Some(Origin { table: relation.table.id, column, data_type })

@@ -16,7 +16,7 @@ use engine::types::{DataType, Result, TableId, TableSchema};
 use parking_lot::Mutex;
 
 use super::origin::origin;
-use super::{Parameters, Path, Planning, QueryTemplate, fault, visible_name, zones};
+use super::{Parameters, Path, Planning, QueryTemplate, fault, lock_words, visible_name, zones};
 use crate::bounded;
 use crate::catalog::{Catalog, TableRelation, types};
 use crate::compile::{Relation, Scope, compile};
@@ -95,7 +95,7 @@ impl Planner {
         Scope::new(&self.planning, catalog, relations)
     }
 
-    /// Plans a query. `shape` is its text with literals lifted.
+    /// Plans a query, whose locking clauses were taken out before. `shape` is its text with literals lifted.
     pub fn query(
         &self,
         catalog: &Arc<Catalog>,
@@ -103,6 +103,7 @@ impl Planner {
         parameters: &mut Parameters,
         shape: &str,
     ) -> Result<Arc<QueryTemplate>> {
+        lock_words::refuse_locks(query)?;
         let faulty = |error| fault(&error);
         let plan = self.planning.plan(catalog, query, parameters).map_err(faulty)?;
         let key = (shape.to_owned(), parameters.types(), catalog.version);

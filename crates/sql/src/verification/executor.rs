@@ -11,7 +11,7 @@ use futures::TryStreamExt;
 
 use super::rows::cells;
 use super::shape::without_cut;
-use crate::alone::{self, Limits, Overlay, Reading};
+use crate::alone::{self, Found, Limits, Overlay, Reading};
 use crate::template::{Path, QueryTemplate, fault};
 
 /// Cells of the largest answer that is compared.
@@ -63,6 +63,7 @@ impl Executor for QueryAtATime {
             store: self.store.clone(),
             snapshot: snapshot.clone(),
             overlay: overlay.clone(),
+            found: Found::default(),
             limits: Limits::of(cancelled.clone()),
             pipelining: None,
         };

@@ -86,7 +86,7 @@ async fn statements(session: &mut Session, text: &str) -> Result<Given> {
     let alone = parts.len() == 1;
     let mut last = Given { rows: Vec::new(), tag: String::new() };
     for part in parts {
-        let implicit = if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Joined };
+        let implicit = if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Script };
         let statement = session.prepare(&part, &[]).await?;
         let outcome = session.execute(&statement, Vec::new(), implicit).await?;
         last = given(outcome).await?;

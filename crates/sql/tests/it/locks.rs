@@ -17,14 +17,14 @@ async fn accounts() -> (Arc<Database>, Session, Session) {
     (database, one, two)
 }
 
-async fn run(session: &mut Session, texts: &[&str]) {
+pub async fn run(session: &mut Session, texts: &[&str]) {
     for text in texts {
         query(session, text).await.unwrap_or_else(|error| panic!("{text}: {error}"));
     }
 }
 
 /// Lets a statement run beside, and returns when it waits for a lock.
-async fn begin(
+pub async fn begin(
     mut session: Session,
     text: &'static str,
 ) -> tokio::task::JoinHandle<(Session, engine::types::Result<crate::connection::Given>)> {
@@ -222,4 +222,45 @@ async fn nothing_is_lost_by_read_modify_write() {
     }
     let left = query(&mut one, "SELECT balance FROM account WHERE id = 1").await.expect("read");
     assert_eq!(column(&left), ["300"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeatable_child_fails_where_its_parent_is_not_what_it_sees() {
+    for change in [
+        "DELETE FROM account WHERE id = 2",
+        "UPDATE account SET id = 9 WHERE id = 2",
+        "BEGIN; DELETE FROM account WHERE id = 2; INSERT INTO account VALUES (2, 0); COMMIT",
+    ] {
+        for waits in [false, true] {
+            let (_, mut one, mut two) = accounts().await;
+            let block = ["BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT * FROM entry"];
+            run(&mut two, &block).await;
+            let child = "INSERT INTO entry VALUES (1, 2, 5)";
+            let given = match waits {
+                false => {
+                    run(&mut one, &[change]).await;
+                    query(&mut two, child).await
+                }
+                true => {
+                    run(
+                        &mut one,
+                        &[
+                            "BEGIN",
+                            change.trim_start_matches("BEGIN; ").trim_end_matches("; COMMIT"),
+                        ],
+                    )
+                    .await;
+                    let waiting = begin(two, child).await;
+                    run(&mut one, &["COMMIT"]).await;
+                    waiting.await.expect("ends").1
+                }
+            };
+            assert_eq!(state(given), "40001", "{change}, waits: {waits}");
+        }
+    }
+    let (_, mut one, mut two) = accounts().await;
+    run(&mut two, &["BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT * FROM entry"]).await;
+    run(&mut one, &["UPDATE account SET balance = 1 WHERE id = 2"]).await;
+    run(&mut two, &["INSERT INTO entry VALUES (1, 3, 5)"]).await;
+    assert_eq!(state(query(&mut two, "INSERT INTO entry VALUES (2, 7, 5)").await), "23503");
 }

@@ -15,6 +15,7 @@ mod heartbeat;
 mod isolation;
 mod join_orders;
 mod locks;
+mod locks_below;
 mod memory;
 mod oracle;
 mod own_reads;

@@ -47,7 +47,7 @@ async fn a_pipeline_commits_at_its_end() {
     let (mut one, mut two) = (database.session("shareddb"), database.session("shareddb"));
     query(&mut one, "CREATE TABLE t (a int)").await.expect("created");
     let insert = one.prepare("INSERT INTO t VALUES (1)", &[]).await.expect("plans");
-    let outcome = one.execute(&insert, Vec::new(), ImplicitTransaction::Joined).await;
+    let outcome = one.execute(&insert, Vec::new(), ImplicitTransaction::Script).await;
     assert_eq!(given(outcome.expect("runs")).await.expect("tag").tag, "INSERT 0 1");
     assert_eq!(one.transaction_status(), TransactionStatus::Idle);
     assert_eq!(column(&query(&mut two, "SELECT count(*) FROM t").await.expect("reads")), ["0"]);

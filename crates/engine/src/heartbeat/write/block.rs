@@ -355,6 +355,27 @@ impl BlockLocks<'_> {
         }
     }
 
+    /// 40001 where a REPEATABLE READ block's snapshot has another parent than there is now, as PostgreSQL's lock of that
+    /// parent would fail: to the block the foreign key holds.
+    fn check_parent(
+        &self,
+        relation: &Relation,
+        index: &Index,
+        key: &[ValueRef<'_>],
+        newest: Option<RowId>,
+    ) -> Result<()> {
+        if self.seen.isolation != Isolation::RepeatableRead {
+            return Ok(());
+        }
+        let (view, mut found) = (relation.table.view(self.seen.first.version()), Vec::new());
+        view.probe(index, key, &mut found);
+        let first = found.first().map(|location| view.row_id(*location));
+        match first.is_some() && first != newest {
+            true => Err(changed_since(false)),
+            false => Ok(()),
+        }
+    }
+
     /// A key is held by somebody else than the statement sees.
     fn holder_changed(
         &mut self,
@@ -423,7 +444,10 @@ impl RowLocks for BlockLocks<'_> {
             return Ok(());
         }
         let newest = relation.table.newest_holder(index, key);
-        if newest == seen { Ok(()) } else { self.holder_changed(relation, seen, newest) }
+        match newest == seen {
+            true => self.check_parent(relation, index, key, newest),
+            false => self.holder_changed(relation, seen, newest),
+        }
     }
 }
 

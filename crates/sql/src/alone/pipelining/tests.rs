@@ -39,7 +39,14 @@ impl Shop {
         let (template, values) = plan(&self.planner, text).expect(text);
         let store = self.planner.engine().store().clone();
         let (snapshot, limits) = (store.snapshot(), Limits::default());
-        let reading = Reading { store, snapshot, overlay: None, limits, pipelining };
+        let reading = Reading {
+            store,
+            snapshot,
+            overlay: None,
+            found: Default::default(),
+            limits,
+            pipelining,
+        };
         begin(&template, &values, &reading).await.expect(text)
     }
 

@@ -102,7 +102,7 @@ async fn statements(
     let parts = session.parse_script(text).await?;
     let alone = parts.len() == 1;
     for part in parts {
-        let implicit = if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Joined };
+        let implicit = if alone { ImplicitTransaction::Alone } else { ImplicitTransaction::Script };
         let statement = session.prepare(&part, &[]).await?;
         let outcome = session.execute(&statement, Vec::new(), implicit).await?;
         let names: Option<Vec<String>> = match &outcome {
