@@ -109,7 +109,8 @@ impl Lines {
     async fn scan(&self, pipelining: Option<Pipelining>) -> Answers {
         let store = self.planner.engine().store().clone();
         let (snapshot, limits) = (store.snapshot(), Limits::default());
-        let reading = Reading { store, snapshot, overlay: None, limits, pipelining };
+        let found = Default::default();
+        let reading = Reading { store, snapshot, overlay: None, found, limits, pipelining };
         run(&self.template, &self.values, &reading).await.expect("it runs")
     }
 }
