@@ -108,9 +108,9 @@ def build(outcome):
         outcome.failure(f"build failed: {told(code, LIMITS['build'])}")
 
 
-def test_programs():
-    """Of each test program that `build` has made: a name, its path and its package's folder."""
-    command = ["cargo", "test", "--locked", "--workspace", "--no-run", "--message-format", "json"]
+def test_programs(*options):
+    """Of each test program that `build` has made: a name, its path and its package's folder. Options go to cargo."""
+    command = ["cargo", "test", "--locked", "--workspace", "--no-run", "--message-format", "json", *options]
     listing = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=LIMITS["build"])
     for line in listing.stdout.splitlines():
         message = json.loads(line)

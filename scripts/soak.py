@@ -3,8 +3,9 @@
 
     soak.py [--minutes N] [--only PART ...] [--profile NAME]
 
-The minutes are divided among the parts below. Each prints the seeds that it draws; a seed that finds something goes into the file of
-seeds that the checks read, together with what mends it. The last line says what was found.
+The minutes are divided among the parts: the timed tests, each test of a `tests/seeds.txt`, and the clients that draw statements. Each
+prints the seeds that it draws; a seed that finds something goes into the file that the checks read, together with what mends it. The
+last line says what was found.
 """
 
 import argparse
@@ -12,64 +13,79 @@ import os
 import subprocess
 import time
 
-from gate import ROOT, run
+from gate import ROOT, run, test_programs
 
-# Variables that give the random batches of a crate their seconds, and the clients that draw seeds.
-BATCHES = {"engine": "ENGINE_BATCHES_SECONDS", "sql": "SQL_BATCHES_SECONDS"}
-CLIENTS = ("batches", "logic", "postgres", "sqllogictest")
-
-
-def cargo_test(options, *arguments):
-    return ["cargo", "test", "--locked", "--profile", options.profile, *arguments]
-
-
-def timed(options, _seconds):
-    """The tests that measure times, one after another: ignored in the checks."""
-    return [(cargo_test(options, "--workspace", "--no-fail-fast", "--", "--ignored", "--test-threads", "1"), {})]
-
-
-def batches(crate):
-    def commands(options, seconds):
-        chosen = cargo_test(options, "-p", f"shareddb-{crate}", "--test", "it", "random_batches", "--", "--nocapture")
-        return [(chosen, {BATCHES[crate]: str(int(seconds))})]
-
-    return commands
+# Tests that draw seeds, by the names that `tests/seeds.txt` gives them: their program, and what picks them there.
+RANDOM = {
+    "engine-batches": ("engine it", "random_batches"),
+    "sql-batches": ("sql it", "random_batches"),
+    "join-orders": ("sql it", "join_orders"),
+    "pipelining": ("sql it", "pipelining"),
+    "fuzz": ("server it", "fuzz"),
+    "leaving": ("server it", "leaving"),
+    "moving": ("server it", "moving"),
+    "kill": ("shareddb it", "kill"),
+}
+# Clients that draw statements, and the option that says how many; without one they end by themselves.
+CLIENTS = {"batches": "--batches", "logic": "--groups", "postgres": "--statements", "sqllogictest": None}
+UNLIMITED = 1_000_000_000
+# Seconds that a part may go on beyond its time: what it has begun, and making a failing case smaller.
+BEYOND = 1200
 
 
-def client(name):
-    def commands(options, seconds):
-        counted = {"batches": "--batches", "logic": "--groups", "postgres": "--statements"}.get(name)
-        drawn = f"--seed random --seconds {seconds:.0f}" + (f" {counted} 1000000000" if counted else "")
-        environment = {f"{name.upper()}_OPTIONS": drawn, "CLIENT_SECONDS": str(int(seconds) + 600)}
-        return [([str(ROOT / "crates/server/tests/clients/run.sh"), name, "verification"], environment)]
+class Soak:
+    def __init__(self, options):
+        profile = ("--profile", options.profile)
+        subprocess.run(["cargo", "test", "--locked", "--workspace", "--no-run", *profile], cwd=ROOT, check=True)
+        self.programs = {}
+        for name, executable, folder in test_programs(*profile):
+            self.programs.setdefault(name, []).append((executable, folder))
 
-    return commands
+    def test(self, program, arguments, seconds, **environment):
+        """Whether a test program finds nothing."""
+        codes = [
+            run([executable, *arguments], seconds + BEYOND, cwd=folder, env={**os.environ, **environment})
+            for executable, folder in self.programs[program]
+        ]
+        return all(code == 0 for code in codes)
 
+    def timed(self, seconds):
+        """The tests that measure, one after another: ignored in the checks."""
+        return all([self.test(program, ["--ignored", "--test-threads", "1"], seconds) for program in self.programs])
 
-def parts():
-    found = {"timed": timed}
-    found.update({f"{crate} batches": batches(crate) for crate in BATCHES})
-    found.update({f"client {name}": client(name) for name in CLIENTS})
-    return found
+    def random(self, name, seconds):
+        program, chosen = RANDOM[name]
+        variable = f"{name.upper().replace('-', '_')}_SECONDS"
+        return self.test(program, [chosen, "--nocapture"], seconds, **{variable: str(int(seconds))})
+
+    def client(self, name, seconds):
+        counted = CLIENTS[name]
+        drawn = f"--seed random --seconds {seconds:.0f}" + (f" {counted} {UNLIMITED}" if counted else "")
+        environment = {f"{name.upper()}_OPTIONS": drawn, "CLIENT_SECONDS": str(int(seconds) + BEYOND)}
+        command = [ROOT / "crates/server/tests/clients/run.sh", name, "verification"]
+        return run(command, seconds + 2 * BEYOND, cwd=ROOT, env={**os.environ, **environment}) == 0
+
+    def part(self, name, seconds):
+        if name == "timed":
+            return self.timed(seconds)
+        return self.random(name, seconds) if name in RANDOM else self.client(name, seconds)
 
 
 def main():
+    parts = ["timed", *RANDOM, *CLIENTS]
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--only", nargs="*", choices=sorted(parts()))
+    parser.add_argument("--only", nargs="*", choices=parts, default=parts)
     parser.add_argument("--profile", default="dev")
     options = parser.parse_args()
-    chosen = {name: commands for name, commands in parts().items() if not options.only or name in options.only}
-    subprocess.run(cargo_test(options, "--workspace", "--no-run"), cwd=ROOT, check=True)
-    share, found, began = options.minutes * 60 / len(chosen), [], time.monotonic()
-    for name, commands in chosen.items():
-        for command, environment in commands(options, share):
-            print(f"soak: {name}, {share:.0f} s", flush=True)
-            code = run(command, share + 1200, cwd=ROOT, env={**os.environ, **environment})
-            if code != 0:
-                found.append(name if code is not None else f"{name} (ended)")
+    soak, found, began = Soak(options), [], time.monotonic()
+    seconds = options.minutes * 60 / len(options.only)
+    for name in options.only:
+        print(f"soak: {name}, {seconds:.0f} s", flush=True)
+        if not soak.part(name, seconds):
+            found.append(name)
     minutes = (time.monotonic() - began) / 60
-    print(f"soak: {minutes:.0f} minutes; found something: {', '.join(found) if found else 'nothing'}", flush=True)
+    print(f"soak: {minutes:.0f} minutes; found something: {', '.join(found) or 'nothing'}", flush=True)
     raise SystemExit(1 if found else 0)
 
 
