@@ -158,7 +158,7 @@ fn run(fixture: &Fixture, seed: u64, rounds: usize) -> Vec<Rows> {
                 let _ends = EndsByPanic(scene.left);
                 let act = match thread {
                     ..READERS => readers::run,
-                    ..WRITERS_END => writers::run,
+                    READERS..WRITERS_END => writers::run,
                     _ => definitions::run,
                 };
                 act(scene, scene.random(thread));
