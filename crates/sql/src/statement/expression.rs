@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, Expr, Function, VisitMut, VisitorMut};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use engine::types::{
     Check, ColumnDefault, DataType, Error, Result, Scalar, SequenceSchema, SqlState, TableSchema,
@@ -13,6 +12,7 @@ use engine::types::{
 use super::create_table::nextval_argument;
 use crate::analysis::check_of_row;
 use crate::analysis::types::name;
+use crate::bounded::Counted;
 use crate::catalog::Catalog;
 use crate::compile::Relation;
 use crate::session::has_function;
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Result<Expr> {
         let message = format!("stored expression \"{text}\" does not parse: {error}");
         Error::new(SqlState::InternalError, message)
     };
-    let dialect = PostgreSqlDialect {};
+    let dialect = Counted::new(text.len());
     let mut parser = Parser::new(&dialect).try_with_sql(text).map_err(failed)?;
     parser.parse_expr().map_err(failed)
 }

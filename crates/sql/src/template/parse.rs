@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
 use super::{comparisons, grammar, lock_words, symmetric, words};
-use crate::bounded::{check_length, check_tokens, check_widths, checkpoint, flatten};
+use crate::bounded::{Counted, check_length, check_tokens, check_widths, checkpoint, flatten};
 
 /// Calls of itself after which the parser gives up with 54001: more than [`check_tokens`] lets come about.
 const DEPTH_LIMIT: usize = 50_000;
@@ -39,7 +39,8 @@ fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
     if crate::dialect::mentions(text, "abort") {
         abort(&mut tokens);
     }
-    let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_LIMIT);
+    let dialect = Counted::new(tokens.len());
+    let parser = Parser::new(&dialect).with_recursion_limit(DEPTH_LIMIT);
     let parsed = parser.with_tokens_with_locations(tokens).parse_statements();
     let mut statements = parsed.map_err(faulty)?;
     statements.iter().try_for_each(check_widths)?;
