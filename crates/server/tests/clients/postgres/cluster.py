@@ -15,6 +15,7 @@ import psycopg
 
 
 MAJOR = 15
+PORT = 5432
 
 
 class NoPostgres(Exception):
@@ -78,8 +79,9 @@ def running():
         initialize = [place / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--locale=C", "--encoding=UTF8"]
         subprocess.run([*initialize, "--no-sync"], check=True, timeout=120, stdout=subprocess.DEVNULL, **options)
         settings = {
-            # Its socket lies in a directory of its own, so that no port need be free.
+            # Its socket lies in a directory of its own, so that no port need be free; the number is part of its name.
             "listen_addresses": "",
+            "port": PORT,
             "unix_socket_directories": directory,
             "fsync": "off",
             "jit": "off",
@@ -90,7 +92,7 @@ def running():
             command += ["-c", f"{name}={value}"]
         with log.open("w") as output:
             server = subprocess.Popen(command, stdout=output, **options)
-        address = f"host={directory} user=postgres dbname=postgres port=5432"
+        address = f"host={directory} user=postgres dbname=postgres port={PORT}"
         wait_for(server, address, log)
         yield address
     finally:
