@@ -11,11 +11,16 @@ mod spec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use run::permutation;
 use spec::Spec;
 
 use crate::skipping::skip;
+
+/// How long a step may take. Many of the specs that are listed hang where they differ.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE_WITH_LISTED: Duration = Duration::from_secs(3);
 
 /// Where specs and expected output lie; `None` without the corpus.
 fn unpacked() -> Option<tempfile::TempDir> {
@@ -48,7 +53,7 @@ fn listed() -> BTreeMap<String, String> {
 }
 
 /// What a spec gives, compared permutation by permutation; the first difference.
-async fn first_difference(folder: &Path, name: &str) -> Option<String> {
+async fn first_difference(folder: &Path, name: &str, patience: Duration) -> Option<String> {
     let spec = match Spec::parse(&read(&folder.join(format!("specs/{name}.spec")))) {
         Ok(spec) => spec,
         Err(fault) => return Some(fault),
@@ -61,7 +66,7 @@ async fn first_difference(folder: &Path, name: &str) -> Option<String> {
         .collect();
     let mut database = crate::connection::database();
     for (number, steps) in spec.permutations().iter().enumerate() {
-        let (given, is_clean) = permutation(&database, &spec, steps).await;
+        let (given, is_clean) = permutation(&database, &spec, steps, patience).await;
         let given = output::trimmed(&given);
         if !is_clean {
             database = crate::connection::database();
@@ -90,7 +95,8 @@ async fn sessions_meet_as_in_postgresql() {
             continue;
         }
         let began = std::time::Instant::now();
-        let difference = first_difference(&folder, name).await;
+        let patience = if listed.contains_key(name) { PATIENCE_WITH_LISTED } else { PATIENCE };
+        let difference = first_difference(&folder, name, patience).await;
         println!(
             "{name}: {} in {:?}",
             if difference.is_none() { "passes" } else { "differs" },

@@ -16,15 +16,14 @@ use crate::connection::given;
 
 /// How often it is looked what has become of a step.
 const LOOK: Duration = Duration::from_millis(1);
-/// A step that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// A session on a task of its own.
 struct Actor {
     name: String,
     send: mpsc::UnboundedSender<String>,
     printed: Arc<Mutex<Option<String>>>,
     waits: Arc<AtomicBool>,
+    /// A step that takes longer hangs.
+    patience: Duration,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -35,7 +34,7 @@ impl Drop for Actor {
 }
 
 impl Actor {
-    fn start(database: &Arc<Database>, name: &str) -> Actor {
+    fn start(database: &Arc<Database>, name: &str, patience: Duration) -> Actor {
         let mut session = database.session("shareddb");
         let waits = session.limits().waits_for_lock.clone();
         let (send, mut receive) = mpsc::unbounded_channel::<String>();
@@ -47,7 +46,7 @@ impl Actor {
                 *own.lock() = Some(given);
             }
         });
-        Actor { name: name.to_owned(), send, printed, waits, task }
+        Actor { name: name.to_owned(), send, printed, waits, patience, task }
     }
 
     /// What a text gives that does not wait.
@@ -70,7 +69,7 @@ impl Actor {
             if waits() {
                 return None;
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > self.patience {
                 return Some(format!("{} hangs\n", self.name));
             }
             tokio::time::sleep(LOOK).await;
@@ -130,16 +129,21 @@ struct Run<'a> {
     printed: String,
 }
 
-/// What a permutation prints, and whether it leaves nothing.
-pub async fn permutation(database: &Arc<Database>, spec: &Spec, turns: &[Turn]) -> (String, bool) {
+/// What a permutation prints, and whether it leaves nothing. A step that takes longer than `patience` hangs.
+pub async fn permutation(
+    database: &Arc<Database>,
+    spec: &Spec,
+    turns: &[Turn],
+    patience: Duration,
+) -> (String, bool) {
     let names: Vec<&str> = turns.iter().map(|turn| turn.step.as_str()).collect();
     let mut printed = format!("starting permutation: {}\n", names.join(" "));
-    let control = Actor::start(database, "control");
+    let control = Actor::start(database, "control", patience);
     for setup in &spec.setups {
         printed.push_str(&control.ask(setup).await);
     }
-    let actors: Vec<Actor> =
-        spec.sessions.iter().map(|session| Actor::start(database, &session.name)).collect();
+    let start = |name: &String| Actor::start(database, name, patience);
+    let actors: Vec<Actor> = spec.sessions.iter().map(|session| start(&session.name)).collect();
     for (actor, session) in actors.iter().zip(&spec.sessions) {
         if let Some(setup) = &session.setup {
             printed.push_str(&actor.ask(setup).await);
@@ -192,7 +196,7 @@ impl<'a> Run<'a> {
     /// Waits until a session is free.
     async fn complete_session(&mut self, session: usize) {
         let began = Instant::now();
-        while self.active[session].is_some() && began.elapsed() < PATIENCE {
+        while self.active[session].is_some() && began.elapsed() < self.actors[session].patience {
             self.complete(false).await;
         }
     }
