@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwap;
 use engine::env::memory::{Share, process};
@@ -30,15 +30,33 @@ pub fn plan_bytes(text: usize) -> usize {
     (32 << 10) + 512 * text
 }
 
-/// What a text was planned as, by text. Reading takes no lock; the least recently used goes first.
+/// Statements that a shard of a full cache holds, about: what a newcomer copies.
+const SHARD: usize = 64;
+
+/// Neighbouring shards among which the least recently used statement is looked for.
+const SAMPLED: usize = 4;
+
+/// What a text was planned as, by text. Reading takes no lock. A newcomer costs the same whatever is kept: it copies its own shard
+/// of the map, and what goes for it is the least recently used of a few shards, which move on with each that goes.
 #[derive(Debug)]
 pub struct TemplateCache<T> {
-    map: ArcSwap<Map<T>>,
-    writing: Mutex<()>,
+    /// By the hash of the key; a power of two.
+    shards: Box<[Shard<T>]>,
     limit: usize,
     byte_limit: usize,
+    kept: AtomicUsize,
+    bytes: AtomicUsize,
+    /// Counts uses.
     clock: AtomicU64,
+    /// The shard where the search for the least recently used goes on.
+    hand: AtomicUsize,
     hasher: foldhash::fast::RandomState,
+}
+
+#[derive(Debug)]
+struct Shard<T> {
+    map: ArcSwap<Map<T>>,
+    writing: Mutex<()>,
 }
 
 type Map<T> = HashMap<u64, Vec<Arc<Entry<T>>>>;
@@ -73,29 +91,37 @@ std::thread_local! {
 impl<T> TemplateCache<T> {
     /// A cache of at most `limit` statements.
     pub fn new(limit: usize) -> TemplateCache<T> {
+        let shards = (limit / SHARD).max(1).next_power_of_two();
         TemplateCache {
-            map: ArcSwap::default(),
-            writing: Mutex::new(()),
+            shards: (0..shards).map(|_| Shard::default()).collect(),
             limit: limit.max(1),
             byte_limit: BYTE_LIMIT,
+            kept: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
             clock: AtomicU64::new(0),
+            hand: AtomicUsize::new(0),
             hasher: foldhash::fast::RandomState::default(),
         }
     }
 
     /// Number of statements kept.
     pub fn len(&self) -> usize {
-        count(&self.map.load())
+        self.kept.load(Ordering::Relaxed)
     }
 
     /// About the bytes of what is kept.
     pub fn bytes(&self) -> usize {
-        bytes_of(&self.map.load())
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Whether nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    fn shard(&self, hash: u64) -> &Shard<T> {
+        // The map of a shard uses the hash's other bits.
+        &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)]
     }
 
     /// The statement of that text, and the values of its lifted literals.
@@ -107,8 +133,9 @@ impl<T> TemplateCache<T> {
             if !scan(text, scratch) {
                 return None;
             }
-            let map = self.map.load();
-            let entries = map.get(&self.hash(&scratch.key))?;
+            let hash = self.hash(&scratch.key);
+            let map = self.shard(hash).map.load();
+            let entries = map.get(&hash)?;
             let wanted = |entry: &&Arc<Entry<T>>| {
                 entry.version == version
                     && *entry.key == *scratch.key
@@ -158,52 +185,90 @@ impl<T> TemplateCache<T> {
                 return;
             }
         }
-        let writing = self.writing.lock();
-        let mut map = Map::clone(&self.map.load());
-        // What an older catalog meant will not be asked for again.
-        map.values_mut().for_each(|entries| entries.retain(|e| e.version >= version));
-        let entries = map.entry(self.hash(&entry.key)).or_default();
-        if entries.len() >= VARIANT_LIMIT {
-            entries.remove(0);
-        }
-        entries.push(entry);
+        let hash = self.hash(&entry.key);
+        self.change(self.shard(hash), |map| {
+            // What an older catalog meant will not be asked for again.
+            map.values_mut().for_each(|entries| entries.retain(|e| e.version >= version));
+            let entries = map.entry(hash).or_default();
+            if entries.len() >= VARIANT_LIMIT {
+                entries.remove(0);
+            }
+            entries.push(entry);
+        });
+        self.evict();
+    }
+
+    /// Puts a changed copy in the place of a shard's map, and counts what has come and gone.
+    fn change(&self, shard: &Shard<T>, how: impl FnOnce(&mut Map<T>)) {
+        let writing = shard.writing.lock();
+        let mut map = Map::clone(&shard.map.load());
+        how(&mut map);
         map.retain(|_, entries| !entries.is_empty());
-        self.evict(&mut map);
-        let before = self.map.swap(Arc::new(map));
+        let (kept, bytes) = (count(&map), bytes_of(&map));
+        let before = shard.map.swap(Arc::new(map));
+        // Wrapping sums: the differences of all shards add up to what is kept.
+        self.kept.fetch_add(kept.wrapping_sub(count(&before)), Ordering::Relaxed);
+        self.bytes.fetch_add(bytes.wrapping_sub(bytes_of(&before)), Ordering::Relaxed);
         drop(writing);
         // The last of a template takes it out of the global plan, which may run what still waits for it.
         drop(before);
     }
 
-    fn evict(&self, map: &mut Map<T>) {
-        while count(map) > self.limit || bytes_of(map) > self.byte_limit {
-            forget_oldest(map, 1);
+    fn evict(&self) {
+        // Bounded, since others may bring in more meanwhile, who then take out as many.
+        for _ in 0..=self.len() {
+            if self.len() <= self.limit && self.bytes() <= self.byte_limit {
+                return;
+            }
+            self.forget_one();
         }
     }
 
-    /// Forgets what was used least recently, an eighth of all; whether there was anything.
+    /// Forgets the least recently used of the next shards that hold anything.
+    fn forget_one(&self) {
+        let (from, all) = (self.hand.fetch_add(1, Ordering::Relaxed), self.shards.len());
+        let sampled = (from..from + all)
+            .map(|at| &self.shards[at % all])
+            .filter_map(|shard| Some((oldest(&shard.map.load())?, shard)))
+            .take(SAMPLED);
+        if let Some((_, shard)) = sampled.min_by_key(|(used, _)| *used) {
+            self.change(shard, |map| forget_oldest(map, 1));
+        }
+    }
+
+    /// Forgets an eighth of all, of each shard what was used least recently; whether there was anything.
     pub fn shrink(&self) -> bool {
-        let writing = self.writing.lock();
-        let mut map = Map::clone(&self.map.load());
-        let kept = count(&map);
-        forget_oldest(&mut map, kept.div_ceil(8));
-        let before = self.map.swap(Arc::new(map));
-        drop(writing);
-        drop(before);
-        kept > 0
+        let (mut seen, mut gone) = (0_usize, 0);
+        for shard in &self.shards {
+            seen += count(&shard.map.load());
+            let wanted = seen.div_ceil(8) - gone;
+            if wanted > 0 {
+                self.change(shard, |map| forget_oldest(map, wanted));
+                gone += wanted;
+            }
+        }
+        seen > 0
     }
 
     /// Forgets everything.
     pub fn clear(&self) {
-        let writing = self.writing.lock();
-        let before = self.map.swap(Arc::default());
-        drop(writing);
-        drop(before);
+        self.shards.iter().for_each(|shard| self.change(shard, HashMap::clear));
+    }
+}
+
+impl<T> Default for Shard<T> {
+    fn default() -> Shard<T> {
+        Shard { map: ArcSwap::default(), writing: Mutex::new(()) }
     }
 }
 
 fn count<T>(map: &Map<T>) -> usize {
     map.values().map(Vec::len).sum()
+}
+
+/// When the least recently used was used.
+fn oldest<T>(map: &Map<T>) -> Option<u64> {
+    map.values().flatten().map(|entry| entry.used.load(Ordering::Relaxed)).min()
 }
 
 /// Takes out those used least recently.
@@ -213,7 +278,6 @@ fn forget_oldest<T>(map: &mut Map<T>, wanted: usize) {
     uses.sort_unstable();
     let Some(last) = wanted.checked_sub(1).and_then(|last| uses.get(last)) else { return };
     map.values_mut().for_each(|entries| entries.retain(|entry| used(entry) > *last));
-    map.retain(|_, entries| !entries.is_empty());
 }
 
 fn bytes_of<T>(map: &Map<T>) -> usize {
@@ -346,6 +410,27 @@ mod tests {
         assert_eq!(cache.len(), 2);
         assert!(cache.find("select b from t", &[], 1).is_none());
         assert!(cache.find("select a from t", &[], 1).is_some());
+    }
+
+    /// However many are kept and were seen, a newcomer copies one shard.
+    #[test]
+    fn a_newcomers_cost_does_not_grow_with_what_is_known() {
+        let cache = TemplateCache::new(8_192);
+        let largest = || cache.shards.iter().map(|shard| count(&shard.map.load())).max();
+        for i in 0..30_000 {
+            insert(&cache, &format!("select c{i} from t"), &[], "kept");
+        }
+        assert_eq!(cache.len(), 8_192);
+        assert_eq!(cache.shards.iter().map(|shard| count(&shard.map.load())).sum::<usize>(), 8_192);
+        assert!(largest() < Some(3 * SHARD), "{:?}", largest());
+        let is_known = |i: usize| cache.find(&format!("select c{i} from t"), &[], 1).is_some();
+        // About the least recently used have gone: of the newest half of what fits nearly all is there, of what came before twice as
+        // many as fit nothing.
+        let known = (30_000 - 4_096..30_000).filter(|&i| is_known(i)).count();
+        assert!(known > 4_000, "{known}");
+        assert_eq!((0..10_000).filter(|&i| is_known(i)).count(), 0);
+        while cache.shrink() {}
+        assert_eq!((cache.len(), cache.bytes()), (0, 0));
     }
 
     #[test]
