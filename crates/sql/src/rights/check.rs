@@ -139,6 +139,9 @@ pub fn demand(catalog: &Catalog, holder: &Holder, needs: &Needs) -> Result<()> {
             false => undefined_table(&need.relation),
         })?;
     }
+    if let Some(view) = needs.unknown.first() {
+        return Err(denied("view", view));
+    }
     for need in &needs.relations {
         match &need.subject {
             Subject::Invoker => demand_one(catalog, holder, need)?,

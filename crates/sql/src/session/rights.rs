@@ -179,7 +179,7 @@ impl Session {
 
     /// The same for a single need.
     pub(crate) fn demand_one(&mut self, need: Need) -> Result<()> {
-        self.demand(&Needs { relations: vec![need], system: Vec::new() })
+        self.demand(&Needs { relations: vec![need], ..Needs::default() })
     }
 
     /// 42501 unless the session's role owns a relation, or the table of an index.

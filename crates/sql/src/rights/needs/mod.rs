@@ -86,18 +86,21 @@ pub struct Needs {
     pub relations: Vec<Need>,
     /// Of system relations that not everybody sees: their names.
     pub system: Vec<String>,
+    /// Views of which it is not known what their owners need: only who may do everything may read them.
+    pub unknown: Vec<String>,
 }
 
 impl Needs {
     /// Whether anybody may run it.
     pub fn is_empty(&self) -> bool {
-        self.relations.is_empty() && self.system.is_empty()
+        self.relations.is_empty() && self.system.is_empty() && self.unknown.is_empty()
     }
 
     /// Adds others.
     pub fn extend(&mut self, others: Needs) {
         self.relations.extend(others.relations);
         self.system.extend(others.system);
+        self.unknown.extend(others.unknown);
     }
 }
 
@@ -127,11 +130,13 @@ fn found(catalog: &Catalog, visit: impl FnOnce(&mut Visiting<'_>) -> ControlFlow
     needs
 }
 
-/// What a view's query needs, of the view's owner; and so on for views in it.
+/// What a view's query needs, of the view's owner; and so on for views in it. What cannot be told, of a text that no longer parses
+/// or behind too many views, nobody has: it fails closed.
 pub fn view_needs(catalog: &Catalog, view: &ViewDefinition, depth: usize) -> Needs {
     let parsed = crate::template::parse(&view.text).ok();
-    let Some(statement) = parsed.and_then(|mut statements| statements.pop()) else {
-        return Needs::default();
+    let statement = parsed.and_then(|mut statements| statements.pop());
+    let Some(statement) = statement.filter(|_| depth <= VIEW_DEPTH) else {
+        return Needs { unknown: vec![view.name.clone()], ..Needs::default() };
     };
     let mut visiting = Visiting::new(catalog);
     let _ = statement.visit(&mut visiting);
@@ -142,8 +147,7 @@ pub fn view_needs(catalog: &Catalog, view: &ViewDefinition, depth: usize) -> Nee
     // What the view's owner may see of the system is not handed on.
     let direct = needs.relations.len();
     for at in 0..direct {
-        let inner = catalog.view(&needs.relations[at].relation);
-        if let Some(inner) = inner.filter(|_| depth < VIEW_DEPTH) {
+        if let Some(inner) = catalog.view(&needs.relations[at].relation) {
             needs.extend(view_needs(catalog, inner, depth + 1));
         }
     }

@@ -69,7 +69,11 @@ impl<'a> Visiting<'a> {
     /// What was found.
     pub fn found(self) -> Needs {
         let asked = |need: &Need| !need.privileges.is_none();
-        Needs { relations: self.needs.into_iter().filter(asked).collect(), system: self.system }
+        Needs {
+            relations: self.needs.into_iter().filter(asked).collect(),
+            system: self.system,
+            unknown: Vec::new(),
+        }
     }
 
     fn scope(&mut self) -> &mut Scope {

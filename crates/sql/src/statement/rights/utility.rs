@@ -61,7 +61,7 @@ pub async fn check(session: &mut Session, statement: &Statement) -> Result<()> {
             };
             let names = lock.tables.iter().filter_map(|target| relation(session, &target.name));
             let needs = names.map(|name| Need::any_on(&name, wanted)).collect();
-            session.demand(&Needs { relations: needs, system: Vec::new() })
+            session.demand(&Needs { relations: needs, ..Needs::default() })
         }
         _ => Ok(()),
     }
@@ -88,7 +88,7 @@ fn need_all<'a>(
 ) -> Result<()> {
     let found: Vec<String> = names.filter_map(|name| relation(session, name)).collect();
     let relations = found.iter().map(|name| Need::on(name, privileges)).collect();
-    session.demand(&Needs { relations, system: Vec::new() })
+    session.demand(&Needs { relations, ..Needs::default() })
 }
 
 async fn copy(session: &mut Session, source: &CopySource, to: bool) -> Result<()> {
@@ -109,7 +109,7 @@ async fn copy(session: &mut Session, source: &CopySource, to: bool) -> Result<()
         return Ok(());
     }
     let left = |column: &str| !named.iter().any(|name| name == column);
-    session.demand(&Needs { relations: sequences(&catalog, &name, left), system: Vec::new() })
+    session.demand(&Needs { relations: sequences(&catalog, &name, left), ..Needs::default() })
 }
 
 /// 42501 where the session's role may not run a query. What that needs is found where stacks are as deep as queries.
@@ -250,5 +250,5 @@ fn truncate_children(session: &mut Session, tables: &[&ObjectName]) -> Result<()
             }
         }
     }
-    session.demand(&Needs { relations, system: Vec::new() })
+    session.demand(&Needs { relations, ..Needs::default() })
 }
