@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{Read, Seek};
 use std::time::{Duration, Instant};
 
-use engine::env::memory::process;
+use engine::env::memory::{Share, process};
 use server::Pressure;
 
 /// Where the system does not tell what it has, and for a batch, where a quarter of the limit is as much.
@@ -55,6 +55,21 @@ pub fn size(text: &str) -> Result<usize, String> {
     };
     let number: usize = number.parse().map_err(|_| "a number and its unit, as 16GiB".to_owned())?;
     number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or("too much or nothing".into())
+}
+
+/// What shares of the process' memory may take, as people write it: `tables=70,loads=40`, in percent.
+pub fn split(text: &str) -> Result<Vec<(Share, usize)>, String> {
+    let one = |part: &str| -> Result<(Share, usize), String> {
+        let (name, percent) = part.split_once('=').ok_or("NAME=PERCENT, as tables=70")?;
+        let share = Share::named(name.trim()).ok_or_else(|| {
+            let names: Vec<_> = Share::all().map(Share::name).collect();
+            format!("{name} is none of {}", names.join(", "))
+        })?;
+        let percent = percent.trim().trim_end_matches('%').parse::<usize>().ok();
+        let percent = percent.filter(|percent| (1..=100).contains(percent));
+        Ok((share, percent.ok_or("a percentage is from 1 to 100")?))
+    };
+    text.split(',').map(one).collect()
 }
 
 /// The machine's memory, or what the control group leaves of it; `None` where the system does not tell.
@@ -164,6 +179,17 @@ mod tests {
         assert_eq!(total(text), Some(24_684_112 * 1024));
         assert_eq!(total("MemFree: 1 kB\n"), None);
         assert_eq!(total("MemTotal: many\n"), None);
+    }
+
+    #[test]
+    fn a_split_names_shares() {
+        assert_eq!(
+            split("tables=70, loads=40%"),
+            Ok(vec![(Share::Tables, 70), (Share::Loads, 40)])
+        );
+        for wrong in ["", "tables", "tables=", "tables=0", "tables=101", "chairs=10", "tables=1,"] {
+            assert!(split(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -49,6 +49,10 @@ pub struct ServeOptions {
     /// 53200 [default: four fifths of the machine's memory]
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     memory: Option<usize>,
+    /// What tables, loads, writes, cursors, messages and plans may take of it at most, in percent of what is not kept free; what
+    /// they have is in the table shareddb.memory [default: tables=86,loads=50,writes=25,cursors=25,messages=12,plans=12]
+    #[arg(long, value_name = "SHARE=PERCENT,..", value_parser = memory::split)]
+    memory_split: Option<MemorySplit>,
     /// What of it the intermediate results of one batch may take [default: five eighths by workers, at least a quarter or 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     batch_memory: Option<usize>,
@@ -102,6 +106,9 @@ enum PackingChoice {
     Never,
 }
 
+/// Percentages of shares; named, since the derive takes a bare `Vec` for an option that is given many times.
+type MemorySplit = Vec<(MemoryShare, usize)>;
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Demo {
     /// Ten thousand books and what belongs to them
@@ -114,6 +121,9 @@ pub fn run(options: ServeOptions) -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let account = engine::env::memory::process();
     account.set_limit(memory_limit(&options));
+    for (share, percent) in options.memory_split.iter().flatten() {
+        account.set_percent(*share, *percent);
+    }
     let database = Database::open(database_options(&options, cores))?;
     refuse_larger_tables(account)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

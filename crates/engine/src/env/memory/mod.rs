@@ -35,15 +35,47 @@ pub enum Share {
     Plans,
 }
 
-/// A share, its name for people, and what it may take of what is not kept free, in sixteenths.
-const SHARES: [(Share, &str, usize); 6] = [
-    (Share::Tables, "tables", 8),
-    (Share::Loads, "rows on their way in", 8),
-    (Share::Writes, "uncommitted changes", 4),
-    (Share::Cursors, "cursors", 4),
-    (Share::Messages, "unfinished messages", 2),
-    (Share::Plans, "planned statements", 2),
+/// A share as people set and see it.
+#[derive(Debug)]
+struct Known {
+    share: Share,
+    name: &'static str,
+    /// What it is kept for, in words.
+    what: &'static str,
+    /// What it may take of what is not kept free where nobody says, in percent. By default the process may take four fifths of the
+    /// machine, of which an eighth is kept free: 86 of a hundred are three fifths of the machine.
+    percent: usize,
+}
+
+const SHARES: [Known; 6] = [
+    known(Share::Tables, "tables", "tables", 86),
+    known(Share::Loads, "loads", "rows on their way in", 50),
+    known(Share::Writes, "writes", "uncommitted changes", 25),
+    known(Share::Cursors, "cursors", "cursors", 25),
+    known(Share::Messages, "messages", "unfinished messages", 12),
+    known(Share::Plans, "plans", "planned statements", 12),
 ];
+
+const fn known(share: Share, name: &'static str, what: &'static str, percent: usize) -> Known {
+    Known { share, name, what, percent }
+}
+
+impl Share {
+    /// The share of that name.
+    pub fn named(name: &str) -> Option<Share> {
+        SHARES.iter().find(|known| known.name == name).map(|known| known.share)
+    }
+
+    /// All of them, in their order.
+    pub fn all() -> impl Iterator<Item = Share> {
+        SHARES.iter().map(|known| known.share)
+    }
+
+    /// Its name in options and system tables.
+    pub fn name(self) -> &'static str {
+        SHARES[self as usize].name
+    }
+}
 
 /// Reservations grow by so much at least: whoever adds row by row asks rarely.
 const STEP: usize = 64 << 10;
@@ -58,6 +90,8 @@ const LEAST_FREE: usize = 256 << 20;
 #[derive(Debug)]
 pub struct Account {
     limit: AtomicUsize,
+    /// What each share may take of what is not kept free, in percent.
+    percents: [AtomicUsize; SHARES.len()],
     used: [AtomicUsize; SHARES.len()],
     /// What the process takes besides what the allocator counts (code, stacks, freed pages), as was last seen.
     overhead: AtomicUsize,
@@ -75,9 +109,11 @@ pub fn process() -> &'static Account {
 impl Account {
     /// Without a limit, nothing used.
     const fn new() -> Account {
+        let percents = [const { AtomicUsize::new(0) }; SHARES.len()];
         let used = [const { AtomicUsize::new(0) }; SHARES.len()];
         Account {
             limit: AtomicUsize::new(usize::MAX),
+            percents,
             used,
             overhead: AtomicUsize::new(0),
             granted: AtomicUsize::new(0),
@@ -111,9 +147,18 @@ impl Account {
         limit - (limit / 8).max((limit / 4).min(LEAST_FREE))
     }
 
+    /// Sets what a share may take of what is not kept free, in percent: 1 to 100, 0 for its usual part.
+    pub fn set_percent(&self, share: Share, percent: usize) {
+        self.percents[share as usize].store(percent.min(100), Ordering::Relaxed);
+    }
+
     /// What a share may take.
     pub fn limit_of(&self, share: Share) -> usize {
-        self.nearly_full() / 16 * SHARES[share as usize].2
+        let percent = match self.percents[share as usize].load(Ordering::Relaxed) {
+            0 => SHARES[share as usize].percent,
+            set => set,
+        };
+        self.nearly_full() / 100 * percent
     }
 
     /// What a share has.
@@ -184,7 +229,7 @@ impl Account {
     }
 
     fn share_is_full(&self, share: Share, bytes: usize) -> Error {
-        let (limit, what) = (self.limit_of(share), SHARES[share as usize].1);
+        let (limit, what) = (self.limit_of(share), SHARES[share as usize].what);
         let detail = format!("Failed on request of size {bytes}; {what} may take {limit}.");
         Error::new(SqlState::OutOfMemory, "out of memory").detail(detail).hint(HINT)
     }
@@ -303,9 +348,21 @@ mod tests {
 
     #[test]
     fn shares_stand_in_their_order() {
-        for (position, (share, ..)) in SHARES.iter().enumerate() {
-            assert_eq!(*share as usize, position);
+        for (position, known) in SHARES.iter().enumerate() {
+            assert_eq!(known.share as usize, position);
+            assert_eq!(Share::named(known.name), Some(known.share));
         }
+    }
+
+    #[test]
+    fn tables_may_take_three_fifths_of_the_machine_and_what_is_set() {
+        let machine = 64_usize << 30;
+        let account = account(machine / 5 * 4);
+        assert!(account.limit_of(Share::Tables) >= machine / 10 * 6);
+        account.set_percent(Share::Tables, 50);
+        assert_eq!(account.limit_of(Share::Tables), account.nearly_full() / 100 * 50);
+        account.set_percent(Share::Tables, 0);
+        assert!(account.limit_of(Share::Tables) >= machine / 10 * 6);
     }
 
     #[test]
