@@ -1,13 +1,15 @@
 //! Names in, tables, views, sequences and indexes out: what is defined at one moment.
 //!
 //! A [`Catalog`] is immutable; after each change of a definition the planner takes a new one, with a higher
-//! version, which makes older templates unreachable. [`Names`] shows it to DataFusion. Called by `template`,
+//! version, which knows whose plans still hold ([`Catalog::holds`]): those that read nothing of what has changed. [`Names`] shows it to DataFusion. Called by `template`,
 //! `statement` and `session`. Absent here: changing definitions (`statement`, the engine).
 
+mod changes;
 mod deferred;
 mod found;
 mod provider;
 mod relation;
+mod sources;
 pub mod system;
 pub mod types;
 mod view;
@@ -24,7 +26,10 @@ use engine::types::{
 pub use found::{FOUND_SCHEMA, FoundRelation};
 pub use provider::Names;
 pub use relation::{HIDDEN_SCHEMA, ROW_ID, ROW_VERSION, TableRelation, ViewRelation, pushdown};
+pub use sources::{Sources, reads_catalog};
 pub use view::ViewDefinition;
+
+use changes::Changes;
 
 use crate::rights::Rights;
 use crate::session::{is_unseen_sequence, shown_sequence};
@@ -42,6 +47,7 @@ pub struct Catalog {
     views: HashMap<String, Arc<ViewDefinition>>,
     sequences: HashMap<String, Arc<SequenceSchema>>,
     rights: Arc<Rights>,
+    changes: Changes,
     engine: Option<Arc<Engine>>,
     /// What a statement's queries give that run before it; only the catalog that it is planned with has some.
     found: Vec<Arc<FoundRelation>>,
@@ -71,6 +77,23 @@ impl Catalog {
         catalog.rights = Arc::new(read_rights(engine, &[]));
         catalog.engine = Some(engine.clone());
         catalog
+    }
+
+    /// Reads the engine's definitions after a change of what `before` had.
+    pub fn read_after(before: &Catalog, engine: &Arc<Engine>, version: u64) -> Catalog {
+        let mut catalog = Catalog::read(engine, version);
+        catalog.changes = Changes::between(before, &catalog);
+        catalog
+    }
+
+    /// Whether a plan that was made with the catalog of `version` and reads `sources` still holds.
+    pub fn holds(&self, version: u64, sources: &Sources) -> bool {
+        version == self.version || version < self.version && self.changes.leave(version, sources)
+    }
+
+    /// The version at which what every plan depends on changed last: roles and what they are members of, for one.
+    pub fn since(&self) -> u64 {
+        self.changes.everything()
     }
 
     /// What a block sees that has created tables in a schema of its own and waits to change others.
@@ -114,7 +137,8 @@ impl Catalog {
         views: Vec<ViewDefinition>,
     ) -> Catalog {
         let rights = Arc::new(Rights::read([]));
-        let mut catalog = Catalog { version, rights, ..Catalog::default() };
+        let changes = Changes::all(version);
+        let mut catalog = Catalog { version, rights, changes, ..Catalog::default() };
         for table in tables {
             catalog.by_id.insert(table.id, table.clone());
             catalog.tables.insert(table.name.to_string(), table);

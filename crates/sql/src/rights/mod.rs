@@ -151,6 +151,16 @@ impl Rights {
         self.roles.insert(role.id, role);
     }
 
+    /// Whether roles are the same, and what was said of schemas and the database.
+    pub fn agrees_on_roles(&self, other: &Rights) -> bool {
+        let is_beside = |object: &Object| !matches!(object, Object::Relation(_));
+        let beside = |rights: &Rights| -> Vec<(Object, Access)> {
+            let said = rights.objects.iter().filter(|(object, _)| is_beside(object));
+            said.map(|(object, access)| (object.clone(), access.clone())).collect()
+        };
+        self.roles == other.roles && beside(self) == beside(other)
+    }
+
     /// The number of the next role.
     pub fn next_role(&self) -> RoleId {
         RoleId(self.next_role)

@@ -146,7 +146,7 @@ impl Session {
         }
         self.queue_for_definitions().await?;
         let _defining = self.define_alone().await?;
-        if self.catalog().version == statement.prepared.version {
+        if statement.prepared.holds(&self.catalog()) {
             self.database.planner.refresh();
         }
         match self.renew(statement).await? {
@@ -295,9 +295,9 @@ impl Session {
         statement: &Arc<Statement>,
     ) -> Result<Option<Arc<Statement>>> {
         let stays = statement.prepared.plan.outlives_definitions();
-        let version = self.catalog().version;
+        let holds = statement.prepared.holds(&self.catalog());
         let is_elsewhere = statement.utc != self.settings.is_utc();
-        if !is_elsewhere && (stays || statement.prepared.version == version) {
+        if !is_elsewhere && (stays || holds) {
             return Ok(None);
         }
         let renewed = Box::pin(self.prepare_part(&statement.text, &statement.declared)).await?;

@@ -16,8 +16,8 @@ use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
 use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
 use crate::analysis;
-use crate::catalog::Catalog;
 use crate::catalog::types::{from_id, id_of};
+use crate::catalog::{Catalog, Sources};
 use crate::rights::{needs_of, query_needs};
 use crate::statement::alter_sequence;
 use crate::statement::constraint::unsupported;
@@ -106,9 +106,11 @@ impl Preparation {
         self.analyze(&statement, text)?;
         let (catalog, cache) = (&self.catalog, &self.database.cache);
         let needs = needs_of(catalog, &statement);
+        let sources =
+            if self.is_private { Sources::Everything } else { Sources::of(catalog, &statement) };
         let lifted = lift(text, statement);
         let (mut prepared, parameters) = self.plan_lifted(lifted.clone(), types)?;
-        prepared.needs = needs;
+        (prepared.needs, prepared.sources) = (needs, sources);
         let literals = parameters.literal_values()?;
         let prepared = Arc::new(prepared);
         let all = parameters.types();
@@ -117,7 +119,8 @@ impl Preparation {
         if !self.is_private {
             let hold = |bytes| prepared.hold(bytes).is_ok();
             let value = prepared.clone();
-            cache.insert(&lifted, types, catalog.version, literal_types, value, hold);
+            let holds = |prepared: &Prepared| prepared.holds(catalog);
+            cache.insert(&lifted, types, literal_types, value, hold, holds);
         }
         Ok(PlannedText::Whole(prepared, literals))
     }

@@ -12,7 +12,7 @@ use super::functions::is_session_function;
 use super::preparation::{PlannedText, Preparation, text_size};
 use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Sources};
 use crate::rights::Needs;
 use crate::statement::alter_sequence::AlterSequence;
 use crate::statement::complex::ComplexWrite;
@@ -31,8 +31,12 @@ const BRIEF_TEXT: usize = 256;
 /// A statement as planned once for all sessions.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The catalog that it was planned with.
+    /// The catalog that it was planned with, ...
     pub version: u64,
+    /// ... since when that had the same roles, ...
+    pub since: u64,
+    /// ... and what of it was read.
+    pub sources: Sources,
     /// PostgreSQL's type ids of the client's parameters.
     pub parameters: Vec<u32>,
     /// Their types.
@@ -196,8 +200,9 @@ impl Session {
         if !self.settings.is_utc() {
             return None;
         }
-        let version = self.catalog().version;
-        let (prepared, literals) = self.database().cache.find(text, types, version)?;
+        let catalog = self.catalog();
+        let holds = |prepared: &Prepared| prepared.holds(&catalog);
+        let (prepared, literals) = self.database().cache.find(text, types, holds)?;
         Some(Statement::new(text, types, true, prepared, literals))
     }
 
@@ -410,9 +415,10 @@ impl Prepared {
         plan: Plan,
         columns: Option<Arc<[ColumnDescription]>>,
     ) -> Prepared {
-        let version = catalog.version;
         Prepared {
-            version,
+            version: catalog.version,
+            since: catalog.since(),
+            sources: Sources::Everything,
             parameters: Vec::new(),
             parameter_types: Vec::new(),
             columns,
@@ -422,6 +428,11 @@ impl Prepared {
             cleared: AtomicU32::new(0),
             held: OnceLock::new(),
         }
+    }
+
+    /// Whether it would be planned alike with this catalog.
+    pub fn holds(&self, catalog: &Catalog) -> bool {
+        catalog.holds(self.version, &self.sources)
     }
 
     /// The tables that it reads or writes, where that is known before it runs.
@@ -450,6 +461,8 @@ impl Prepared {
         parameter_types.truncate(parameters.client());
         Prepared {
             version: catalog.version,
+            since: catalog.since(),
+            sources: Sources::Everything,
             parameters: parameters.type_ids(),
             parameter_types,
             columns,

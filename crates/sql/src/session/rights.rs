@@ -28,10 +28,11 @@ pub enum Origin {
     Role(RoleId),
 }
 
-/// The session's role, and what it may do, as of one catalog and one state of the settings.
+/// The session's role, and what it may do, as of one state of all roles and of the settings.
 #[derive(Debug)]
 pub struct Standing {
-    version: u64,
+    /// See [`Catalog::since`].
+    since: u64,
     serial: u64,
     holder: Holder,
 }
@@ -91,12 +92,12 @@ impl Session {
     pub(crate) fn standing(&mut self) -> &Holder {
         let catalog = self.catalog();
         let serial = self.settings.identity_serial();
-        let is_new = |known: &Standing| (known.version, known.serial) != (catalog.version, serial);
+        let is_new = |known: &Standing| (known.since, known.serial) != (catalog.since(), serial);
         if self.standing.as_ref().is_none_or(is_new) {
             let role = self.role_in(&catalog);
             let holder = Holder::of(catalog.rights(), role);
             self.settings.tell_superuser(holder.superuser);
-            self.standing = Some(Standing { version: catalog.version, serial, holder });
+            self.standing = Some(Standing { since: catalog.since(), serial, holder });
         }
         &self.standing.as_ref().expect("made above").holder
     }
@@ -159,13 +160,13 @@ impl Session {
         }
         let serial = self.settings.identity_serial();
         if let Some(standing) = &self.standing
-            && (standing.version, standing.serial) == (prepared.version, serial)
+            && (standing.since, standing.serial) == (prepared.since, serial)
             && prepared.cleared.load(Ordering::Relaxed) == standing.holder.role.0
         {
             return Ok(());
         }
         self.demand(&prepared.needs)?;
-        if let Some(standing) = self.standing.as_ref().filter(|s| s.version == prepared.version) {
+        if let Some(standing) = self.standing.as_ref().filter(|s| s.since == prepared.since) {
             prepared.cleared.store(standing.holder.role.0, Ordering::Relaxed);
         }
         Ok(())

@@ -50,6 +50,8 @@ pub struct TemplateCache<T> {
     clock: AtomicU64,
     /// The shard where the search for the least recently used goes on.
     hand: AtomicUsize,
+    /// Counts the shards from which was taken what no longer holds.
+    swept: AtomicUsize,
     hasher: foldhash::fast::RandomState,
 }
 
@@ -66,7 +68,6 @@ type Map<T> = HashMap<u64, Vec<Arc<Entry<T>>>>;
 struct Entry<T> {
     key: Box<[u8]>,
     declared: Box<[u32]>,
-    version: u64,
     kept: Vec<(usize, Box<str>)>,
     lifted: Vec<Slot>,
     used: AtomicU64,
@@ -100,6 +101,7 @@ impl<T> TemplateCache<T> {
             bytes: AtomicUsize::new(0),
             clock: AtomicU64::new(0),
             hand: AtomicUsize::new(0),
+            swept: AtomicUsize::new(0),
             hasher: foldhash::fast::RandomState::default(),
         }
     }
@@ -124,8 +126,13 @@ impl<T> TemplateCache<T> {
         &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)]
     }
 
-    /// The statement of that text, and the values of its lifted literals.
-    pub fn find(&self, text: &str, declared: &[u32], version: u64) -> Option<(Arc<T>, Vec<Value>)> {
+    /// The statement of that text, if it still holds, and the values of its lifted literals.
+    pub fn find(
+        &self,
+        text: &str,
+        declared: &[u32],
+        holds: impl Fn(&T) -> bool,
+    ) -> Option<(Arc<T>, Vec<Value>)> {
         if text.len() > TEXT_LIMIT {
             return None;
         }
@@ -137,9 +144,7 @@ impl<T> TemplateCache<T> {
             let map = self.shard(hash).map.load();
             let entries = map.get(&hash)?;
             let wanted = |entry: &&Arc<Entry<T>>| {
-                entry.version == version
-                    && *entry.key == *scratch.key
-                    && *entry.declared == *declared
+                *entry.key == *scratch.key && *entry.declared == *declared && holds(&entry.value)
             };
             entries.iter().filter(wanted).find_map(|entry| {
                 let values = entry.values(text, &scratch.literals)?;
@@ -154,15 +159,16 @@ impl<T> TemplateCache<T> {
     }
 
     /// Keeps a statement, where `hold` finds room for its bytes. `types` are those of its lifted literals. Texts that cannot be
-    /// found again are not kept.
+    /// found again are not kept. What no longer `holds` goes, here and in one shard more, so that it goes everywhere as newcomers
+    /// come.
     pub fn insert(
         &self,
         lifted: &Lifted,
         declared: &[u32],
-        version: u64,
         types: &[DataType],
         value: Arc<T>,
         hold: impl Fn(usize) -> bool,
+        holds: impl Fn(&T) -> bool,
     ) {
         let Some(source) = lifted.source.as_ref().filter(|s| s.key.len() <= TEXT_LIMIT) else {
             return;
@@ -170,7 +176,6 @@ impl<T> TemplateCache<T> {
         let entry = Arc::new(Entry {
             key: source.key.clone(),
             declared: declared.into(),
-            version,
             kept: source.kept.clone(),
             lifted: lifted.literals.iter().zip(types).map(|(l, t)| Slot::new(l, *t)).collect(),
             used: AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed)),
@@ -187,15 +192,26 @@ impl<T> TemplateCache<T> {
         }
         let hash = self.hash(&entry.key);
         self.change(self.shard(hash), |map| {
-            // What an older catalog meant will not be asked for again.
-            map.values_mut().for_each(|entries| entries.retain(|e| e.version >= version));
+            map.values_mut().for_each(|entries| entries.retain(|entry| holds(&entry.value)));
             let entries = map.entry(hash).or_default();
             if entries.len() >= VARIANT_LIMIT {
                 entries.remove(0);
             }
             entries.push(entry);
         });
+        self.sweep(&holds);
         self.evict();
+    }
+
+    /// Takes out of the next shard what no longer holds.
+    fn sweep(&self, holds: &impl Fn(&T) -> bool) {
+        let next = self.swept.fetch_add(1, Ordering::Relaxed) % self.shards.len();
+        let shard = &self.shards[next];
+        if shard.map.load().values().flatten().any(|entry| !holds(&entry.value)) {
+            self.change(shard, |map| {
+                map.values_mut().for_each(|entries| entries.retain(|entry| holds(&entry.value)));
+            });
+        }
     }
 
     /// Puts a changed copy in the place of a shard's map, and counts what has come and gone.
@@ -353,42 +369,42 @@ mod tests {
         name: &'static str,
     ) {
         let lifted = lift(text, parse(text).unwrap().remove(0));
-        cache.insert(&lifted, &[], 1, types, Arc::new(name), |_| true);
+        cache.insert(&lifted, &[], types, Arc::new(name), |_| true, |_| true);
     }
 
     #[test]
     fn equal_shapes_are_one_statement() {
         let cache = TemplateCache::new(10);
         insert(&cache, "select a from t where b = 5", &[DataType::Integer], "one");
-        let (found, values) = cache.find("SELECT a FROM t WHERE b=77", &[], 1).unwrap();
+        let (found, values) = cache.find("SELECT a FROM t WHERE b=77", &[], |_| true).unwrap();
         assert_eq!((*found, values), ("one", vec![Value::Integer(77)]));
-        assert!(cache.find("select a from t where b = 5000000000", &[], 1).is_none());
-        assert!(cache.find("select a from t where b = 'x'", &[], 1).is_none());
-        assert!(cache.find("select a from t where b = 5", &[], 2).is_none());
-        assert!(cache.find("select a from t where b = 5", &[23], 1).is_none());
+        assert!(cache.find("select a from t where b = 5000000000", &[], |_| true).is_none());
+        assert!(cache.find("select a from t where b = 'x'", &[], |_| true).is_none());
+        assert!(cache.find("select a from t where b = 5", &[], |_| false).is_none());
+        assert!(cache.find("select a from t where b = 5", &[23], |_| true).is_none());
     }
 
     #[test]
     fn literals_of_other_types_are_other_statements() {
         let cache = TemplateCache::new(10);
         insert(&cache, "select 5000000000 * 2", &[DataType::BigInt, DataType::Integer], "big");
-        assert!(cache.find("select 2147483647 * 2", &[], 1).is_none());
-        assert!(cache.find("select 5000000001 * 2", &[], 1).is_some());
+        assert!(cache.find("select 2147483647 * 2", &[], |_| true).is_none());
+        assert!(cache.find("select 5000000001 * 2", &[], |_| true).is_some());
         insert(&cache, "select -5000000000 - 1", &[DataType::BigInt, DataType::Integer], "less");
-        assert!(cache.find("select -5000000001 - 1", &[], 1).is_some());
-        assert!(cache.find("select -2147483648 - 1", &[], 1).is_none());
+        assert!(cache.find("select -5000000001 - 1", &[], |_| true).is_some());
+        assert!(cache.find("select -2147483648 - 1", &[], |_| true).is_none());
         let numeric = |scale| DataType::Numeric { precision: 18, scale };
         insert(&cache, "select 1.55 + a from t", &[numeric(2)], "two digits");
-        assert!(cache.find("select 1.5 + a from t", &[], 1).is_none());
-        assert!(cache.find("select 1e3 + a from t", &[], 1).is_none());
-        assert!(cache.find("select 2.25 + a from t", &[], 1).is_some());
+        assert!(cache.find("select 1.5 + a from t", &[], |_| true).is_none());
+        assert!(cache.find("select 1e3 + a from t", &[], |_| true).is_none());
+        assert!(cache.find("select 2.25 + a from t", &[], |_| true).is_some());
     }
 
     #[test]
     fn comments_do_not_hide_what_follows_a_carriage_return() {
         let cache = TemplateCache::new(10);
         insert(&cache, "delete from t", &[], "all rows");
-        assert!(cache.find("delete from t -- c\r where a = 1", &[], 1).is_none());
+        assert!(cache.find("delete from t -- c\r where a = 1", &[], |_| true).is_none());
     }
 
     #[test]
@@ -396,8 +412,11 @@ mod tests {
         let cache = TemplateCache::new(10);
         insert(&cache, "select a, b from t order by 1", &[], "first");
         insert(&cache, "select a, b from t order by 2", &[], "second");
-        assert_eq!(*cache.find("select a, b from t order by 1", &[], 1).unwrap().0, "first");
-        assert_eq!(*cache.find("select a, b from t order by 2", &[], 1).unwrap().0, "second");
+        assert_eq!(*cache.find("select a, b from t order by 1", &[], |_| true).unwrap().0, "first");
+        assert_eq!(
+            *cache.find("select a, b from t order by 2", &[], |_| true).unwrap().0,
+            "second"
+        );
     }
 
     #[test]
@@ -405,11 +424,11 @@ mod tests {
         let cache = TemplateCache::new(2);
         insert(&cache, "select a from t", &[], "a");
         insert(&cache, "select b from t", &[], "b");
-        assert!(cache.find("select a from t", &[], 1).is_some());
+        assert!(cache.find("select a from t", &[], |_| true).is_some());
         insert(&cache, "select c from t", &[], "c");
         assert_eq!(cache.len(), 2);
-        assert!(cache.find("select b from t", &[], 1).is_none());
-        assert!(cache.find("select a from t", &[], 1).is_some());
+        assert!(cache.find("select b from t", &[], |_| true).is_none());
+        assert!(cache.find("select a from t", &[], |_| true).is_some());
     }
 
     /// However many are kept and were seen, a newcomer copies one shard.
@@ -423,7 +442,8 @@ mod tests {
         assert_eq!(cache.len(), 8_192);
         assert_eq!(cache.shards.iter().map(|shard| count(&shard.map.load())).sum::<usize>(), 8_192);
         assert!(largest() < Some(3 * SHARD), "{:?}", largest());
-        let is_known = |i: usize| cache.find(&format!("select c{i} from t"), &[], 1).is_some();
+        let is_known =
+            |i: usize| cache.find(&format!("select c{i} from t"), &[], |_| true).is_some();
         // About the least recently used have gone: of the newest half of what fits nearly all is there, of what came before twice as
         // many as fit nothing.
         let known = (30_000 - 4_096..30_000).filter(|&i| is_known(i)).count();
@@ -442,13 +462,13 @@ mod tests {
         let lifted = lift("select d from t", parse("select d from t").unwrap().remove(0));
         let tries = std::cell::Cell::new(0);
         let third = |_| tries.replace(tries.get() + 1) == 2;
-        cache.insert(&lifted, &[], 1, &[], Arc::new("new"), third);
+        cache.insert(&lifted, &[], &[], Arc::new("new"), third, |_| true);
         assert_eq!(cache.len(), 16 - 2 - 2 + 1);
-        assert!(cache.find("select c3 from t", &[], 1).is_none());
-        assert!(cache.find("select c4 from t", &[], 1).is_some());
-        assert!(cache.find("select d from t", &[], 1).is_some());
+        assert!(cache.find("select c3 from t", &[], |_| true).is_none());
+        assert!(cache.find("select c4 from t", &[], |_| true).is_some());
+        assert!(cache.find("select d from t", &[], |_| true).is_some());
         let lifted = lift("select e from t", parse("select e from t").unwrap().remove(0));
-        cache.insert(&lifted, &[], 1, &[], Arc::new("too large"), |_| false);
+        cache.insert(&lifted, &[], &[], Arc::new("too large"), |_| false, |_| true);
         assert!(cache.is_empty());
     }
 
@@ -464,6 +484,6 @@ mod tests {
         assert!(cache.bytes() <= cache.byte_limit);
         let text = format!("select a from t where b in ({})", "c, ".repeat(TEXT_LIMIT / 2) + "c");
         insert(&cache, &text, &[], "too long");
-        assert!(cache.find(&text, &[], 1).is_none());
+        assert!(cache.find(&text, &[], |_| true).is_none());
     }
 }

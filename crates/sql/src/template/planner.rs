@@ -79,7 +79,8 @@ impl Planner {
     pub fn refresh(&self) -> Arc<Catalog> {
         let mut shapes = self.shapes.lock();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
-        let catalog = Arc::new(Catalog::read(&self.engine, version));
+        let catalog = Catalog::read_after(&self.catalog.load(), &self.engine, version);
+        let catalog = Arc::new(catalog);
         self.catalog.store(catalog.clone());
         self.planning.set_current(catalog.clone());
         shapes.retain(|_, template| template.strong_count() > 0);

@@ -243,3 +243,81 @@ async fn readers_from_before_a_changed_type_keep_what_they_read() {
     let rows = query(&mut three, "SELECT a FROM t ORDER BY a").await.expect("sees the new rows");
     assert_eq!(column(&rows), ["10", "20", "31"]);
 }
+
+/// What is known before a definition and what is known after it, of texts over `t`, its child `c`, its parent `p`, a view `v` of
+/// `t`, and the other table `o`.
+async fn known_after(definition: &str) -> Vec<&'static str> {
+    const TEXTS: [(&str, &str); 8] = [
+        ("t", "SELECT b FROM t WHERE a = 1"),
+        ("c", "INSERT INTO c VALUES (7, 1)"),
+        ("p", "DELETE FROM p WHERE a = 100"),
+        ("v", "SELECT count(*) FROM v"),
+        ("o", "SELECT a FROM o WHERE b = 'x'"),
+        ("with", "WITH q AS (SELECT a FROM o) SELECT a FROM q WHERE a > 5"),
+        ("catalog", "SELECT relname FROM pg_class WHERE relname = 'o'"),
+        ("none", "SELECT 1 + 1"),
+    ];
+    let database = database();
+    let mut session = database.session("shareddb");
+    for text in [
+        "CREATE TABLE p (a int PRIMARY KEY)",
+        "CREATE TABLE t (a int PRIMARY KEY REFERENCES p, b int)",
+        "CREATE TABLE c (a int PRIMARY KEY, t int REFERENCES t ON DELETE CASCADE)",
+        "CREATE TABLE o (a serial PRIMARY KEY, b text)",
+        "CREATE VIEW v AS SELECT a FROM t",
+        "INSERT INTO p VALUES (1)",
+        "INSERT INTO t VALUES (1, 2)",
+        "CREATE ROLE ann LOGIN",
+    ] {
+        query(&mut session, text).await.expect(text);
+    }
+    for (_, text) in TEXTS {
+        query(&mut session, text).await.expect(text);
+        assert!(session.known(text, &[]).is_some(), "{text}");
+    }
+    query(&mut session, definition).await.expect(definition);
+    let is_known = |(_, text): &&(&str, &str)| session.known(text, &[]).is_some();
+    TEXTS.iter().filter(is_known).map(|(name, _)| *name).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_definition_leaves_plans_that_read_nothing_of_it() {
+    let others = ["t", "c", "p", "v", "o", "with", "none"];
+    let cases: [(&str, &[&str]); 14] = [
+        ("CREATE TABLE n (a serial PRIMARY KEY, b text)", &others),
+        ("CREATE VIEW w AS SELECT a FROM o", &others),
+        ("CREATE SEQUENCE s", &others),
+        ("CREATE INDEX o_b ON o (b)", &["t", "c", "p", "v", "none"]),
+        ("ALTER TABLE o ADD COLUMN d int DEFAULT 5", &["t", "c", "p", "v", "none"]),
+        ("GRANT SELECT ON o TO ann", &["t", "c", "p", "v", "none"]),
+        ("DROP TABLE o", &["t", "c", "p", "v", "none"]),
+        // What refers to a table and what it refers to look at each other's definitions.
+        ("ALTER TABLE t ADD COLUMN d int", &["o", "with", "none"]),
+        ("CREATE TABLE n (a int REFERENCES t)", &["c", "o", "with", "none"]),
+        ("DROP VIEW v", &["t", "c", "p", "o", "with", "none"]),
+        ("GRANT SELECT ON v TO ann", &["t", "c", "p", "o", "with", "none"]),
+        // Everything depends on roles, and on the sequences behind defaults.
+        ("CREATE ROLE bob", &[]),
+        ("ALTER SEQUENCE o_a_seq INCREMENT BY 2", &[]),
+        ("REVOKE USAGE ON SCHEMA public FROM public", &[]),
+    ];
+    for (definition, known) in cases {
+        assert_eq!(known_after(definition).await, known, "{definition}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plans_of_a_block_that_defines_are_its_own() {
+    let database = database();
+    let (mut one, mut two) = (database.session("shareddb"), database.session("shareddb"));
+    let text = "SELECT * FROM t";
+    query(&mut one, "CREATE TABLE t (a int); INSERT INTO t VALUES (1)").await.expect("a table");
+    query(&mut one, text).await.expect("rows");
+    for step in ["BEGIN", "CREATE TABLE u (a int)", "PREPARE mine AS SELECT * FROM u", "ROLLBACK"] {
+        query(&mut one, step).await.expect(step);
+    }
+    assert_eq!(state(&mut one, "EXECUTE mine").await, "42P01");
+    query(&mut two, "CREATE TABLE u (a int, b int)").await.expect("the name is free");
+    assert_eq!(state(&mut one, "EXECUTE mine").await, "0A000");
+    assert!(two.known(text, &[]).is_some());
+}
