@@ -19,7 +19,7 @@ use crate::{Failure, demo, memory};
 const QUEUE_LIMIT: usize = 100_000;
 
 /// Templates in the cache: an application has dozens, and generated SQL must not push them out at once.
-const TEMPLATE_LIMIT: usize = 4_096;
+const TEMPLATE_LIMIT: usize = 8_192;
 
 /// How to serve.
 #[derive(Debug, Args)]

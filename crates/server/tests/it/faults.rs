@@ -6,6 +6,9 @@
 //! ```text
 //! > SELECT nothing                       a statement; `|` lines after a COPY are its data
 //! ERROR 42703 at 8: column "nothing" does not exist
+//! > SELECT NULL, 1, 'a'
+//! row NULL, 1, a                         sorted, where the statement says no order
+//! ok SELECT 1
 //! >> bind s: text(abc) binary(0001)      a message of the extended protocol
 //! ```
 //!
@@ -18,6 +21,9 @@ use std::path::{Path, PathBuf};
 
 use crate::fixture::Fixture;
 use crate::raw::{Message, Raw};
+
+/// Rows of an answer that a file holds at most.
+const ROWS_SHOWN: usize = 20;
 
 /// One request and its answers.
 #[derive(Default)]
@@ -93,14 +99,18 @@ impl Entry {
         if text.starts_with(">>") && !text.starts_with(">> query") {
             raw.sync();
         }
-        let (mut said, mut rows) = (Vec::new(), 0);
+        let is_ordered = text.to_lowercase().contains("order by");
+        let (mut said, mut rows) = (Vec::new(), Vec::new());
         loop {
-            let message = raw.try_read();
-            rows += usize::from(message.as_ref().is_some_and(|message| message.tag == b'D'));
-            let Some(message) = message.filter(|_| rows < 10_000) else {
+            let Some(message) = raw.try_read().filter(|_| rows.len() < 10_000) else {
                 said.push("(no answer)".to_owned());
                 break;
             };
+            if message.tag == b'D' {
+                rows.push(row(&message));
+                continue;
+            }
+            said.extend(shown(std::mem::take(&mut rows), is_ordered));
             match message.tag {
                 b'Z' => break,
                 b'G' => self.give_data(raw),
@@ -194,6 +204,32 @@ fn bind(raw: &mut Raw, portal: &str, statement: &str, values: &str) {
     }
     let bytes: Vec<Option<&[u8]>> = bytes.iter().map(Option::as_deref).collect();
     raw.bind_formats(portal, statement, &formats, &bytes, &results);
+}
+
+/// A row in the file's words; bytes that are no text as `{ff}`.
+fn row(message: &Message) -> String {
+    let value = |value: Option<&[u8]>| match value.map(|bytes| (bytes, str::from_utf8(bytes))) {
+        None => "NULL".to_owned(),
+        Some((_, Ok(text))) if !text.contains('\0') => text.replace('\n', "\\n"),
+        Some((bytes, _)) => format!("{{{}}}", in_hex(bytes)),
+    };
+    let values: Vec<String> = message.values().into_iter().map(value).collect();
+    format!("row {}", values.join(", "))
+}
+
+fn in_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first rows of an answer, and how many more there are.
+fn shown(mut rows: Vec<String>, is_ordered: bool) -> Vec<String> {
+    if !is_ordered {
+        rows.sort();
+    }
+    let more = rows.len().saturating_sub(ROWS_SHOWN);
+    rows.truncate(ROWS_SHOWN);
+    rows.extend((more > 0).then(|| format!("rows: {more} more")));
+    rows
 }
 
 /// A message in the file's words: errors, notices and command tags; nothing for others.

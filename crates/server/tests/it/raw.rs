@@ -30,17 +30,23 @@ impl Message {
         Some(String::from_utf8_lossy(&field[1..]).into_owned())
     }
 
-    /// The values of a DataRow as text.
-    pub fn row(&self) -> Vec<Option<String>> {
+    /// The values of a DataRow.
+    pub fn values(&self) -> Vec<Option<&[u8]>> {
         let mut rest = &self.body[2..];
         let mut row = Vec::new();
         while let Some((length, tail)) = rest.split_first_chunk::<4>() {
             let length = i32::from_be_bytes(*length);
             let (value, tail) = tail.split_at(length.max(0) as usize);
-            row.push((length >= 0).then(|| String::from_utf8_lossy(value).into_owned()));
+            row.push((length >= 0).then_some(value));
             rest = tail;
         }
         row
+    }
+
+    /// The values of a DataRow as text.
+    pub fn row(&self) -> Vec<Option<String>> {
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        self.values().into_iter().map(|value| value.map(text)).collect()
     }
 
     /// The tag of CommandComplete.
