@@ -19,6 +19,7 @@ use engine::types::{SqlState, Value, array_cell, array_from_values};
 
 use super::arithmetic::subtract;
 use super::shortened::shortened;
+use super::spans::is_interval;
 use crate::catalog::types::{from_arrow, is_string};
 use crate::text::parse_value;
 
@@ -149,7 +150,7 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
 
 fn differs(from: &DataType, to: &DataType) -> bool {
     let fraction = from.is_floating() || matches!(from, DataType::Decimal128(..));
-    let timed = matches!(from, DataType::Timestamp(..)) || from.is_floating();
+    let timed = matches!(from, DataType::Timestamp(..)) || is_interval(from) || from.is_floating();
     let narrowed = *to == DataType::Float32 && fraction && *from != DataType::Float32;
     let numeric = matches!(to, DataType::Decimal128(..));
     (fraction && to.is_integer())
@@ -306,6 +307,9 @@ fn round_even(value: f64) -> f64 {
 }
 
 fn to_text(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    if is_interval(array.data_type()) {
+        return crate::alone::to_exact(array, target);
+    }
     let exact = from_arrow(array.data_type()).arrow();
     let array = cast_with_options(array, &exact, &options())?;
     let mut builder = StringViewBuilder::with_capacity(array.len());

@@ -130,11 +130,13 @@ impl Planning {
         let simplifier = ExprSimplifier::new(context);
         let coerced = simplifier.coerce(expr, schema)?;
         zones::check_expression(&coerced, schema)?;
-        simplifier.simplify(coerced)
+        simplifier.simplify(crate::dialect::by_span(coerced, schema)?.data)
     }
 
     /// Analyzes and optimizes a plan.
     pub fn optimize(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        let by_span = crate::dialect::ordered_by_span(plan, &self.state)?;
+        let plan = by_span.as_ref().unwrap_or(plan);
         crate::dialect::planned(|| crate::dialect::optimize(plan, &self.state))
     }
 }
