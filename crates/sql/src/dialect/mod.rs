@@ -8,6 +8,7 @@ mod ages;
 mod aggregates;
 mod applied;
 mod arithmetic;
+mod array_casts;
 mod arrays;
 mod bags;
 mod by_row;
@@ -29,6 +30,7 @@ mod numbers;
 mod optimizer;
 mod outer_names;
 mod pinned;
+mod quantified;
 mod quoting;
 mod repeated_keys;
 mod rounding;
@@ -59,6 +61,7 @@ pub use dependencies::derived_tables;
 pub use interval_order::{by_span, ordered_by_span};
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
+pub use quantified::{array_beside, is_quantified, quantify};
 pub use repeated_keys::without_repeated_keys;
 #[cfg(test)]
 pub use sizes::is_planned;
@@ -90,7 +93,7 @@ pub fn session_state(
         own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
     let by_row = quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS);
     let own = own.chain(by_row.map(by_row::ByRow::function)).chain(intervals::functions());
-    let own = own.chain(splitting::functions());
+    let own = own.chain(splitting::functions()).chain(quantified::functions());
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }

@@ -99,7 +99,8 @@ impl ScalarUDFImpl for OfSpans {
     }
 }
 
-fn spans(intervals: &ArrayRef) -> Result<Decimal128Array> {
+/// What intervals amount to.
+pub fn spans(intervals: &ArrayRef) -> Result<Decimal128Array> {
     let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().iter();
     let spans: Decimal128Array = intervals.map(|interval| interval.map(span)).collect();
     Ok(spans.with_precision_and_scale(38, 0)?)

@@ -85,6 +85,7 @@ impl Planning {
         let mut query = query.clone();
         crate::dialect::qualify_outer_tables(&mut query);
         let counts_copies = crate::dialect::mark_bags(&mut query);
+        crate::dialect::quantify(&mut query, &|index| parameters.declared_array(index));
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
@@ -107,6 +108,8 @@ impl Planning {
         wanted: Option<&datafusion::arrow::datatypes::DataType>,
         parameters: &mut Parameters,
     ) -> Result<Expr> {
+        let mut expr = expr.clone();
+        crate::dialect::quantify(&mut expr, &|index| parameters.declared_array(index));
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
@@ -115,7 +118,7 @@ impl Planning {
         let infer = |planned: &Expr, parameters: &mut Parameters| {
             infer_expression(planned, schema, wanted, parameters)
         };
-        settle(parameters, &mentioned(expr), &mut once, infer)
+        settle(parameters, &mentioned(&expr), &mut once, infer)
     }
 
     /// Coerces and simplifies an expression.

@@ -48,7 +48,7 @@ fn one(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         Expr::Between(mut between) if is_interval(&between.expr) => {
             let Between { expr, low, high, .. } = &mut between;
-            [expr, low, high].into_iter().for_each(|operand| span_of(operand));
+            [expr, low, high].into_iter().for_each(span_of);
             Expr::Between(between)
         }
         Expr::InList(InList { expr, list, negated }) if is_interval(&expr) => {

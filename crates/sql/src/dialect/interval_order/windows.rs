@@ -14,7 +14,7 @@ use crate::dialect::interval_aggregates::Extreme;
 pub fn ordered(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| match expr {
         Expr::WindowFunction(mut window) => {
-            let keys = &mut window.params.order_by;
+            let keys = &window.params.order_by;
             if keys.iter().any(|key| is_of_intervals(&key.expr, schema)) {
                 check_frame(&window)?;
             }
