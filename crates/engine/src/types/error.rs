@@ -151,6 +151,7 @@ states! {
     BadCopyFormat "22P04" "bad_copy_file_format";
     InvalidByteSequence "22021" "character_not_in_repertoire";
     InvalidParameterValue "22023" "invalid_parameter_value";
+    ArraySubscript "2202E" "array_subscript_error";
     SequenceLimit "2200H" "sequence_generator_limit_exceeded";
     NotNullViolation "23502" "not_null_violation";
     ForeignKeyViolation "23503" "foreign_key_violation";

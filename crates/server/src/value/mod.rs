@@ -4,6 +4,7 @@
 //! become engine values in [`parameter`]. Text is what `sql::text` reads and writes; the binary formats live here.
 //! Called by `connection`.
 
+mod array;
 mod binary;
 mod column;
 mod numeric;

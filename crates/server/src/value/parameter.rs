@@ -3,14 +3,17 @@
 use engine::types::{DataType, Error, Result, SqlState, Value};
 use sql::text::{at_wanted_scale, narrowed, numeric_as_sent};
 
-use super::Format;
 use super::binary::BinaryFormat;
+use super::{Format, array};
 use crate::message::frontend::utf8;
 
 /// Reads one parameter that was sent as type `type_id` and is wanted as `wanted`.
 pub fn read(bytes: &[u8], format: Format, type_id: u32, wanted: DataType) -> Result<Value> {
     match format {
         Format::Text => read_text(utf8(bytes)?, wanted),
+        Format::Binary if array::is_array(type_id) => {
+            read_text(&array::read(bytes, type_id)?, wanted)
+        }
         Format::Binary => {
             let binary = BinaryFormat::of(type_id).ok_or_else(|| {
                 let message = format!("no binary input function available for type {type_id}");

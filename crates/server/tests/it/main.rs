@@ -1,5 +1,6 @@
 //! The server over real sockets: raw protocol and tokio-postgres.
 
+mod arrays;
 mod authentication;
 mod cancel;
 mod copy;

@@ -131,30 +131,16 @@ fn write_list(array: &ArrayRef, row: usize, out: &mut String) -> Result<()> {
             out.push_str("NULL");
             continue;
         }
+        if items.data_type().is_nested() {
+            write_cell(&items, item, out)?;
+            continue;
+        }
         let mut text = String::new();
         write_cell(&items, item, &mut text)?;
-        write_item(&text, is_string(items.data_type()), out);
+        crate::text::write_element(&text, out);
     }
     out.push('}');
     Ok(())
-}
-
-fn write_item(text: &str, string: bool, out: &mut String) {
-    let special = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | ',' | '"' | '\\');
-    let quoted =
-        string && (text.is_empty() || text.contains(special) || text.eq_ignore_ascii_case("null"));
-    if !quoted {
-        out.push_str(text);
-        return;
-    }
-    out.push('"');
-    for c in text.chars() {
-        if matches!(c, '"' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push('"');
 }
 
 #[cfg(test)]
@@ -173,14 +159,5 @@ mod tests {
         assert_eq!(written(0, 1, 3_600_000_000_000), "1 day 01:00:00");
         assert_eq!(written(0, 0, -1_500_000_000), "-00:00:01.5");
         assert_eq!(written(0, 0, 0), "00:00:00");
-    }
-
-    #[test]
-    fn list_items_are_quoted_where_needed() {
-        let mut out = String::new();
-        write_item("a b", true, &mut out);
-        write_item("null", true, &mut out);
-        write_item("plain", true, &mut out);
-        assert_eq!(out, "\"a b\"\"null\"plain");
     }
 }

@@ -74,6 +74,40 @@ pub fn id_of(data_type: DataType) -> u32 {
     }
 }
 
+/// Element types and the ids of their arrays.
+const ARRAYS: [(DataType, u32); 13] = [
+    (DataType::Boolean, 1000),
+    (DataType::Bytea, 1001),
+    (DataType::SmallInt, 1005),
+    (DataType::Integer, 1007),
+    (DataType::Text, type_id::TEXT_ARRAY),
+    (DataType::BigInt, 1016),
+    (DataType::Real, 1021),
+    (DataType::Double, 1022),
+    (DataType::Timestamp, 1115),
+    (DataType::Date, 1182),
+    (DataType::TimestampTz, 1185),
+    (DataType::PLAIN_NUMERIC, 1231),
+    (DataType::Varchar(0), 1015),
+];
+
+/// PostgreSQL's id of the type of arrays with such elements.
+pub fn id_of_array(item: DataType) -> u32 {
+    let element = id_of(item);
+    let known = ARRAYS.iter().find(|(own, _)| id_of(*own) == element);
+    known.map_or(type_id::TEXT_ARRAY, |(_, id)| *id)
+}
+
+/// The elements' type of arrays of that id.
+pub fn item_of_array(id: u32) -> Option<DataType> {
+    match id {
+        // varchar[], bpchar[], name[], "char"[].
+        1015 | 1014 | 1003 | 1002 => Some(DataType::Text),
+        1028 => Some(DataType::BigInt),
+        _ => ARRAYS.iter().find(|(_, own)| *own == id).map(|(item, _)| *item),
+    }
+}
+
 /// PostgreSQL's id of an Arrow type in an answer: also of those that travel as text.
 pub fn id_of_arrow(arrow: &ArrowType) -> u32 {
     match arrow {

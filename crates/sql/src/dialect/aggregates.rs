@@ -15,7 +15,10 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
+use super::interval_aggregates::{Total, total_fields};
+use super::intervals::INTERVAL;
 use super::means::{GroupMeans, Mean, Rounding};
+use super::spans::is_interval;
 
 /// Digits after the point that an average's argument gets; DataFusion adds four, which makes PostgreSQL's 16.
 const AVERAGE_SCALE: i8 = 12;
@@ -86,7 +89,7 @@ impl Adjusted {
 fn argument_type(kind: Kind, given: &DataType) -> Result<DataType> {
     use DataType::*;
     Ok(match (kind, given) {
-        (_, Duration(_) | Interval(_)) => given.clone(),
+        (_, Duration(_) | Interval(_)) => INTERVAL,
         (_, Float16 | Float32 | Float64) => Float64,
         (_, Null) => Float64,
         // The result is `bigint`; casting the argument would make it look like one, whose sum is `numeric`.
@@ -117,6 +120,9 @@ impl<F: AggregateUDFImpl + PartialEq + Eq + Hash> AggregateUDFImpl for Coerced<F
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         let types = self.coerce_types(types)?;
+        if is_interval(&types[0]) {
+            return Ok(INTERVAL);
+        }
         if self.kind == Kind::Sum && types[0].is_integer() {
             return Ok(DataType::Int64);
         }
@@ -124,16 +130,23 @@ impl<F: AggregateUDFImpl + PartialEq + Eq + Hash> AggregateUDFImpl for Coerced<F
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if is_interval(args.expr_fields[0].data_type()) {
+            return Ok(Box::new(Total::new(self.kind == Kind::Average)));
+        }
         let adjusted = self.adjusted(&args);
         Ok(adjusted.one(self.inner.accumulator(args)?))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
+        match is_interval(args.input_fields[0].data_type()) {
+            true => Ok(total_fields(&args)),
+            false => self.inner.state_fields(args),
+        }
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inner.groups_accumulator_supported(args)
+        !is_interval(args.expr_fields[0].data_type())
+            && self.inner.groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(
@@ -145,6 +158,9 @@ impl<F: AggregateUDFImpl + PartialEq + Eq + Hash> AggregateUDFImpl for Coerced<F
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if is_interval(args.expr_fields[0].data_type()) {
+            return self.accumulator(args);
+        }
         let adjusted = self.adjusted(&args);
         Ok(adjusted.one(self.inner.create_sliding_accumulator(args)?))
     }

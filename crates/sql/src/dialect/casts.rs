@@ -19,6 +19,8 @@ use engine::types::{SqlState, Value, array_cell, array_from_values};
 
 use super::arithmetic::subtract;
 use super::shortened::shortened;
+use super::spans::is_interval;
+use super::{array_casts, quantified};
 use crate::catalog::types::{from_arrow, is_string};
 use crate::text::parse_value;
 
@@ -54,6 +56,10 @@ pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<E
 }
 
 fn with_own_cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if let Expr::ScalarFunction(call) = expr {
+        let call = quantified::over_array(call, schema)?;
+        return call.map_data(|call| Ok(Expr::ScalarFunction(call)));
+    }
     let Expr::Cast(cast) = &expr else { return Ok(Transformed::no(expr)) };
     let Ok(from) = cast.expr.get_type(schema) else { return Ok(Transformed::no(expr)) };
     let target = cast.field.data_type();
@@ -63,13 +69,16 @@ fn with_own_cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if !differs(&from, target) {
         return Ok(Transformed::no(expr));
     }
-    let function = PostgresCast {
-        target: if from.is_floating() && *target == PLAIN { FLOATED } else { target.clone() },
-        signature: Signature::any(1, Volatility::Immutable),
-    };
+    let target = if from.is_floating() && *target == PLAIN { &FLOATED } else { target };
+    Ok(Transformed::yes(own_cast((*cast.expr).clone(), target)))
+}
+
+/// A value brought into another type as PostgreSQL does.
+pub fn own_cast(expr: Expr, target: &DataType) -> Expr {
+    let signature = Signature::any(1, Volatility::Immutable);
+    let function = PostgresCast { target: target.clone(), signature };
     let function = Arc::new(ScalarUDF::new_from_impl(function));
-    let call = ScalarFunction::new_udf(function, vec![(*cast.expr).clone()]);
-    Ok(Transformed::yes(Expr::ScalarFunction(call)))
+    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))
 }
 
 /// `numeric` without a precision.
@@ -134,7 +143,9 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     if !differs(array.data_type(), target) {
         return Ok(cast_with_options(array, target, &options())?);
     }
-    if is_string(target) {
+    if array_casts::differs(array.data_type(), target) {
+        array_casts::cast(array, target)
+    } else if is_string(target) {
         to_text(array, target)
     } else if is_bytes(target) {
         to_bytes(array, target)
@@ -149,10 +160,11 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
 
 fn differs(from: &DataType, to: &DataType) -> bool {
     let fraction = from.is_floating() || matches!(from, DataType::Decimal128(..));
-    let timed = matches!(from, DataType::Timestamp(..)) || from.is_floating();
+    let timed = matches!(from, DataType::Timestamp(..)) || is_interval(from) || from.is_floating();
     let narrowed = *to == DataType::Float32 && fraction && *from != DataType::Float32;
     let numeric = matches!(to, DataType::Decimal128(..));
-    (fraction && to.is_integer())
+    array_casts::differs(from, to)
+        || (fraction && to.is_integer())
         || narrowed
         || (*to == PLAIN && is_string(from))
         || (numeric && from.is_floating())
@@ -306,6 +318,9 @@ fn round_even(value: f64) -> f64 {
 }
 
 fn to_text(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    if is_interval(array.data_type()) {
+        return crate::alone::to_exact(array, target);
+    }
     let exact = from_arrow(array.data_type()).arrow();
     let array = cast_with_options(array, &exact, &options())?;
     let mut builder = StringViewBuilder::with_capacity(array.len());

@@ -1,4 +1,5 @@
-//! Intervals: `age`, `justify_days`, `justify_hours`, `justify_interval`, `interval * number`, `interval / number`.
+//! Intervals: `age`, `justify_days`, `justify_hours`, `justify_interval`, `interval * number`, `interval / number`,
+//! `timestamp - timestamp`.
 
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ const DAYS_PER_MONTH: i32 = 30;
 pub enum Operation {
     /// From one moment to another, in years, months and days.
     Age,
+    /// From one moment to another, in days of 24 hours and time.
+    Difference,
     /// 30 days are a month.
     JustifyDays,
     /// 24 hours are a day.
@@ -44,8 +47,9 @@ pub enum Operation {
 }
 
 impl Operation {
-    const ALL: [Operation; 6] = [
+    const ALL: [Operation; 7] = [
         Operation::Age,
+        Operation::Difference,
         Operation::JustifyDays,
         Operation::JustifyHours,
         Operation::JustifyInterval,
@@ -56,6 +60,7 @@ impl Operation {
     fn name(self) -> &'static str {
         match self {
             Operation::Age => "age",
+            Operation::Difference => "__difference",
             Operation::JustifyDays => "justify_days",
             Operation::JustifyHours => "justify_hours",
             Operation::JustifyInterval => "justify_interval",
@@ -66,7 +71,7 @@ impl Operation {
 
     fn arguments(self) -> Vec<DataType> {
         match self {
-            Operation::Age => vec![TIMESTAMP, TIMESTAMP],
+            Operation::Age | Operation::Difference => vec![TIMESTAMP, TIMESTAMP],
             Operation::Multiply | Operation::Divide => vec![INTERVAL, DataType::Float64],
             _ => vec![INTERVAL],
         }
@@ -88,6 +93,11 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
 struct OfIntervals {
     operation: Operation,
     signature: Signature,
+}
+
+/// Functions whose values are intervals, by name.
+pub fn gives_interval(name: &str) -> bool {
+    Operation::ALL.iter().any(|operation| operation.name() == name)
 }
 
 /// Whether PostgreSQL would read an argument of one type as one of another by itself.
@@ -112,7 +122,14 @@ impl ScalarUDFImpl for OfIntervals {
     }
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
-        let wanted = self.operation.arguments();
+        let mut wanted = self.operation.arguments();
+        // Two instants differ by the same in all zones: they are not made local times first.
+        if let (Operation::Difference, [zoned @ DataType::Timestamp(_, Some(_)), other]) =
+            (self.operation, arguments)
+            && zoned == other
+        {
+            wanted = vec![zoned.clone(), zoned.clone()];
+        }
         let fits = arguments.len() == wanted.len()
             && arguments.iter().zip(&wanted).all(|(found, wanted)| is_read_as(found, wanted));
         if fits { Ok(wanted) } else { Err(no_function(self.name(), arguments)) }
@@ -152,6 +169,7 @@ impl Operation {
                 Err(Error::new(SqlState::DatetimeOverflow, "timestamp out of range"))
             }
             Operation::Age => Ok(age(moment(0), moment(1))),
+            Operation::Difference => difference(moment(0), moment(1)),
             Operation::JustifyDays => justify_days(interval()),
             Operation::JustifyHours => justify_hours(interval()),
             Operation::JustifyInterval => justify_interval(interval()),
@@ -164,16 +182,33 @@ impl Operation {
     }
 }
 
-fn out_of_range() -> Error {
+/// PostgreSQL's `timestamp_mi`.
+fn difference(later: i64, earlier: i64) -> Result<IntervalMonthDayNano, Error> {
+    if is_infinite(later) || is_infinite(earlier) {
+        let message = "cannot subtract infinite timestamps";
+        return Err(Error::new(SqlState::DatetimeOverflow, message));
+    }
+    let micros = later.checked_sub(earlier).ok_or_else(out_of_range)?;
+    let days = i32::try_from(micros / MICROS_PER_DAY).map_err(|_| out_of_range())?;
+    of_parts(0, days, micros % MICROS_PER_DAY)
+}
+
+/// What an interval amounts to in microseconds, with months of 30 days and days of 24 hours: by this PostgreSQL compares.
+pub fn span(interval: IntervalMonthDayNano) -> i128 {
+    let days = i64::from(interval.months) * i64::from(DAYS_PER_MONTH) + i64::from(interval.days);
+    i128::from(days) * i128::from(MICROS_PER_DAY) + i128::from(micros(interval))
+}
+
+pub(super) fn out_of_range() -> Error {
     Error::new(SqlState::DatetimeOverflow, "interval out of range")
 }
 
-fn of_parts(months: i32, days: i32, micros: i64) -> Result<IntervalMonthDayNano, Error> {
+pub(super) fn of_parts(months: i32, days: i32, micros: i64) -> Result<IntervalMonthDayNano, Error> {
     let nanos = micros.checked_mul(1_000).ok_or_else(out_of_range)?;
     Ok(IntervalMonthDayNano::new(months, days, nanos))
 }
 
-fn micros(interval: IntervalMonthDayNano) -> i64 {
+pub(super) fn micros(interval: IntervalMonthDayNano) -> i64 {
     interval.nanoseconds / 1_000
 }
 
@@ -223,7 +258,7 @@ fn justify_interval(interval: IntervalMonthDayNano) -> Result<IntervalMonthDayNa
 }
 
 /// Every part times the same; fractions of months become days of 30 to a month, fractions of days time.
-fn scaled(
+pub(super) fn scaled(
     interval: IntervalMonthDayNano,
     by: impl Fn(f64) -> f64,
 ) -> Result<IntervalMonthDayNano, Error> {
@@ -302,6 +337,29 @@ mod tests {
         assert_eq!(between("2024-03-01", "2024-02-29"), (0, 1, 0));
         assert_eq!(between("2024-02-29 10:00", "2024-03-01 12:00"), (0, -1, -7_200));
         assert_eq!(between("2024-03-31", "2024-02-29"), (1, 2, 0));
+    }
+
+    #[test]
+    fn differences_have_days_and_time() {
+        let between = |later, earlier| {
+            let moment = |text| parse_timestamp(text, false).expect("a moment");
+            let found = difference(moment(later), moment(earlier)).expect("in range");
+            (found.months, found.days, found.nanoseconds / 1_000_000_000)
+        };
+        assert_eq!(between("2024-03-11 03:00", "2024-01-31"), (0, 40, 10_800));
+        assert_eq!(between("2024-01-31", "2024-02-01 02:00"), (0, -1, -7_200));
+        assert!(difference(i64::MAX, 0).is_err());
+    }
+
+    #[test]
+    fn spans_are_as_long_as_postgresql_says() {
+        let day = i128::from(MICROS_PER_DAY);
+        assert_eq!(span(IntervalMonthDayNano::new(1, 0, 0)), 30 * day);
+        assert_eq!(span(IntervalMonthDayNano::new(-1, 31, -1_000)), day - 1);
+        assert_eq!(
+            span(IntervalMonthDayNano::new(i32::MAX, 0, 0)),
+            i128::from(i32::MAX) * 30 * day
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod ages;
 mod aggregates;
 mod applied;
 mod arithmetic;
+mod array_casts;
 mod arrays;
 mod bags;
 mod by_row;
@@ -19,6 +20,8 @@ mod domains;
 mod escapes;
 mod functions;
 mod hoisted;
+mod interval_aggregates;
+mod interval_order;
 mod intervals;
 mod introspection;
 mod means;
@@ -27,12 +30,14 @@ mod numbers;
 mod optimizer;
 mod outer_names;
 mod pinned;
+mod quantified;
 mod quoting;
 mod repeated_keys;
 mod rounding;
 mod shortened;
 mod signs;
 mod sizes;
+mod spans;
 mod splitting;
 
 use std::sync::Arc;
@@ -53,8 +58,10 @@ pub use applied::{Applied, applied_plans, optimize};
 pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 pub use dependencies::derived_tables;
+pub use interval_order::{by_span, ordered_by_span};
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
+pub use quantified::{array_beside, is_quantified, quantify};
 pub use repeated_keys::without_repeated_keys;
 #[cfg(test)]
 pub use sizes::is_planned;
@@ -86,7 +93,7 @@ pub fn session_state(
         own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
     let by_row = quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS);
     let own = own.chain(by_row.map(by_row::ByRow::function)).chain(intervals::functions());
-    let own = own.chain(splitting::functions());
+    let own = own.chain(splitting::functions()).chain(quantified::functions());
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }

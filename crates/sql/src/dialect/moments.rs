@@ -1,7 +1,7 @@
 //! Sums and differences of timestamps: what PostgreSQL's timestamps do not reach is 22008.
 //!
 //! In comes what DataFusion would compute, whose calendar is longer and knows no infinity; out goes the same with a check of what
-//! goes in, or of what comes out.
+//! comes out, and a function of ours for the difference of two timestamps.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::RawBinaryExpr;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    BinaryExpr, Cast, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
 };
-use engine::types::{Error, SqlState};
 
 use super::arithmetic::Operation;
+use super::intervals;
 use super::shortened::shortened;
 use crate::text::check_timestamp;
 
@@ -28,7 +28,9 @@ pub fn is_infinite(micros: i64) -> bool {
 
 /// A timestamp that is checked when it is computed.
 pub fn in_range(moment: Expr) -> Expr {
-    call(Wanted::InRange, moment)
+    let signature = Signature::any(1, Volatility::Immutable);
+    let function = Arc::new(ScalarUDF::new_from_impl(Checked { signature }));
+    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![moment]))
 }
 
 /// `timestamp + interval`, `interval + timestamp`, `timestamp - interval` and `timestamp - timestamp`, checked.
@@ -38,6 +40,11 @@ pub fn checked(
     left: &DataType,
     right: &DataType,
 ) -> Option<Expr> {
+    if operation == Operation::Subtract
+        && let Some(target) = common_moment(left, right)
+    {
+        return Some(difference(&expr.left, &expr.right, (left, right), &target));
+    }
     let is_moment = |t: &DataType| matches!(t, DataType::Timestamp(TimeUnit::Microsecond, _));
     let is_interval = |t: &DataType| matches!(t, DataType::Interval(_));
     let op = match operation {
@@ -49,9 +56,6 @@ pub fn checked(
         |left, right| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let (first, second) = (expr.left.clone(), expr.right.clone());
     match op {
-        Operator::Minus if is_moment(left) && is_moment(right) => {
-            Some(binary(call(Wanted::Finite, first), call(Wanted::Finite, second)))
-        }
         Operator::Plus if is_interval(left) && is_moment(right) => {
             Some(in_range(binary(first, second)))
         }
@@ -60,47 +64,44 @@ pub fn checked(
     }
 }
 
-/// What is asked of a timestamp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Wanted {
-    /// To be one of PostgreSQL's.
-    InRange,
-    /// Not to be infinity.
-    Finite,
+/// The type in which two moments are subtracted, one of which is a timestamp.
+fn common_moment(left: &DataType, right: &DataType) -> Option<DataType> {
+    let moment = |zone| DataType::Timestamp(TimeUnit::Microsecond, zone);
+    match (left, right) {
+        (DataType::Timestamp(_, Some(zone)), DataType::Timestamp(..) | DataType::Date32)
+        | (DataType::Timestamp(_, None) | DataType::Date32, DataType::Timestamp(_, Some(zone))) => {
+            Some(moment(Some(zone.clone())))
+        }
+        (DataType::Timestamp(..), DataType::Timestamp(..) | DataType::Date32)
+        | (DataType::Date32, DataType::Timestamp(..)) => Some(moment(None)),
+        _ => None,
+    }
 }
 
-fn call(wanted: Wanted, moment: Expr) -> Expr {
-    let signature = Signature::any(1, Volatility::Immutable);
-    let function = Arc::new(ScalarUDF::new_from_impl(Checked { wanted, signature }));
-    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![moment]))
+fn difference(
+    left: &Expr,
+    right: &Expr,
+    (left_type, right_type): (&DataType, &DataType),
+    target: &DataType,
+) -> Expr {
+    let brought = |expr: &Expr, own: &DataType| match own == target {
+        true => expr.clone(),
+        false => Expr::Cast(Cast::new(Box::new(expr.clone()), target.clone())),
+    };
+    let arguments = vec![brought(left, left_type), brought(right, right_type)];
+    let function = intervals::Operation::Difference.function();
+    Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments))
 }
 
-/// Its argument, if that is what is wanted.
+/// Its argument, if that is one of PostgreSQL's timestamps.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
-    wanted: Wanted,
     signature: Signature,
-}
-
-impl Checked {
-    fn check(&self, micros: i64) -> Result<(), Error> {
-        match self.wanted {
-            Wanted::InRange => check_timestamp(micros).map(|_| ()),
-            Wanted::Finite if is_infinite(micros) => {
-                let message = "cannot subtract infinite timestamps";
-                Err(Error::new(SqlState::DatetimeOverflow, message))
-            }
-            Wanted::Finite => Ok(()),
-        }
-    }
 }
 
 impl ScalarUDFImpl for Checked {
     fn name(&self) -> &str {
-        match self.wanted {
-            Wanted::InRange => "__in_range",
-            Wanted::Finite => "__finite",
-        }
+        "__in_range"
     }
 
     fn display_name(&self, arguments: &[Expr]) -> Result<String> {
@@ -132,7 +133,8 @@ impl ScalarUDFImpl for Checked {
         };
         let array = moment.to_array(1)?;
         if let Some(moments) = array.as_primitive_opt::<TimestampMicrosecondType>() {
-            let checked = moments.iter().flatten().try_for_each(|micros| self.check(micros));
+            let mut known = moments.iter().flatten();
+            let checked = known.try_for_each(|micros| check_timestamp(micros).map(|_| ()));
             checked.map_err(|error| DataFusionError::External(Box::new(error)))?;
         }
         Ok(moment)

@@ -312,10 +312,6 @@ fn call(message: &str) -> Option<Error> {
     let name = match name {
         "date_part" => "pg_catalog.extract",
         "character_length" => "length",
-        "array_has" => {
-            let message = "op ANY/ALL (array) requires array on right side";
-            return Some(Error::new(SqlState::WrongObjectType, message));
-        }
         other => other,
     };
     Some(undefined_function(name, &arguments))

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 
 use super::parameters::{Parameters, placeholder_index};
 use crate::bounded::checkpoint;
+use crate::dialect::{array_beside, is_quantified};
 
 /// `numeric` without precision.
 const UNCONSTRAINED: DataType = DataType::Decimal128(38, 10);
@@ -284,6 +285,17 @@ impl Inference<'_> {
         Ok(())
     }
 
+    /// A value and an array of its type.
+    fn quantified(&mut self, value: &Expr, array: &Expr) -> Result<()> {
+        let item = match self.type_of(array) {
+            Some(DataType::List(item)) => Some(item.data_type().clone()),
+            _ => None,
+        };
+        let wanted = self.type_of(value).map(|own| array_beside(&own));
+        self.expr(value, item.as_ref())?;
+        self.expr(array, wanted.as_ref())
+    }
+
     fn case(&mut self, case: &Case, wanted: Option<&DataType>) -> Result<()> {
         let operand = case.expr.as_deref();
         for (when, _) in &case.when_then_expr {
@@ -308,6 +320,9 @@ impl Inference<'_> {
         let arguments: Vec<&Expr> = function.args.iter().collect();
         if matches!(function.func.name(), "coalesce" | "nullif" | "greatest" | "least") {
             return self.alike(&arguments, wanted);
+        }
+        if let ([value, array], true) = (arguments.as_slice(), is_quantified(function)) {
+            return self.quantified(value, array);
         }
         let fields = arguments.iter().map(|a| a.to_field(self.schema).map(|(_, field)| field));
         let coerced = fields

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::lex::LiteralKind;
 use super::lift::{Lifted, LiftedLiteral};
-use crate::catalog::types::{from_arrow, from_id, id_of};
+use crate::catalog::types::{from_arrow, from_id, id_of, id_of_array, item_of_array};
 
 /// PostgreSQL's limit of a string's length.
 const ANY_LENGTH: u32 = 10_485_760;
@@ -20,6 +20,8 @@ pub struct Parameters {
     client: usize,
     /// Literals whose only use is a column of bounded length: read as that type, they need no further check.
     bounded: Vec<(usize, DataType)>,
+    /// Parameters that are arrays, and the type of their elements. They travel as array literals, which are texts.
+    arrays: Vec<(usize, DataType)>,
 }
 
 impl Parameters {
@@ -32,12 +34,15 @@ impl Parameters {
         if lifted.now {
             types.push(Some(DataType::TimestampTz.arrow()));
         }
+        let declared_item = |i: usize| Some((i, item_of_array(*declared.get(i)?)?));
+        let arrays = (0..lifted.client).filter_map(declared_item);
         Parameters {
             types,
             declared: declared.to_vec(),
             literals: lifted.literals.clone(),
             client: lifted.client,
             bounded: Vec::new(),
+            arrays: arrays.collect(),
         }
     }
 
@@ -55,6 +60,7 @@ impl Parameters {
             literals: Vec::new(),
             client: 0,
             bounded: Vec::new(),
+            arrays: Vec::new(),
         }
     }
 
@@ -104,7 +110,28 @@ impl Parameters {
         }
         // Only what the wire can carry.
         *slot = Some(from_arrow(data_type).arrow());
+        if let ArrowType::List(item) = data_type
+            && self.array(index).is_none()
+        {
+            self.arrays.push((index, from_arrow(item.data_type())));
+        }
         true
+    }
+
+    /// The type of a parameter's elements, where it is an array.
+    pub fn array(&self, index: usize) -> Option<DataType> {
+        self.arrays.iter().find(|(known, _)| *known == index).map(|(_, item)| *item)
+    }
+
+    /// Of which type the client said that a parameter's elements are.
+    pub fn declared_array(&self, index: usize) -> Option<DataType> {
+        self.array(index).filter(|_| self.is_declared(index))
+    }
+
+    /// The ids of the client's types for arrays, which are nothing but texts by their types here.
+    pub fn declared_arrays(&self) -> Vec<(usize, u32)> {
+        let declared = self.arrays.iter().filter(|(index, _)| self.is_declared(*index));
+        declared.map(|(index, _)| (*index, self.declared[*index])).collect()
     }
 
     /// A number literal compared with a column takes the column's type where its value has one there, so that the
@@ -177,7 +204,7 @@ impl Parameters {
         let types = self.types();
         let id = |i: usize| match self.declared.get(i) {
             Some(id) if *id != 0 => *id,
-            _ => id_of(types[i]),
+            _ => self.array(i).map_or_else(|| id_of(types[i]), id_of_array),
         };
         (0..self.client).map(id).collect()
     }

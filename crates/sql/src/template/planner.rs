@@ -22,8 +22,9 @@ use crate::catalog::{Catalog, TableRelation, types};
 use crate::compile::{Relation, Scope, compile};
 use crate::session::ColumnDescription;
 
-/// Equal shape, equal parameter types, equal catalog: equal template.
-type Shape = (String, Vec<DataType>, u64);
+/// Equal shape, equal parameter types, equal catalog: equal template. Arrays are texts by their types: those that the client
+/// declares are told apart by their ids.
+type Shape = (String, Vec<DataType>, Vec<(usize, u32)>, u64);
 
 /// Plans queries and expressions over the newest catalog.
 pub struct Planner {
@@ -107,7 +108,8 @@ impl Planner {
         lock_words::refuse_locks(query)?;
         let faulty = |error| fault(&error);
         let plan = self.planning.plan(catalog, query, parameters).map_err(faulty)?;
-        let key = (shape.to_owned(), parameters.types(), catalog.version);
+        let arrays = parameters.declared_arrays();
+        let key = (shape.to_owned(), parameters.types(), arrays, catalog.version);
         zones::check_plan(&plan).map_err(faulty)?;
         if let Some(known) = self.shapes.lock().get(&key).and_then(Weak::upgrade) {
             zones::check_plan(&known.plan).map_err(faulty)?;

@@ -85,6 +85,7 @@ impl Planning {
         let mut query = query.clone();
         crate::dialect::qualify_outer_tables(&mut query);
         let counts_copies = crate::dialect::mark_bags(&mut query);
+        crate::dialect::quantify(&mut query, &|index| parameters.declared_array(index));
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
@@ -107,6 +108,8 @@ impl Planning {
         wanted: Option<&datafusion::arrow::datatypes::DataType>,
         parameters: &mut Parameters,
     ) -> Result<Expr> {
+        let mut expr = expr.clone();
+        crate::dialect::quantify(&mut expr, &|index| parameters.declared_array(index));
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
@@ -115,7 +118,7 @@ impl Planning {
         let infer = |planned: &Expr, parameters: &mut Parameters| {
             infer_expression(planned, schema, wanted, parameters)
         };
-        settle(parameters, &mentioned(expr), &mut once, infer)
+        settle(parameters, &mentioned(&expr), &mut once, infer)
     }
 
     /// Coerces and simplifies an expression.
@@ -130,11 +133,13 @@ impl Planning {
         let simplifier = ExprSimplifier::new(context);
         let coerced = simplifier.coerce(expr, schema)?;
         zones::check_expression(&coerced, schema)?;
-        simplifier.simplify(coerced)
+        simplifier.simplify(crate::dialect::by_span(coerced, schema)?.data)
     }
 
     /// Analyzes and optimizes a plan.
     pub fn optimize(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        let by_span = crate::dialect::ordered_by_span(plan, &self.state)?;
+        let plan = by_span.as_ref().unwrap_or(plan);
         crate::dialect::planned(|| crate::dialect::optimize(plan, &self.state))
     }
 }

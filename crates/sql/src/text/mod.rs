@@ -5,6 +5,7 @@
 //! text. Called by `statement`, `session` and the server. Absent here: casts between two types that
 //! are not text (`statement::assignment`).
 
+mod array;
 mod bytea;
 mod datetime;
 mod input;
@@ -12,6 +13,7 @@ mod number;
 mod output;
 mod zone;
 
+pub use array::{ArrayText, parse_array, write_element};
 pub use datetime::{
     check_date, check_timestamp, civil_from_days, days_from_civil, parse_date, parse_timestamp,
     timestamp_of,

@@ -18,9 +18,8 @@ use std::sync::LazyLock;
 use datafusion::sql::sqlparser::ast::{Statement, VisitMut};
 use datafusion_pg_catalog::sql::rules::{
     AliasDuplicatedProjectionRewrite, CurrentUserVariableToSessionUserFunctionCall,
-    FixArrayLiteral, FixVersionColumnName, ResolveUnqualifiedIdentifier,
-    RewriteArrayAnyAllOperation, RewritePgCatalogOperator, SqlStatementRewriteRule,
-    StripCallableQualifier, StripCollate,
+    FixVersionColumnName, ResolveUnqualifiedIdentifier, RewritePgCatalogOperator,
+    SqlStatementRewriteRule, StripCallableQualifier, StripCollate,
 };
 
 /// Rules for statements that read `pg_catalog`.
@@ -28,8 +27,6 @@ static CATALOG_RULES: LazyLock<Vec<Box<dyn SqlStatementRewriteRule>>> = LazyLock
     vec![
         Box::new(AliasDuplicatedProjectionRewrite),
         Box::new(ResolveUnqualifiedIdentifier),
-        Box::new(RewriteArrayAnyAllOperation),
-        Box::new(FixArrayLiteral),
         Box::new(StripCallableQualifier),
         Box::new(CurrentUserVariableToSessionUserFunctionCall),
         Box::new(RewritePgCatalogOperator),
