@@ -18,6 +18,7 @@ mod dependencies;
 mod domains;
 mod escapes;
 mod functions;
+mod guards;
 mod hoisted;
 mod intervals;
 mod introspection;
@@ -49,10 +50,14 @@ use datafusion_pg_catalog::setup_pg_catalog;
 
 use crate::catalog::Catalog;
 
-pub use applied::{Applied, applied_plans, optimize};
+pub use applied::{Applied, applied_plans};
 pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 pub use dependencies::derived_tables;
+pub use guards::{
+    guarded, is_constant, keep_expression, lazy, lazy_conjunction, lazy_plan, may_fail,
+    may_fail_anyhow, optimize, release_expression,
+};
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
 pub use repeated_keys::without_repeated_keys;

@@ -130,7 +130,8 @@ impl Planning {
         let simplifier = ExprSimplifier::new(context);
         let coerced = simplifier.coerce(expr, schema)?;
         zones::check_expression(&coerced, schema)?;
-        simplifier.simplify(coerced)
+        let kept = crate::dialect::keep_expression(coerced, schema)?.data;
+        Ok(crate::dialect::release_expression(simplifier.simplify(kept)?)?.data)
     }
 
     /// Analyzes and optimizes a plan.
