@@ -25,6 +25,10 @@ pub struct Condition {
 impl Condition {
     /// Which rows meet it.
     pub fn ask(&self, rows: &RecordBatch) -> Result<Vec<bool>> {
+        // A guard that is the same for all rows guards only where there is one.
+        if rows.num_rows() == 0 {
+            return Ok(Vec::new());
+        }
         let answer = match is_uneven(self.predicate.as_ref(), &self.schema)? {
             true => evaluate_in_pieces(self.predicate.as_ref(), rows)?,
             false => self.predicate.evaluate(rows)?.into_array(rows.num_rows())?,

@@ -161,7 +161,7 @@ fn answer(batch: &RecordBatch, output: &Arc<[OutputColumn]>) -> datafusion::comm
     Ok(Answer::new(output.clone(), vec![AnswerPart::Alone(batch)]))
 }
 
-/// The plan with values for its parameters and tables at the snapshot.
+/// The plan with values for its parameters and tables at the snapshot; its guards guard row by row.
 fn bind(
     template: &QueryTemplate,
     values: &[Value],
@@ -216,7 +216,7 @@ fn bind_plan(
             other => Ok(Transformed::no(other)),
         })
     })?;
-    Ok(bound.data)
+    crate::dialect::lazy_plan(bound.data)
 }
 
 /// The engine's value as DataFusion's.

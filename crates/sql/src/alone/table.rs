@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DFSchema, Result, ScalarValue, Statistics};
-use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType,
 };
@@ -116,12 +115,13 @@ impl SnapshotTable {
                 read.push(position);
             }
         }
-        let Some(predicate) = conjunction(filters.iter().cloned().map(unqualified)) else {
+        let schema = Arc::new(self.schema.project(&read)?);
+        let named = DFSchema::try_from(schema.clone())?;
+        let filters = filters.iter().cloned().map(unqualified).collect();
+        let Some(predicate) = crate::dialect::lazy_conjunction(filters, &named)? else {
             return Ok(None);
         };
-        let schema = Arc::new(self.schema.project(&read)?);
-        let predicate =
-            state.create_physical_expr(predicate, &DFSchema::try_from(schema.clone())?)?;
+        let predicate = state.create_physical_expr(predicate, &named)?;
         Ok(Some(Condition { fields: self.fields_at(&read), schema, predicate }))
     }
 

@@ -7,7 +7,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::cmp::distinct;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, Volatility};
@@ -23,6 +23,7 @@ use super::predicate::{column_of, comparison, constant, swap};
 use super::{Refusal, unalias};
 use crate::alone::{evaluate_in_pieces, is_uneven};
 use crate::catalog::types::{from_arrow, is_exact, is_string};
+use crate::dialect::lazy;
 use crate::template::{fault, placeholder_index};
 
 /// Where an expression's columns and subqueries are found.
@@ -38,6 +39,9 @@ pub trait Resolve {
         &mut self,
         subquery: &datafusion::logical_expr::Subquery,
     ) -> std::result::Result<(usize, ArrowType), Refusal>;
+
+    /// The types of the columns, as far as they are known.
+    fn schema(&self) -> &dyn ExprSchema;
 }
 
 /// An expression over columns and parameters, backed by DataFusion's evaluator.
@@ -92,13 +96,7 @@ impl Evaluated {
         let schema = Arc::new(Schema::new(fields));
         let failed = |error: datafusion::common::DataFusionError| fault(&error).message.clone();
         let df_schema = DFSchema::try_from(schema.clone()).map_err(failed)?;
-        let physical = create_physical_expr(
-            &rewritten,
-            &df_schema,
-            &ExecutionProps::new(),
-            &PhysicalPlanningContext::default(),
-        );
-        let physical = physical.map_err(failed)?;
+        let physical = physical(&rewritten, &df_schema).map_err(failed)?;
         let result = physical.data_type(&schema).map_err(failed)?;
         if !is_exact(&result) && !convertible(&result) {
             return Err(format!("a value of type {result}"));
@@ -228,6 +226,13 @@ impl Evaluated {
     }
 }
 
+/// What DataFusion evaluates: it looks at no row that a guard in the expression has not let through.
+fn physical(expr: &Expr, schema: &DFSchema) -> datafusion::common::Result<Arc<dyn PhysicalExpr>> {
+    let lazy = lazy(expr.clone(), schema)?;
+    let (properties, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
+    create_physical_expr(&lazy, schema, &properties, &context)
+}
+
 /// A condition inside an expression whose schema has so many columns, then parameters.
 fn condition(expr: &Expr, columns: usize, schema: &DFSchema) -> Option<ArithmeticCondition> {
     let read = expr.column_refs().into_iter().map(|column| schema.maybe_index_of_column(column));
@@ -237,8 +242,7 @@ fn condition(expr: &Expr, columns: usize, schema: &DFSchema) -> Option<Arithmeti
         read.iter().map(|&position| schema.field(position).as_ref().clone()).collect();
     let own = Arc::new(Schema::new(fields));
     let df_schema = DFSchema::try_from(own.clone()).ok()?;
-    let (properties, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
-    let physical = create_physical_expr(expr, &df_schema, &properties, &context).ok()?;
+    let physical = physical(expr, &df_schema).ok()?;
     if physical.data_type(&own).ok()? != ArrowType::Boolean {
         return None;
     }

@@ -11,6 +11,7 @@ mod assignment;
 #[cfg(test)]
 mod bookstore_tests;
 mod expression;
+mod guards;
 mod join;
 mod node;
 mod predicate;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
-use datafusion::common::{Column, DFSchema, DFSchemaRef};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema};
 use datafusion::logical_expr::Subquery;
 use engine::plan::PlanNode;
 use engine::types::{DataType, Scalar};
@@ -107,5 +107,9 @@ impl Resolve for Columns<'_> {
 
     fn subquery(&mut self, subquery: &Subquery) -> Result<(usize, ArrowType)> {
         self.compiler.subquery(subquery)
+    }
+
+    fn schema(&self) -> &dyn ExprSchema {
+        &self.schema
     }
 }

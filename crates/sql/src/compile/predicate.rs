@@ -9,18 +9,18 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use engine::types::{Comparison, Predicate, Scalar, Value};
 
 use super::expression::{Evaluated, Resolve};
-use super::{Result, refuse, unalias};
+use super::{Result, guards, refuse, unalias};
 use crate::template::placeholder_index;
 
 /// The conjuncts of a condition.
 pub fn predicates(expr: &Expr, resolve: &mut dyn Resolve) -> Result<Vec<Predicate>> {
+    guards::conjunction(&conjuncts(expr), &[], resolve)
+}
+
+fn conjuncts(expr: &Expr) -> Vec<&Expr> {
     let mut conjuncts = Vec::new();
     split(unalias(expr), Operator::And, &mut conjuncts);
-    let mut out = Vec::new();
-    for conjunct in conjuncts {
-        predicate(conjunct, resolve, &mut out)?;
-    }
-    Ok(out)
+    conjuncts
 }
 
 fn split<'a>(expr: &'a Expr, by: Operator, out: &mut Vec<&'a Expr>) {
@@ -33,7 +33,8 @@ fn split<'a>(expr: &'a Expr, by: Operator, out: &mut Vec<&'a Expr>) {
     }
 }
 
-fn predicate(expr: &Expr, resolve: &mut dyn Resolve, out: &mut Vec<Predicate>) -> Result<()> {
+/// Adds the predicates that a conjunct is.
+pub fn predicate(expr: &Expr, resolve: &mut dyn Resolve, out: &mut Vec<Predicate>) -> Result<()> {
     if matches!(expr, Expr::Literal(ScalarValue::Boolean(Some(true)), _)) {
         return Ok(());
     }
@@ -252,9 +253,9 @@ fn like(like: &Like, resolve: &mut dyn Resolve) -> Result<Option<Predicate>> {
 fn alternatives(expr: &Expr, resolve: &mut dyn Resolve) -> Result<Option<Predicate>> {
     let mut arms = Vec::new();
     split(expr, Operator::Or, &mut arms);
-    let arms: Result<Vec<Vec<Predicate>>> =
-        arms.into_iter().map(|arm| predicates(arm, resolve)).collect();
-    let arms = arms?;
+    let asked =
+        (0..arms.len()).map(|at| guards::conjunction(&conjuncts(arms[at]), &arms[..at], resolve));
+    let arms = asked.collect::<Result<Vec<Vec<Predicate>>>>()?;
     // An arm that is always true makes the whole condition so.
     if arms.iter().any(Vec::is_empty) {
         return Ok(None);

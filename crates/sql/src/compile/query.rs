@@ -10,12 +10,14 @@ use datafusion::logical_expr::{
 use engine::plan::{PlanNode, ScalarSubquery, SortKey};
 use engine::types::{DataType, Predicate, Scalar, Value};
 
+use super::guards::is_opaque;
 use super::join::{exact_type, key_column};
 use super::node::{Columns, Input};
 use super::predicate::{predicates, scalar};
 use super::{Result, aggregate, join, refuse, unalias};
 use crate::catalog::TableRelation;
 use crate::catalog::system::SystemRelation;
+use crate::dialect::may_fail;
 
 /// A query in the engine's form.
 #[derive(Clone, Debug)]
@@ -149,8 +151,12 @@ impl Compiler {
     fn filter(&mut self, filter: &df::Filter) -> Result<Input> {
         let input = self.node(&filter.input)?;
         let found = predicates(&filter.predicate, &mut Columns::of(self, &input))?;
+        // What the scan asks may guard it.
+        let waits = may_fail(&filter.predicate, &input.schema)
+            && matches!(&input.node, PlanNode::Scan { predicates, .. }
+                if predicates.iter().any(is_opaque));
         let node = match input.node {
-            PlanNode::Scan { table, mut predicates } => {
+            PlanNode::Scan { table, mut predicates } if !waits => {
                 predicates.extend(found);
                 PlanNode::Scan { table, predicates }
             }

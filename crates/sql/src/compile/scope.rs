@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
-use datafusion::common::{Column, DFSchema, TableReference};
+use datafusion::common::{Column, DFSchema, ExprSchema, TableReference};
 use datafusion::logical_expr::{Expr, ExprSchemable, Subquery};
 use datafusion::sql::sqlparser::ast::Expr as SqlExpr;
 use engine::types::{
@@ -178,5 +178,9 @@ impl Resolve for ScopeColumns<'_> {
 
     fn subquery(&mut self, _: &Subquery) -> Result<(usize, ArrowType), Refusal> {
         Err("a subquery".to_owned())
+    }
+
+    fn schema(&self) -> &dyn ExprSchema {
+        self.schema
     }
 }

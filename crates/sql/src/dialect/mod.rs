@@ -19,6 +19,7 @@ mod dependencies;
 mod domains;
 mod escapes;
 mod functions;
+mod guards;
 mod hoisted;
 mod interval_aggregates;
 mod interval_order;
@@ -54,11 +55,15 @@ use datafusion_pg_catalog::setup_pg_catalog;
 
 use crate::catalog::Catalog;
 
-pub use applied::{Applied, applied_plans, optimize};
+pub use applied::{Applied, applied_plans};
 pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 pub use dependencies::derived_tables;
 pub use interval_order::{by_span, ordered_by_span};
+pub use guards::{
+    guarded, is_constant, keep_expression, lazy, lazy_conjunction, lazy_plan, may_fail,
+    may_fail_anyhow, optimize, release_expression,
+};
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
 pub use quantified::{array_beside, is_quantified, quantify};

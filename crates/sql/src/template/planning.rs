@@ -133,7 +133,9 @@ impl Planning {
         let simplifier = ExprSimplifier::new(context);
         let coerced = simplifier.coerce(expr, schema)?;
         zones::check_expression(&coerced, schema)?;
-        simplifier.simplify(crate::dialect::by_span(coerced, schema)?.data)
+        let spanned = crate::dialect::by_span(coerced, schema)?.data;
+        let kept = crate::dialect::keep_expression(spanned, schema)?.data;
+        Ok(crate::dialect::release_expression(simplifier.simplify(kept)?)?.data)
     }
 
     /// Analyzes and optimizes a plan.

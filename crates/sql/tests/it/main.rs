@@ -11,6 +11,7 @@ mod definitions;
 mod equal_sub_plans;
 mod estimates;
 mod explain_json;
+mod guards;
 mod heartbeat;
 mod isolation;
 mod join_orders;
