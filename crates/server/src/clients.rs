@@ -150,9 +150,10 @@ impl Client {
         self.cancel();
     }
 
-    /// Cancels a statement that has begun since the server stops.
-    pub fn heed_stop(&self) {
-        if self.stop_level() > StopLevel::None {
+    /// Cancels a statement that has begun since the server stops, or its client `is_gone`: a flag that was set once may have been
+    /// cleared for a step of the same statement.
+    pub fn heed_stop(&self, is_gone: bool) {
+        if is_gone || self.stop_level() > StopLevel::None {
             self.cancelled.store(true, Ordering::Relaxed);
         }
     }

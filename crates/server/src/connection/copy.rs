@@ -5,7 +5,7 @@ use sql::{CopyIn, CopyOut};
 
 use super::copy_binary::{self, BinaryRows};
 use super::rows::Cursor;
-use super::socket::{guarded, guarded_future};
+use super::socket::guarded;
 use super::{Connection, Stop};
 use crate::message::backend;
 use crate::message::frontend::{Fields, Frame, violation};
@@ -73,10 +73,10 @@ impl Connection {
     ) -> Result<(), Stop> {
         let body = self.socket.input.body(frame);
         let Some(binary) = binary else {
-            return guarded_future(copy.data(&mut self.session, body)).await;
+            return self.socket.watched().run(copy.data(&mut self.session, body)).await;
         };
         match guarded(|| binary.take(body)) {
-            Ok(rows) => guarded_future(copy.rows(&mut self.session, rows)).await,
+            Ok(rows) => self.socket.watched().run(copy.rows(&mut self.session, rows)).await,
             Err(error) => {
                 copy.fail(&mut self.session, "").await;
                 Err(error)

@@ -2,8 +2,9 @@
 //!
 //! Whole messages are appended to `output`; nothing is sent before [`Socket::flush`], so that all answers of a
 //! pipeline leave in one write. A page that several connections send is not copied: it is sent from where it is, between
-//! the messages before and behind it. While a statement runs the socket is watched: a client that hangs up ends its statement, and
-//! what it pipelines meanwhile is read ahead up to a limit.
+//! the messages before and behind it. While a statement runs the socket is watched: a client that hangs up ends its statement
+//! as a cancel does, and what it pipelines meanwhile is read ahead up to a limit; behind that the socket itself is asked
+//! ([`Watch`]).
 
 use std::future::{Future, poll_fn};
 use std::io::IoSlice;
@@ -12,12 +13,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use engine::env::memory::{self, Reservation, Share};
 use engine::heartbeat::Pages;
 use engine::types::{Error, SqlState};
-use tokio::io::{AsyncReadExt, AsyncWrite};
+use futures::FutureExt;
+use tokio::io::{AsyncReadExt, AsyncWrite, Interest};
 use tokio::net::TcpStream;
+use tokio::task::coop::unconstrained;
+use tokio::time::Interval;
 
 use super::Stop;
 use crate::clients::{Client, StopLevel};
@@ -32,6 +37,9 @@ pub const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Bytes that are read ahead while a statement runs.
 const READ_AHEAD_BYTES: usize = 64 << 10;
+
+/// How often a client whose input nobody reads is asked whether it is still there.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Bytes that every connection may keep of what it received; what it keeps beyond them is counted.
 const UNCOUNTED_BYTES: usize = 128 << 10;
@@ -344,10 +352,10 @@ impl Socket {
     /// ends this connection and nothing else.
     pub async fn attend<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Stop> {
         let mut future = pin!(future);
-        let mut is_told = false;
+        let (mut is_told, mut watch) = (false, Watch::default());
         let mut gone: Option<Stop> = None;
         poll_fn(|context| {
-            self.client.iter().for_each(|client| client.heed_stop());
+            self.client.iter().for_each(|client| client.heed_stop(gone.is_some()));
             let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
             match polled {
                 Ok(Poll::Ready(value)) => return Poll::Ready(gone.take().map_or(Ok(value), Err)),
@@ -355,7 +363,7 @@ impl Socket {
                 Err(_) => return Poll::Ready(Err(Stop::Fatal(panicked()))),
             }
             if gone.is_none() {
-                match self.poll_meanwhile(context) {
+                match self.look_meanwhile(context, &mut watch) {
                     Ok(()) => self.tell_of_cancel(context, &mut is_told),
                     Err(stop) => {
                         self.client.iter().for_each(|client| client.cancel());
@@ -369,6 +377,11 @@ impl Socket {
         .await
     }
 
+    /// What a future may do that reads the input.
+    pub fn watched(&self) -> Watched<'_> {
+        Watched { stream: &self.stream, client: self.client.as_deref() }
+    }
+
     /// Wakes the task where a cancel request has come or comes, once: a statement that cannot end would keep it spinning.
     fn tell_of_cancel(&self, context: &Context<'_>, is_told: &mut bool) {
         let Some(client) = self.client.as_ref().filter(|_| !*is_told) else { return };
@@ -379,8 +392,17 @@ impl Socket {
         }
     }
 
+    /// The same as below however busy the statement keeps its task: a socket is never ready for one that has used up its turn.
+    fn look_meanwhile(&mut self, context: &mut Context<'_>, watch: &mut Watch) -> Result<(), Stop> {
+        let look = poll_fn(|context| Poll::Ready(self.poll_meanwhile(context, watch)));
+        match pin!(unconstrained(look)).poll(context) {
+            Poll::Ready(looked) => looked,
+            Poll::Pending => Ok(()),
+        }
+    }
+
     /// Sends what the client waits for and reads ahead; `Err` when the client has gone.
-    fn poll_meanwhile(&mut self, context: &mut Context<'_>) -> Result<(), Stop> {
+    fn poll_meanwhile(&mut self, context: &mut Context<'_>, watch: &mut Watch) -> Result<(), Stop> {
         if self.flush_due
             && let Poll::Ready(Err(stop)) = self.poll_flush(context)
         {
@@ -390,10 +412,41 @@ impl Socket {
             match self.poll_read(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(stop)) => return Err(stop),
-                Poll::Pending => break,
+                Poll::Pending => return Ok(()),
             }
         }
-        Ok(())
+        match watch.sees_leave(&self.stream, context) {
+            true => Err(Stop::Gone),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Asks a socket again and again whether the client has hung up, where nothing is read from it that would tell.
+#[derive(Default)]
+struct Watch(Option<Interval>);
+
+impl Watch {
+    /// Whether it has; else the task is woken to ask again.
+    fn sees_leave(&mut self, stream: &Stream, context: &mut Context<'_>) -> bool {
+        let looks = self.0.get_or_insert_with(|| tokio::time::interval(LOOK));
+        while looks.poll_tick(context).is_ready() {
+            if has_left(stream) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Whether the client has hung up, perhaps behind input that nobody has read.
+fn has_left(stream: &Stream) -> bool {
+    let Some(socket) = stream.socket() else { return true };
+    let ready = unconstrained(socket.ready(Interest::READABLE)).now_or_never();
+    match ready {
+        Some(Ok(ready)) => ready.is_read_closed(),
+        Some(Err(_)) => true,
+        None => false,
     }
 }
 
@@ -420,16 +473,38 @@ pub fn guarded<T>(run: impl FnOnce() -> engine::types::Result<T>) -> Result<T, S
     }
 }
 
-/// The same for a future that needs no watching, because it borrows the input.
-pub async fn guarded_future<T>(
-    future: impl Future<Output = engine::types::Result<T>>,
-) -> Result<T, Stop> {
-    let mut future = pin!(future);
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(poll) => poll.map_err(Stop::Fault),
-        Err(_) => Poll::Ready(Err(Stop::Fatal(panicked()))),
-    })
-    .await
+/// A connection while something reads its input.
+pub struct Watched<'a> {
+    stream: &'a Stream,
+    client: Option<&'a Client>,
+}
+
+impl Watched<'_> {
+    /// Runs a future that borrows the input. Where it waits for somebody, and the client goes meanwhile, it is cancelled as in
+    /// [`Socket::attend`].
+    pub async fn run<T>(
+        self,
+        future: impl Future<Output = engine::types::Result<T>>,
+    ) -> Result<T, Stop> {
+        let mut future = pin!(future);
+        let (mut watch, mut is_gone) = (Watch::default(), false);
+        poll_fn(|context| {
+            self.client.iter().for_each(|client| client.heed_stop(is_gone));
+            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+                Ok(Poll::Ready(_)) if is_gone => return Poll::Ready(Err(Stop::Gone)),
+                Ok(Poll::Ready(outcome)) => return Poll::Ready(outcome.map_err(Stop::Fault)),
+                Ok(Poll::Pending) => {}
+                Err(_) => return Poll::Ready(Err(Stop::Fatal(panicked()))),
+            }
+            if !is_gone && watch.sees_leave(self.stream, context) {
+                is_gone = true;
+                self.client.iter().for_each(|client| client.cancel());
+                context.waker().wake_by_ref();
+            }
+            Poll::Pending
+        })
+        .await
+    }
 }
 
 /// The client asked for it.

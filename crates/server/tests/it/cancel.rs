@@ -1,7 +1,10 @@
 //! Cancel requests, clients that vanish, clients that do not read.
 
+use server::ServerOptions;
+
 use crate::fixture::Fixture;
-use crate::raw::{Messages, Raw};
+use crate::raw::{Message, Messages, Raw};
+use crate::waiting::{eventually, joined};
 
 /// Sends a cancel request and waits until the server has dealt with it.
 pub fn cancel(fixture: &Fixture, (process, secret): (i32, u32)) {
@@ -135,4 +138,122 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
     assert_eq!(raw.column("SELECT count(*) FROM t WHERE i = 77"), ["0"]);
     // It waits until the block has gone.
     raw.run("INSERT INTO t VALUES (77, 'y')");
+}
+
+/// A write that goes on until it is cancelled, and everybody else's behind it.
+const LONG_WRITE: &str = "UPDATE t SET s = md5(repeat(s, 100000))";
+
+/// Cancels a statement again and again until it is answered: the first time it may not have begun.
+fn cancelled(fixture: &Fixture, mut raw: Raw) -> (Vec<Message>, Raw) {
+    let key = raw.key;
+    let answer = std::thread::spawn(move || (raw.until_ready(), raw));
+    eventually("a cancelled statement is answered", || {
+        cancel(fixture, key);
+        answer.is_finished().then_some(())
+    });
+    joined("the answer", answer)
+}
+
+/// A table's indexes beside its primary key.
+fn indexes(raw: &mut Raw) -> Vec<String> {
+    raw.column("SELECT indexname FROM pg_indexes WHERE tablename = 't' AND indexname <> 't_pkey'")
+}
+
+#[test]
+fn a_cancel_withdraws_an_index_that_waits_for_a_long_write() {
+    let fixture = Fixture::new();
+    let mut writer = fixture.with_rows(20_000);
+    let mut raw = fixture.connect();
+    writer.query(LONG_WRITE);
+    writer.send();
+    raw.query("CREATE INDEX early ON t (s)");
+    let (answer, mut raw) = cancelled(&fixture, raw);
+    // Whether it came before the write or behind it: it is there, or it has left nothing.
+    let is_built = answer.states().is_empty();
+    assert!(is_built || answer.states() == ["57014"], "{:?}", answer.states());
+    let (written, _) = cancelled(&fixture, writer);
+    assert_eq!(written.states(), ["57014"], "the write went on meanwhile");
+    assert_eq!(indexes(&mut raw).len(), usize::from(is_built));
+    raw.run("CREATE INDEX again ON t (s)");
+}
+
+#[test]
+fn a_client_that_leaves_withdraws_its_index() {
+    let options = ServerOptions { max_connections: 2, ..ServerOptions::default() };
+    let fixture = Fixture::with(options);
+    let mut writer = fixture.with_rows(20_000);
+    writer.query(LONG_WRITE);
+    writer.send();
+    let mut leaves = fixture.connect();
+    leaves.query("CREATE INDEX early ON t (s)");
+    leaves.send();
+    drop(leaves);
+    // Its seat is free when its statement has ended, though the write goes on.
+    let mut raw = eventually("it has left", || {
+        let mut raw = Raw::open(fixture.address);
+        raw.startup(&[("user", "shareddb"), ("database", "shareddb")]);
+        (raw.read().tag == b'R').then_some(raw)
+    });
+    raw.until_ready();
+    let (written, _) = cancelled(&fixture, writer);
+    assert_eq!(written.states(), ["57014"], "the write went on meanwhile");
+    raw.run("CREATE INDEX again ON t (s)");
+}
+
+/// Statements that wait for a lock.
+const WAITERS: [&str; 7] = [
+    "UPDATE t SET s = 'y' WHERE i = 1",
+    "DELETE FROM t USING t u WHERE t.i = u.i AND u.i = 1",
+    "UPDATE t SET s = 'y' WHERE i = (SELECT min(i) + 1 FROM t)",
+    "SELECT * FROM t WHERE i = 1 FOR UPDATE",
+    "WITH one AS (SELECT i FROM t WHERE i = 1 FOR UPDATE) SELECT * FROM one",
+    "INSERT INTO t VALUES (100, 'z')",
+    "COPY t FROM STDIN",
+];
+
+#[test]
+fn a_client_that_leaves_gives_up_its_wait_for_a_lock() {
+    let fixture = Fixture::new();
+    let mut holder = fixture.with_rows(10);
+    let mut other = fixture.connect();
+    holder.run("BEGIN; UPDATE t SET s = 'x' WHERE i = 1; INSERT INTO t VALUES (100, 'x')");
+    for is_block in [false, true] {
+        for text in WAITERS {
+            let mut waits = fixture.connect();
+            if is_block {
+                waits.run("BEGIN; UPDATE t SET s = 'w' WHERE i = 2");
+            }
+            waits.query(text);
+            if text.starts_with("COPY") {
+                waits.pass_to(b'G');
+                waits.message(b'd', b"100\tz\n");
+                waits.message(b'c', b"");
+            }
+            waits.send();
+            eventually(text, || (fixture.waiting_for_locks() == 1).then_some(()));
+            drop(waits);
+            eventually(text, || (fixture.waiting_for_locks() == 0).then_some(()));
+            // What it had is free, though what it waited for is not.
+            other.run("UPDATE t SET s = 'v' WHERE i = 2");
+        }
+    }
+    holder.run("COMMIT");
+    assert_eq!(other.column("SELECT s FROM t WHERE i IN (1, 2, 100) ORDER BY i"), ["x", "v", "x"]);
+}
+
+#[test]
+fn a_client_that_leaves_behind_a_long_pipeline_ends_its_statement() {
+    let options = ServerOptions { max_connections: 1, ..ServerOptions::default() };
+    let fixture = Fixture::with(options);
+    let mut leaves = fixture.connect();
+    leaves.query("SELECT count(*) FROM generate_series(1, 100000000000)");
+    // More than is read ahead.
+    leaves.query(&format!("SELECT '{}'", "x".repeat(200_000)));
+    leaves.send();
+    drop(leaves);
+    eventually("its seat is free", || {
+        let mut raw = Raw::open(fixture.address);
+        raw.startup(&[("user", "shareddb"), ("database", "shareddb")]);
+        (raw.read().tag == b'R').then_some(())
+    });
 }

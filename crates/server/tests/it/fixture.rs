@@ -85,6 +85,11 @@ impl Fixture {
         held
     }
 
+    /// How many wait for locks now.
+    pub fn waiting_for_locks(&self) -> usize {
+        self.database.upgrade().expect("it runs").engine().waiting_for_locks()
+    }
+
     /// Begins to stop the server.
     pub fn stop(&mut self) {
         drop(self.stop.take());

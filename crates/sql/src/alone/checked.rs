@@ -3,7 +3,8 @@
 //! In comes a plan of DataFusion's operators; out goes the same plan in which each asks for its statement's limit
 //! ([`engine::types::limit::check`]) before it puts out rows, and joins before they ask their conditions: whatever an operator
 //! makes of its rows, it asks for the next ones. Operators that may take long for one row get them in small pieces
-//! ([`super::pace`]). Whoever looks at the plan sees the operators themselves.
+//! ([`super::pace`]), those that keep one side whole get it whole ([`super::collected`]). Whoever looks at the plan sees the
+//! operators themselves.
 
 use std::any::Any;
 use std::fmt;
@@ -25,6 +26,7 @@ use datafusion::physical_plan::execution_plan::{
     replace_children_if_necessary,
 };
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
@@ -35,6 +37,7 @@ use datafusion::physical_plan::{
 use futures::{Stream, StreamExt};
 
 use super::checked_condition::with_checked_condition;
+use super::collected::Collected;
 use super::pace::{Pace, is_uneven};
 
 /// Grouping sets that a batch is grouped by at once, however many rows it has.
@@ -47,17 +50,29 @@ pub fn check() -> Result<()> {
 
 /// The same plan, which ends with its statement.
 pub fn checked(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    let in_pieces = takes_pieces(plan.as_ref())?;
-    let inputs = plan.children().into_iter().cloned().map(|input| {
+    let (in_pieces, keeps_first) = (takes_pieces(plan.as_ref())?, keeps_first(plan.as_ref()));
+    let inputs = plan.children().into_iter().cloned().enumerate().map(|(number, input)| {
         let input = checked(input)?;
-        Ok(if in_pieces { CheckedExec::of(input, true) } else { input })
+        Ok(match number {
+            0 if keeps_first => CheckedExec::of(input, Form::Whole),
+            _ if in_pieces => CheckedExec::of(input, Form::InPieces),
+            _ => input,
+        })
     });
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     let plan = match inputs.is_empty() {
         true => plan,
         false => replace_children_if_necessary(plan, inputs)?,
     };
-    Ok(CheckedExec::of(with_checked_condition(plan)?, false))
+    // Checked keys of a join are no columns, but of its rows all is known that was known before.
+    let properties = plan.properties().clone();
+    let plan = with_checked_condition(plan)?;
+    Ok(Arc::new(CheckedExec { plan, properties, form: Form::AsTheyCome }))
+}
+
+/// Whether an operator keeps its first input whole and looks at nothing of it before.
+fn keeps_first(plan: &dyn ExecutionPlan) -> bool {
+    plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>()
 }
 
 /// Whether a few rows may be long work for an operator.
@@ -89,17 +104,36 @@ fn takes_pieces(plan: &dyn ExecutionPlan) -> Result<bool> {
     Ok(false)
 }
 
+/// How whoever reads an operator's rows gets them.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// In the operator's batches.
+    AsTheyCome,
+    /// In small ones.
+    InPieces,
+    /// As one.
+    Whole,
+}
+
 /// An operator that asks for its statement's limit before it puts out rows.
 #[derive(Debug)]
 struct CheckedExec {
     plan: Arc<dyn ExecutionPlan>,
-    /// Whether whoever reads the rows takes them in small pieces.
-    in_pieces: bool,
+    properties: Arc<PlanProperties>,
+    form: Form,
 }
 
 impl CheckedExec {
-    fn of(plan: Arc<dyn ExecutionPlan>, in_pieces: bool) -> Arc<dyn ExecutionPlan> {
-        Arc::new(CheckedExec { plan, in_pieces })
+    fn of(plan: Arc<dyn ExecutionPlan>, form: Form) -> Arc<dyn ExecutionPlan> {
+        let properties = plan.properties().clone();
+        Arc::new(CheckedExec { plan, properties, form })
+    }
+
+    /// The same for another state of the operator. What was known of its rows is still so where the operator says nothing else.
+    fn with(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        let is_same = Arc::ptr_eq(plan.properties(), self.plan.properties());
+        let properties = if is_same { &self.properties } else { plan.properties() }.clone();
+        Arc::new(CheckedExec { plan, properties, form: self.form })
     }
 }
 
@@ -119,7 +153,7 @@ impl ExecutionPlan for CheckedExec {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.plan.properties()
+        &self.properties
     }
 
     fn dynamic_expressions_produced(&self) -> Vec<Arc<dyn PhysicalExpr>> {
@@ -147,8 +181,7 @@ impl ExecutionPlan for CheckedExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = self.plan.clone().replace_children(children, options)?;
-        Ok(CheckedExec::of(plan, self.in_pieces))
+        Ok(self.with(self.plan.clone().replace_children(children, options)?))
     }
 
     fn with_new_children(
@@ -167,12 +200,11 @@ impl ExecutionPlan for CheckedExec {
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(CheckedExec::of(self.plan.clone().reset_state()?, self.in_pieces))
+        Ok(self.with(self.plan.clone().reset_state()?))
     }
 
     fn with_new_state(&self, state: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn ExecutionPlan>> {
-        let plan = self.plan.with_new_state(state)?;
-        Some(CheckedExec::of(plan, self.in_pieces))
+        Some(self.with(self.plan.with_new_state(state)?))
     }
 
     fn execute(
@@ -180,9 +212,13 @@ impl ExecutionPlan for CheckedExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        let shaping = match self.form {
+            Form::AsTheyCome => Shaping::None,
+            Form::InPieces => Shaping::Pieces(Pieces::default()),
+            Form::Whole => Shaping::Whole(Collected::new(&context)),
+        };
         let rows = self.plan.execute(partition, context)?;
-        let pieces = self.in_pieces.then(Pieces::default);
-        Ok(Box::pin(CheckedStream { rows, pieces }))
+        Ok(Box::pin(CheckedStream { rows, shaping }))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -210,10 +246,17 @@ impl ExecutionPlan for CheckedExec {
     }
 }
 
+/// What becomes of batches on their way.
+enum Shaping {
+    None,
+    Pieces(Pieces),
+    Whole(Collected),
+}
+
 /// Rows of an operator.
 struct CheckedStream {
     rows: SendableRecordBatchStream,
-    pieces: Option<Pieces>,
+    shaping: Shaping,
 }
 
 impl Stream for CheckedStream {
@@ -224,15 +267,11 @@ impl Stream for CheckedStream {
             return Poll::Ready(Some(Err(error)));
         }
         let this = &mut *self;
-        let Some(pieces) = &mut this.pieces else { return this.rows.poll_next_unpin(context) };
-        pieces.learn();
-        if pieces.rest.is_none() {
-            match ready!(this.rows.poll_next_unpin(context)) {
-                Some(Ok(batch)) => pieces.rest = Some(batch),
-                end => return Poll::Ready(end),
-            }
+        match &mut this.shaping {
+            Shaping::None => this.rows.poll_next_unpin(context),
+            Shaping::Pieces(pieces) => pieces.poll(&mut this.rows, context),
+            Shaping::Whole(collected) => collected.poll(&mut this.rows, context),
         }
-        Poll::Ready(pieces.next().map(Ok))
     }
 }
 
@@ -253,6 +292,21 @@ struct Pieces {
 }
 
 impl Pieces {
+    fn poll(
+        &mut self,
+        rows: &mut SendableRecordBatchStream,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<RecordBatch>>> {
+        self.learn();
+        if self.rest.is_none() {
+            match ready!(rows.poll_next_unpin(context)) {
+                Some(Ok(batch)) => self.rest = Some(batch),
+                end => return Poll::Ready(end),
+            }
+        }
+        Poll::Ready(self.next().map(Ok))
+    }
+
     fn learn(&mut self) {
         if let Some((rows, began, thread)) = self.last.take()
             && thread == thread::current().id()

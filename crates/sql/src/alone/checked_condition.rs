@@ -1,7 +1,8 @@
-//! Conditions of joins that ask for their statement's limit.
+//! Conditions and keys of joins that ask for their statement's limit.
 //!
 //! A join that goes through all pairs puts out no row as long as its condition leaves none, and asks its inputs for none: its
-//! condition is all that it calls.
+//! condition is all that it calls. A hash join has read its left side when it begins to fill its table, batch by batch: that
+//! side's keys are all that it calls.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -20,12 +21,13 @@ use datafusion::physical_plan::joins::{
 
 use super::checked::check;
 
-/// The same join with a condition that ends with its statement; what is no join as it is.
+/// The same join with a condition and keys that end with its statement; what is no join as it is.
 pub fn with_checked_condition(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(join) = plan.downcast_ref::<HashJoinExec>()
-        && let Some(filter) = join.filter()
-    {
-        return join.builder().with_filter(Some(checked(filter))).build_exec();
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        let keys = join.on().iter();
+        let keys = keys.map(|(left, right)| (CheckedCondition::of(left), right.clone())).collect();
+        let filter = join.filter().map(checked);
+        return join.builder().with_on(keys).with_filter(filter).build_exec();
     }
     if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>()
         && let Some(filter) = join.filter()
@@ -38,12 +40,18 @@ pub fn with_checked_condition(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Ex
 }
 
 fn checked(filter: &JoinFilter) -> JoinFilter {
-    let condition = Arc::new(CheckedCondition(filter.expression().clone()));
+    let condition = CheckedCondition::of(filter.expression());
     JoinFilter::new(condition, filter.column_indices().to_vec(), filter.schema().clone())
 }
 
 #[derive(Debug)]
 struct CheckedCondition(Arc<dyn PhysicalExpr>);
+
+impl CheckedCondition {
+    fn of(expression: &Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+        Arc::new(CheckedCondition(expression.clone()))
+    }
+}
 
 impl PhysicalExpr for CheckedCondition {
     fn return_field(&self, input: &Schema) -> Result<FieldRef> {

@@ -8,6 +8,7 @@ mod append;
 mod appended_unions;
 mod checked;
 mod checked_condition;
+mod collected;
 mod condition;
 mod dynamic_filters;
 mod exact;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use engine::env::memory::Usage;
-use engine::heartbeat::{DefinitionChanges, TableRewrite};
+use engine::heartbeat::{DefinitionChanges, TableRewrite, WriteReceiver};
 use engine::transaction::{Definition, Isolation, WriteSet};
 use engine::types::{Error, Result, SequenceId, SqlState};
 
@@ -44,6 +44,8 @@ pub struct Session {
     pub(super) found: Found,
     /// What may end the running statement.
     pub(super) limits: Limits,
+    /// Whether the running statement has changed a definition: what it has begun it goes on with.
+    pub(super) has_defined: bool,
     /// Where the next shared query leaves its heartbeat's figures, for EXPLAIN ANALYZE.
     pub(super) figures: Option<Arc<std::sync::OnceLock<engine::heartbeat::Figures>>>,
     /// Where the next query that runs alone tells what it shared.
@@ -74,6 +76,7 @@ impl Session {
             last_value: None,
             found: Found::default(),
             limits: Limits::default(),
+            has_defined: false,
             figures: None,
             report: None,
             notices: Vec::new(),
@@ -133,6 +136,11 @@ impl Session {
         self.begin_usage();
         let limit = self.settings.statement_timeout();
         self.limits.begin(limit.map(|limit| Instant::now() + limit));
+    }
+
+    /// Whether the running statement has changed a definition.
+    pub(crate) fn has_defined(&self) -> bool {
+        self.has_defined
     }
 
     /// Runs something that reads texts or parameters of the client: those without a zone are of the session's.
@@ -217,13 +225,55 @@ impl Session {
         submitted(&self.limits, self.settings.lock_timeout(), commit).await.map(drop)
     }
 
-    /// Changes a definition, durably, and takes the new catalog.
+    /// Changes a definition, durably, and takes the new catalog. A statement's first one ends with it: nothing is half made then.
     pub(super) async fn define_now(&mut self, definition: Definition) -> Result<()> {
+        let is_first = !std::mem::replace(&mut self.has_defined, true);
+        let engine = self.database.engine.clone();
+        let define = |receiver| engine.define(definition, receiver);
+        match is_first {
+            true => self.defined_in_time(define).await,
+            false => self.defined(define).await,
+        }
+    }
+
+    /// The same for several in one record of the log.
+    pub(super) async fn define_together(&mut self, definitions: Vec<Definition>) -> Result<()> {
+        let is_first = !std::mem::replace(&mut self.has_defined, true);
+        let changes = DefinitionChanges { definitions, rewrites: Vec::new() };
+        let engine = self.database.engine.clone();
+        let define = |receiver| engine.commit_definitions(WriteSet::new(), changes, receiver);
+        match is_first {
+            true => self.defined_in_time(define).await,
+            false => self.defined(define).await,
+        }
+    }
+
+    /// Changes a definition that may take long and that the statement undoes where it fails.
+    pub(super) async fn define_long(&mut self, definition: Definition) -> Result<()> {
+        self.has_defined = true;
+        let engine = self.database.engine.clone();
+        self.defined_in_time(|receiver| engine.define(definition, receiver)).await
+    }
+
+    /// Changes a definition whatever ends the statement: it takes a step back.
+    pub(super) async fn define_surely(&mut self, definition: Definition) -> Result<()> {
+        let engine = self.database.engine.clone();
+        self.defined(|receiver| engine.define(definition, receiver)).await
+    }
+
+    /// Waits for a definition; withdrawn, or ended while it is built, where its statement ends.
+    async fn defined_in_time(&mut self, define: impl FnOnce(WriteReceiver)) -> Result<()> {
+        let outcome = submitted(&self.limits, self.settings.lock_timeout(), define).await;
+        self.database.planner.refresh();
+        outcome.map(drop)
+    }
+
+    /// Waits for a definition however long that takes.
+    async fn defined(&mut self, define: impl FnOnce(WriteReceiver)) -> Result<()> {
         let (send, receive) = tokio::sync::oneshot::channel();
-        let receiver = Box::new(move |outcome: Result<_>| {
+        define(Box::new(move |outcome: Result<_>| {
             let _ = send.send(outcome.map(|_| ()));
-        });
-        self.database.engine.define(definition, receiver);
+        }));
         let outcome = receive.await.unwrap_or_else(|_| Err(super::execute::shut_down()));
         self.database.planner.refresh();
         outcome

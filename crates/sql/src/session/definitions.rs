@@ -498,7 +498,7 @@ impl Session {
 
     async fn undo_definitions(&mut self, definitions: &Definitions) {
         for definition in definitions.undoing() {
-            if let Err(fault) = self.define_now(definition).await {
+            if let Err(fault) = self.define_surely(definition).await {
                 tracing::warn!(%fault, "a block's definition could not be undone");
             }
         }

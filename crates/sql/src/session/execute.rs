@@ -35,6 +35,7 @@ impl Session {
     ) -> Result<Outcome> {
         self.begin_usage();
         self.begin_statement();
+        self.has_defined = false;
         let utc = self.settings.is_utc();
         let outcome = match self.limits.deadline() {
             None if utc => self.run(statement, parameters, implicit).await,

@@ -156,6 +156,7 @@ impl LockRows<'_> {
                 if pass.kept.len() == most {
                     return Ok(pass);
                 }
+                self.session.look_around_at(row).await?;
                 let mut is_kept = true;
                 for (column, locked) in &locking.tables {
                     // Rows of the own transaction have ids below zero: nobody else can change them.

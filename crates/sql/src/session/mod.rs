@@ -47,7 +47,7 @@ use prepared::Prepared;
 pub(crate) use prepared::has_function;
 pub(crate) use settings::is_utc;
 pub use settings::{PathSetting, SERVER_VERSION, Settings};
-pub(crate) use write::answer_of;
+pub(crate) use write::{answer_of, check_at};
 
 /// A parsed and planned statement, ready to run with parameters; cheap to clone and to keep.
 #[derive(Debug)]

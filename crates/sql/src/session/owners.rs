@@ -2,8 +2,7 @@
 //!
 //! Each change of a definition brings its change of [`crate::rights`]' entries, in the same record of the log.
 
-use engine::heartbeat::DefinitionChanges;
-use engine::transaction::{Definition, WriteSet};
+use engine::transaction::Definition;
 use engine::types::Result;
 
 use super::Session;
@@ -100,12 +99,26 @@ impl Session {
         match definitions.len() {
             0 => Ok(()),
             1 => self.define_now(definitions.remove(0)).await,
-            _ => {
-                let changes = DefinitionChanges { definitions, rewrites: Vec::new() };
-                let outcome = self.change_together(WriteSet::new(), changes).await;
-                self.database.planner.refresh();
-                outcome
-            }
+            _ => self.define_together(definitions).await,
         }
+    }
+
+    /// Builds an index behind other steps of a statement, which [takes them back](Self::take_back) where that fails.
+    pub(crate) async fn define_index(&mut self, definition: Definition) -> Result<()> {
+        match self.block.definitions() {
+            Some(_) => self.define_in_block(definition).await,
+            None => self.define_long(definition).await,
+        }
+    }
+
+    /// Takes a step of a failed statement back, whatever has ended it. A block is undone as a whole.
+    pub(crate) async fn take_back(&mut self, definition: Definition) -> Result<()> {
+        if self.block.definitions().is_some() {
+            return self.define_in_block(definition).await;
+        }
+        for following in self.following(&definition) {
+            self.define_surely(following).await?;
+        }
+        self.define_surely(definition).await
     }
 }

@@ -9,7 +9,7 @@ use engine::heartbeat::{
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::{Snapshot, Store};
 use engine::transaction::{Isolation, LockMode, Overlay as OwnRow, WriteSet};
-use engine::types::limit;
+use engine::types::limit::{self, Limit};
 use engine::types::{
     DataType, Result, RowBlock, RowId, Scalar, SessionId, TableId, Value, ValueRef, Version,
 };
@@ -281,9 +281,12 @@ impl Session {
     ) -> Result<WriteOutcome> {
         let overlay = Overlay::new(set, &write.query.tables);
         let mut found = self.find(write, values, snapshot.clone(), overlay.clone()).await?;
-        let (ids, mut newest) = (ids(&found), Newest::new());
+        let (ids, kept) = self.ids(found).await?;
+        found = kept;
+        let mut newest = Newest::new();
         let mut rows = LockRows { session: self, isolation, snapshot, set, newest: &mut newest };
-        for id in &ids {
+        for (number, id) in ids.iter().enumerate() {
+            self.look_around_at(number).await?;
             rows.take((write.table.id, *id), mode(write), None).await?;
         }
         let is_newer = !newest.is_empty();
@@ -305,6 +308,23 @@ impl Session {
             }
         }
         Ok(outcome)
+    }
+
+    /// The stored rows that a change's query has found, each once; gives the answer back.
+    async fn ids(&self, found: Answer) -> Result<(Vec<RowId>, Answer)> {
+        match found.rows() {
+            ..=SHORT => Ok((ids(&found)?, found)),
+            _ => long(self.limits.clone(), move || ids(&found).map(|ids| (ids, found))).await?,
+        }
+    }
+
+    /// Now and then, in a loop over rows on the session's task: ends where the statement is to, and lets its client be looked at.
+    pub(super) async fn look_around_at(&self, row: usize) -> Result<()> {
+        if !row.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            return Ok(());
+        }
+        tokio::task::yield_now().await;
+        self.limits.fault().map_or(Ok(()), Err)
     }
 
     /// Puts changes of locked rows into a set, which may take long.
@@ -371,15 +391,19 @@ struct Found {
     versions: (Version, Version),
 }
 
-/// The stored rows that a change's query has found, each once.
-fn ids(found: &Answer) -> Vec<RowId> {
-    let mut seen = HashSet::new();
-    let rows = found.parts.iter().flat_map(|part| (0..part.rows()).map(|row| part.cell(row, 0)));
-    let ids = rows.filter_map(|id| match id {
-        ValueRef::BigInt(id @ 0..) => Some(RowId(id.cast_unsigned())),
-        _ => None,
-    });
-    ids.filter(|id| seen.insert(*id)).collect()
+fn ids(found: &Answer) -> Result<Vec<RowId>> {
+    let (mut seen, mut ids) = (HashSet::new(), Vec::new());
+    for part in &found.parts {
+        for row in 0..part.rows() {
+            check_at(row)?;
+            if let ValueRef::BigInt(id @ 0..) = part.cell(row, 0)
+                && seen.insert(id)
+            {
+                ids.push(RowId(id.cast_unsigned()));
+            }
+        }
+    }
+    Ok(ids)
 }
 
 /// How a change locks its rows.
@@ -458,7 +482,7 @@ impl Found {
 }
 
 /// Asks now and then, in a loop over rows, whether the statement goes on.
-fn check_at(row: usize) -> Result<()> {
+pub(crate) fn check_at(row: usize) -> Result<()> {
     if row.is_multiple_of(ROWS_BETWEEN_CHECKS) { limit::check() } else { Ok(()) }
 }
 

@@ -112,6 +112,8 @@ async fn add_constraint(
     constraint: &TableConstraint,
 ) -> Result<()> {
     let database = session.database().clone();
+    // What operations before it have done is not taken back.
+    let is_first = !session.has_defined();
     let mut draft = Draft { schema: table.clone(), catalog, ids: &database.ids };
     draft.add(constraint, None)?;
     let mut changed = draft.schema;
@@ -122,10 +124,14 @@ async fn add_constraint(
         session.define(Definition::AlterTable(changed)).await?;
     }
     for index in added {
-        let created = session.define(Definition::CreateIndex { table: table.id, index }).await;
+        let definition = Definition::CreateIndex { table: table.id, index };
+        let created = match is_first {
+            true => session.define_index(definition).await,
+            false => session.define(definition).await,
+        };
         if created.is_err() {
             // NOT NULL came with the primary key: it goes with it.
-            session.define(Definition::AlterTable(table.clone())).await?;
+            session.take_back(Definition::AlterTable(table.clone())).await?;
         }
         created?;
     }

@@ -54,7 +54,7 @@ pub async fn define(session: &mut Session, built: Built) -> Result<()> {
     let created = session.define(Definition::CreateTable(built.table)).await;
     if created.is_err() {
         for id in ids {
-            session.define(Definition::DropSequence(id)).await?;
+            session.take_back(Definition::DropSequence(id)).await?;
         }
     }
     created

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::CreateTable;
+use engine::heartbeat::Answer;
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::types::{Definition, Error, Result, Scalar, SqlState, TableSchema};
 
 use super::create_table::plain_column;
 use super::naming::{fold, in_public};
-use crate::session::{PUBLIC, Session};
+use crate::alone::long;
+use crate::session::{PUBLIC, Session, check_at};
 
 /// Creates the table from the query's columns and fills it where nobody sees it; only then it is shown, so that a crash in
 /// between leaves no table, as a fault does.
@@ -44,30 +46,41 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
         foreign_keys: Vec::new(),
     };
     session.define(Definition::CreateTable(schema.clone())).await?;
-    let width = template.output.len();
-    let rows: Vec<Vec<InsertSource>> = answer
-        .parts
-        .iter()
-        .flat_map(|part| {
-            (0..part.rows()).map(move |row| {
-                let values = (0..width).map(|column| part.cell(row, column).to_owned());
-                values.map(|value| InsertSource::Scalar(Scalar::Literal(value))).collect()
-            })
-        })
-        .collect();
-    let count = rows.len();
-    if let Err(error) = fill_and_show(session, schema, rows).await {
-        session.define(Definition::DropTable(id)).await?;
-        return Err(error);
+    let filled = match rows_of(session, answer).await {
+        Ok(rows) => fill_and_show(session, schema, rows).await,
+        Err(error) => Err(error),
+    };
+    if filled.is_err() {
+        session.take_back(Definition::DropTable(id)).await?;
     }
-    Ok(format!("SELECT {count}"))
+    filled.map(|count| format!("SELECT {count}"))
 }
 
+/// The query's rows as those of an INSERT, which takes long where they are many.
+async fn rows_of(session: &Session, answer: Answer) -> Result<Vec<Vec<InsertSource>>> {
+    long(session.limits().clone(), move || insert_rows(&answer)).await?
+}
+
+fn insert_rows(answer: &Answer) -> Result<Vec<Vec<InsertSource>>> {
+    let width = answer.output.len();
+    let mut rows = Vec::with_capacity(answer.rows());
+    for part in &answer.parts {
+        for row in 0..part.rows() {
+            check_at(row)?;
+            let values = (0..width).map(|column| part.cell(row, column).to_owned());
+            rows.push(values.map(|value| InsertSource::Scalar(Scalar::Literal(value))).collect());
+        }
+    }
+    Ok(rows)
+}
+
+/// Gives the number of rows.
 async fn fill_and_show(
     session: &mut Session,
     schema: TableSchema,
     rows: Vec<Vec<InsertSource>>,
-) -> Result<()> {
+) -> Result<usize> {
+    let count = rows.len();
     if !rows.is_empty() {
         let plan = Arc::new(WritePlan {
             action: WriteAction::Insert(InsertPlan {
@@ -83,11 +96,9 @@ async fn fill_and_show(
         });
         session.write(&plan, schema.id, Vec::new()).await?;
     }
-    match *schema.schema == *PUBLIC {
-        true => Ok(()),
-        false => {
-            let shown = TableSchema { schema: PUBLIC.into(), ..schema };
-            session.define(Definition::AlterTable(shown)).await
-        }
+    if *schema.schema != *PUBLIC {
+        let shown = TableSchema { schema: PUBLIC.into(), ..schema };
+        session.define(Definition::AlterTable(shown)).await?;
     }
+    Ok(count)
 }

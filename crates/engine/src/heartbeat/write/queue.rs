@@ -60,12 +60,19 @@ impl Work {
         match self {
             Work::Commit(set) => set.len() <= SMALL_SET,
             Work::CommitDefinitions(set, changes) => {
-                set.len() <= SMALL_SET && changes.rewrites.is_empty()
+                let is_long = changes.definitions.iter().any(passes_over_rows);
+                set.len() <= SMALL_SET && changes.rewrites.is_empty() && !is_long
             }
+            Work::Define(definition) => !passes_over_rows(definition),
             Work::Load(load) => load.rows() <= SMALL_SET,
             _ => true,
         }
     }
+}
+
+/// Whether a definition looks at all rows of its table: to index them, or whether they keep a new rule.
+fn passes_over_rows(definition: &Definition) -> bool {
+    matches!(definition, Definition::CreateIndex { .. } | Definition::AlterTable(_))
 }
 
 /// A bounded queue with one sleeper.

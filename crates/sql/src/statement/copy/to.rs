@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{self, Query};
 use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::OutputColumn;
 use engine::types::{ColumnId, DataType, Error, Result, SqlState, TableSchema, Value, ValueRef};
-use futures::StreamExt;
+use futures::{Stream, StreamExt, stream};
 
 use super::options::Format;
 use crate::alone::Answers;
@@ -15,6 +15,9 @@ use crate::statement::describe::text_column;
 use crate::statement::returning::quoted;
 use crate::statement::write::output_column;
 use crate::text::{pad, write_value};
+
+/// Lines that are written at once.
+const LINES_AT_ONCE: usize = 4_096;
 
 /// COPY table TO STDOUT.
 pub async fn table(
@@ -51,7 +54,8 @@ pub async fn query(session: &mut Session, query: &Query, format: Format) -> Resu
     Ok(Outcome::CopyOut(CopyOut { rows, columns: width, binary: false }))
 }
 
-/// Answers as answers of one column: whole lines.
+/// Answers as answers of one column: whole lines, so few at once that whoever sends them looks between whether they are still
+/// wanted.
 fn lines(
     answers: Answers,
     header: Option<String>,
@@ -59,22 +63,42 @@ fn lines(
     line: Arc<[OutputColumn]>,
 ) -> Answers {
     let first = header.map(|text| answer_of(line.clone(), &[vec![Value::Text(text.into())]]));
-    let rest = answers.map(move |answer| answer.and_then(|answer| encode(&answer, &format, &line)));
-    Box::pin(futures::stream::iter(first.map(Ok)).chain(rest))
+    let rest = answers.flat_map(move |answer| match answer {
+        Ok(answer) => pieces(answer, format.clone(), line.clone()).left_stream(),
+        Err(fault) => stream::iter([Err(fault)]).right_stream(),
+    });
+    Box::pin(stream::iter(first.map(Ok)).chain(rest))
 }
 
-fn encode(answer: &Answer, format: &Format, line: &Arc<[OutputColumn]>) -> Result<Answer> {
-    let mut texts = Vec::with_capacity(answer.rows());
-    let mut bytes = Vec::new();
-    for part in &answer.parts {
-        for row in 0..part.rows() {
-            bytes.clear();
-            encode_row(part, row, answer, format, &mut bytes);
-            let text = std::str::from_utf8(&bytes).map_err(|_| {
-                Error::new(SqlState::InternalError, "a value was not written as text")
-            })?;
-            texts.push(Value::Text(text.into()));
-        }
+fn pieces(
+    answer: Answer,
+    format: Format,
+    line: Arc<[OutputColumn]>,
+) -> impl Stream<Item = Result<Answer>> + Send {
+    let starts = answer.parts.iter().enumerate();
+    let starts = starts.flat_map(|(part, rows)| {
+        (0..rows.rows()).step_by(LINES_AT_ONCE).map(move |row| (part, row))
+    });
+    let starts: Vec<(usize, usize)> = starts.collect();
+    stream::iter(starts).map(move |start| encode(&answer, start, &format, &line))
+}
+
+/// Some lines from a row of a part on.
+fn encode(
+    answer: &Answer,
+    (part, first): (usize, usize),
+    format: &Format,
+    line: &Arc<[OutputColumn]>,
+) -> Result<Answer> {
+    let part = &answer.parts[part];
+    let rows = first..part.rows().min(first + LINES_AT_ONCE);
+    let (mut texts, mut bytes) = (Vec::with_capacity(rows.len()), Vec::new());
+    for row in rows {
+        bytes.clear();
+        encode_row(part, row, answer, format, &mut bytes);
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|_| Error::new(SqlState::InternalError, "a value was not written as text"))?;
+        texts.push(Value::Text(text.into()));
     }
     Ok(answer_of(line.clone(), &[texts]))
 }
