@@ -59,11 +59,11 @@ pub use applied::{Applied, applied_plans};
 pub use bags::{mark as mark_bags, number as number_bags};
 pub use casts::{cast_array, rewrite_casts, rewrite_expression};
 pub use dependencies::derived_tables;
-pub use interval_order::{by_span, ordered_by_span};
 pub use guards::{
     guarded, is_constant, keep_expression, lazy, lazy_conjunction, lazy_plan, may_fail,
     may_fail_anyhow, optimize, release_expression,
 };
+pub use interval_order::{by_span, ordered_by_span};
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use outer_names::qualify_outer_tables;
 pub use quantified::{array_beside, is_quantified, quantify};
