@@ -17,6 +17,12 @@ pub fn predicates(expr: &Expr, resolve: &mut dyn Resolve) -> Result<Vec<Predicat
     guards::conjunction(&conjuncts(expr), &[], resolve)
 }
 
+/// The conjuncts of several conditions that all have to be true.
+pub fn predicates_of(all: &[Expr], resolve: &mut dyn Resolve) -> Result<Vec<Predicate>> {
+    let all: Vec<&Expr> = all.iter().flat_map(conjuncts).collect();
+    guards::conjunction(&all, &[], resolve)
+}
+
 fn conjuncts(expr: &Expr) -> Vec<&Expr> {
     let mut conjuncts = Vec::new();
     split(unalias(expr), Operator::And, &mut conjuncts);

@@ -8,12 +8,12 @@ use datafusion::logical_expr::{
     self as df, Expr, ExprSchemable, LogicalPlan, Projection, Subquery, TableScan,
 };
 use engine::plan::{PlanNode, ScalarSubquery, SortKey};
-use engine::types::{DataType, Predicate, Scalar, Value};
+use engine::types::{DataType, Scalar, Value};
 
 use super::guards::is_opaque;
 use super::join::{exact_type, key_column};
 use super::node::{Columns, Input};
-use super::predicate::{predicates, scalar};
+use super::predicate::{predicates, predicates_of, scalar};
 use super::{Result, aggregate, join, refuse, unalias};
 use crate::catalog::TableRelation;
 use crate::catalog::system::SystemRelation;
@@ -98,12 +98,8 @@ impl Compiler {
             df::LogicalPlanBuilder::scan(scan.table_name.clone(), scan.source.clone(), None);
         let whole = whole.and_then(|builder| builder.build()).map_err(|e| e.to_string())?;
         let columns: Vec<usize> = relation.columns.iter().map(|id| id.index()).collect();
-        let mut found: Vec<Predicate> = Vec::new();
-        for filter in &scan.filters {
-            let schema = whole.schema().clone();
-            let mut resolve = Columns::new(self, schema, columns.clone());
-            found.extend(predicates(filter, &mut resolve)?);
-        }
+        let mut resolve = Columns::new(self, whole.schema().clone(), columns.clone());
+        let found = predicates_of(&scan.filters, &mut resolve)?;
         let projected = match &scan.projection {
             Some(projection) => projection.iter().map(|field| columns[*field]).collect(),
             None => columns,
