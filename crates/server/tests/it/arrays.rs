@@ -53,7 +53,9 @@ async fn slices_are_parameters() {
     assert_eq!(ids(&client, "x > ANY($1)", &vec![1.5f64, 9.0]).await, [2]);
     assert_eq!(ids(&client, "ok = ANY($1)", &vec![false]).await, [2]);
     assert_eq!(ids(&client, "raw = ANY($1)", &vec![vec![2u8], vec![]]).await, [2]);
-    let deleted = client.execute("DELETE FROM t WHERE id = ANY($1)", &[&vec![2i32, 3]]);
+    let doomed = vec![2i32, 3];
+    let doomed: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&doomed];
+    let deleted = client.execute("DELETE FROM t WHERE id = ANY($1)", &doomed);
     assert_eq!(within("the rows", deleted).await.expect("deletes"), 2);
 }
 

@@ -110,7 +110,11 @@ impl Entry {
                 rows.push(row(&message));
                 continue;
             }
-            said.extend(shown(std::mem::take(&mut rows), is_ordered));
+            // How many rows come before an error is nobody's promise.
+            let rows = std::mem::take(&mut rows);
+            if message.tag != b'E' {
+                said.extend(shown(rows, is_ordered));
+            }
             match message.tag {
                 b'Z' => break,
                 b'G' => self.give_data(raw),

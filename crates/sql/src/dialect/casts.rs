@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 use engine::types::{SqlState, Value, array_cell, array_from_values};
 
 use super::arithmetic::subtract;
+use super::interval_order::read_as_intervals;
 use super::shortened::shortened;
 use super::spans::is_interval;
 use super::{array_casts, quantified};
@@ -51,8 +52,15 @@ pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<E
         if let Some(rounded) = with_plain_digits(&expr).or_else(|| negated(&expr, schema)) {
             return Ok(Transformed::yes(rounded));
         }
+        if let Some(compared) = read_as_intervals(&expr, schema) {
+            return compared.map_children(|operand| with_own_cast(operand, schema)).map(yes);
+        }
         with_own_cast(expr, schema)
     })
+}
+
+fn yes(changed: Transformed<Expr>) -> Transformed<Expr> {
+    Transformed::yes(changed.data)
 }
 
 fn with_own_cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

@@ -7,6 +7,7 @@
 
 mod expressions;
 mod groups;
+mod untyped;
 mod windows;
 
 use datafusion::arrow::datatypes::DataType;
@@ -22,6 +23,7 @@ use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
 use engine::types::{Error, SqlState};
 
 pub use expressions::by_span;
+pub use untyped::read_as_intervals;
 
 use super::intervals::gives_interval;
 use super::spans::{is_interval, spanned};
