@@ -46,11 +46,12 @@ impl Changes {
 
     /// Whether a plan made at `version` that reads `sources` still holds.
     pub fn leave(&self, version: u64, sources: &Sources) -> bool {
-        let is_older =
-            |name: &Box<str>| self.relations.get(&**name).is_none_or(|at| *at <= version);
+        let is_older = |name: &str| self.relations.get(name).is_none_or(|at| *at <= version);
         match sources {
             Sources::Everything => false,
-            Sources::Relations(names) => version >= self.everything && names.iter().all(is_older),
+            Sources::Relations(names) => {
+                version >= self.everything && names.iter().all(|name| is_older(name))
+            }
         }
     }
 }

@@ -207,7 +207,8 @@ impl Count<'_> {
                 _ if self.in_quotes => {}
                 b'{' => self.enter()?,
                 b'}' => {
-                    if self.leave()? {
+                    let is_outermost = self.leave()?;
+                    if is_outermost {
                         self.lengths[self.dimensions - 1] += 1;
                         return Ok(place + 1);
                     }
