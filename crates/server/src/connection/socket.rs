@@ -422,7 +422,8 @@ impl Socket {
     }
 }
 
-/// Asks a socket again and again whether the client has hung up, where nothing is read from it that would tell.
+/// Asks a socket again and again whether the client has hung up, where nothing is read from it that would tell. That reaches as far
+/// as the system has taken what the client has sent: behind more than its buffer holds an end has not come.
 #[derive(Default)]
 struct Watch(Option<Interval>);
 

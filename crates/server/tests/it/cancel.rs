@@ -240,3 +240,20 @@ fn a_client_that_leaves_gives_up_its_wait_for_a_lock() {
     holder.run("COMMIT");
     assert_eq!(other.column("SELECT s FROM t WHERE i IN (1, 2, 100) ORDER BY i"), ["x", "v", "x"]);
 }
+
+#[test]
+fn a_client_that_leaves_behind_a_long_pipeline_ends_its_statement() {
+    let options = ServerOptions { max_connections: 1, ..ServerOptions::default() };
+    let fixture = Fixture::with(options);
+    let mut leaves = fixture.connect();
+    leaves.query("SELECT count(*) FROM generate_series(1, 100000000000)");
+    // More than is read ahead, but no more than the system takes beside it: its end has come.
+    leaves.query(&format!("SELECT '{}'", "x".repeat(90_000)));
+    leaves.send();
+    drop(leaves);
+    eventually("its seat is free", || {
+        let mut raw = Raw::open(fixture.address);
+        raw.startup(&[("user", "shareddb"), ("database", "shareddb")]);
+        (raw.read().tag == b'R').then_some(())
+    });
+}

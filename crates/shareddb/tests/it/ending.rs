@@ -265,6 +265,23 @@ struct Running {
     reads: JoinHandle<(Option<String>, Instant)>,
 }
 
+impl Running {
+    fn leave(&self) {
+        self.client.stream.shutdown(std::net::Shutdown::Both).expect("a socket");
+    }
+}
+
+/// Cancels statements until they are answered: one that had not begun when a cancel came does not heed it.
+fn cancel_all(server: &Server, running: &[Running]) {
+    eventually("cancelled statements are answered", || {
+        let mut left = running.iter().filter(|running| !running.reads.is_finished()).peekable();
+        let is_over = left.peek().is_none();
+        left.for_each(|running| cancel(server.address, running.client.key));
+        std::thread::sleep(Duration::from_millis(20));
+        is_over.then_some(())
+    });
+}
+
 /// Sends statements, each in a session of its own, when all have done what comes before.
 fn begin(server: &Server, texts: &[&str], settings: Option<&str>) -> Vec<Running> {
     let parts = texts.iter().map(|text| text.split("; ").collect::<Vec<_>>());
@@ -293,12 +310,10 @@ fn end(server: &Server, texts: &[&str], way: Way) -> Took {
         wait_until_begun(server, before, texts.len());
     }
     let asked = Instant::now();
-    for Running { client, .. } in &running {
-        match way {
-            Way::Cancel => cancel(server.address, client.key),
-            Way::Timeout => {}
-            _ => client.stream.shutdown(std::net::Shutdown::Both).expect("a socket"),
-        }
+    match way {
+        Way::Cancel => cancel_all(server, &running),
+        Way::Timeout => {}
+        _ => running.iter().for_each(Running::leave),
     }
     let ends = running.into_iter().zip(texts).map(|(Running { reads, .. }, text)| {
         let (state, ended) = joined(text, reads);
