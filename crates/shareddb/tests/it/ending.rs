@@ -1,11 +1,10 @@
 //! Whatever runs ends, by cancel, its time, its client's leaving or the server's stop; and nobody else waits for it
 //! meanwhile.
 //!
-//! A table of statements that never end by themselves, each ended in each way, a few at a time: so they also wait for each
-//! other's locks and definitions. Beside them a canary asks for one row again and again. When they have ended the process
-//! becomes quiet: their work is over, too. How soon all that is, is measured by the soak, one by one on a machine that does
-//! nothing else. `SHAREDDB_ENDING` names families to end one by one (part of their text; nothing for all), and prints what each
-//! took.
+//! A table of statements that never end by themselves, each ended in one way, in turns. Beside them a canary asks for one row
+//! again and again. When a statement has ended the process becomes quiet: its work is over, too. How soon all that is, is
+//! measured by the soak, on a machine that does nothing else. `SHAREDDB_ENDING` names families to end in all ways (part of
+//! their text; nothing for all), and prints what each took.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -83,24 +82,7 @@ const FAMILIES: &[&str] = &[
     "ALTER TABLE t ALTER b TYPE text USING md5(repeat(b::text, 100000))",
     "UPDATE t SET s = md5(repeat(s, 30000))",
     "BEGIN; UPDATE t SET s = md5(repeat(s, 30000))",
-    "BEGIN; UPDATE t SET b = t.b + x.a FROM t x, t y WHERE t.a < x.a + y.a AND t.s <> x.s || y.s",
-    "BEGIN; UPDATE t SET b = (SELECT count(*) FROM t x WHERE x.a <= t.a)",
-    "BEGIN; DELETE FROM t USING t u, t v WHERE t.a = u.a AND u.a + v.a < 0",
-    "BEGIN; DELETE FROM t WHERE b < (SELECT count(*) FROM t x WHERE x.a + t.a < 0)",
-    "DELETE FROM t WHERE md5(repeat(s, 100000)) = 'x'",
-    "BEGIN; CREATE TABLE made AS SELECT x.a FROM t x, t y WHERE x.a + y.a < 0",
-    "COPY (SELECT x.a, y.a FROM t x, t y) TO STDOUT",
-    "COPY (SELECT x.a FROM t x, t y WHERE x.a + y.a < 0) TO STDOUT (FORMAT binary)",
-    "SELECT x.a FROM t x, t y WHERE x.a + y.a < 0 FOR UPDATE",
-    "BEGIN; SELECT a FROM t WHERE md5(repeat(s, 100000)) <> 'x' FOR UPDATE",
-    "ALTER TABLE t ADD CHECK (md5(repeat(s, 100000)) <> 'x')",
-    "INSERT INTO child SELECT a FROM t WHERE md5(repeat(s, 100000)) <> 'x'",
-    "SELECT count(*) FROM generate_series(1, 5000) a (x), generate_series(1, 5000) b (y), \
-     generate_series(1, 100000000000) c (z) WHERE (x + y + z) % 7 = 0",
 ];
-
-/// How many of them run at the same time.
-const TOGETHER: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
@@ -230,22 +212,21 @@ fn computed(process: u32) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// What a few families took in one way.
+/// What one family took in one way.
 struct Took {
-    /// Each from the end that was asked for to the one that came, and the SQLSTATE that it came with.
-    ends: Vec<(Duration, Option<String>)>,
+    end: Duration,
     canary: Duration,
     /// Until the process was quiet.
     after: Duration,
+    state: Option<String>,
 }
 
-/// What the process has computed for each statement before they are ended: they have begun.
+/// What the process has computed before a statement is ended: it has begun.
 const BEGUN: Duration = Duration::from_millis(150);
 const TIMEOUT: Duration = Duration::from_millis(400);
 
-fn wait_until_begun(server: &Server, before: Duration, statements: usize) {
-    let wanted = before + BEGUN * statements as u32;
-    eventually("the statements run", || (computed(server.id()) > wanted).then_some(()));
+fn wait_until_begun(server: &Server, before: Duration) {
+    eventually("the statement runs", || (computed(server.id()) > before + BEGUN).then_some(()));
 }
 
 /// How long it takes until the process is quiet.
@@ -259,88 +240,50 @@ fn becomes_quiet(server: &Server) -> Duration {
     })
 }
 
-/// A statement that runs, and who reads what it gives: its last SQLSTATE, and when it ended.
-struct Running {
-    client: Client,
-    reads: JoinHandle<(Option<String>, Instant)>,
-}
-
-impl Running {
-    fn leave(&self) {
-        self.client.stream.shutdown(std::net::Shutdown::Both).expect("a socket");
-    }
-}
-
-/// Cancels statements until they are answered: one that had not begun when a cancel came does not heed it.
-fn cancel_all(server: &Server, running: &[Running]) {
-    eventually("cancelled statements are answered", || {
-        let mut left = running.iter().filter(|running| !running.reads.is_finished()).peekable();
-        let is_over = left.peek().is_none();
-        left.for_each(|running| cancel(server.address, running.client.key));
-        std::thread::sleep(Duration::from_millis(20));
-        is_over.then_some(())
-    });
-}
-
-/// Sends statements, each in a session of its own, when all have done what comes before.
-fn begin(server: &Server, texts: &[&str], settings: Option<&str>) -> Vec<Running> {
-    let parts = texts.iter().map(|text| text.split("; ").collect::<Vec<_>>());
-    let ready = parts.map(|parts| {
-        let (last, first) = parts.split_last().expect("a statement");
-        let mut client = Client::connect(server.address);
-        first.iter().copied().chain(settings).for_each(|text| drop(client.run(text)));
-        (last.to_string(), client)
-    });
-    let ready: Vec<(String, Client)> = ready.collect();
-    let running = ready.into_iter().map(|(last, mut client)| {
-        client.query(&last);
-        let stream = client.stream.try_clone().expect("a socket");
-        let mut reader = Client { stream, key: (0, 0) };
-        Running { client, reads: std::thread::spawn(move || (reader.ended(), Instant::now())) }
-    });
-    running.collect()
-}
-
-fn end(server: &Server, texts: &[&str], way: Way) -> Took {
+fn end(server: &Server, text: &str, way: Way) -> Took {
     let canary = Canary::start(server.address);
+    let mut client = Client::connect(server.address);
+    let texts: Vec<&str> = text.split("; ").collect();
+    let (last, first) = texts.split_last().expect("a statement");
+    first.iter().for_each(|text| drop(client.run(text)));
+    if way == Way::Timeout {
+        client.run(&format!("SET statement_timeout = {}", TIMEOUT.as_millis()));
+    }
     let before = computed(server.id());
-    let timeout = format!("SET statement_timeout = {}", TIMEOUT.as_millis());
-    let running = begin(server, texts, (way == Way::Timeout).then_some(&timeout));
+    let mut asked = Instant::now() + TIMEOUT;
+    client.query(last);
+    let mut reader = Client { stream: client.stream.try_clone().expect("a socket"), key: (0, 0) };
+    let reads = std::thread::spawn(move || (reader.ended(), Instant::now()));
     if way != Way::Timeout {
-        wait_until_begun(server, before, texts.len());
+        wait_until_begun(server, before);
+        asked = Instant::now();
     }
-    let asked = Instant::now();
     match way {
-        Way::Cancel => cancel_all(server, &running),
+        Way::Cancel => cancel(server.address, client.key),
         Way::Timeout => {}
-        _ => running.iter().for_each(Running::leave),
+        _ => client.stream.shutdown(std::net::Shutdown::Both).expect("a socket"),
     }
-    let ends = running.into_iter().zip(texts).map(|(Running { reads, .. }, text)| {
-        let (state, ended) = joined(text, reads);
-        (ended.saturating_duration_since(asked), state)
-    });
-    let ends = ends.collect();
+    let (state, ended) = joined(text, reads);
+    drop(client);
+    let end = ended.saturating_duration_since(asked);
     let canary = canary.stop();
-    Took { ends, canary, after: becomes_quiet(server) }
+    Took { end, canary, after: becomes_quiet(server), state }
 }
 
-/// The server is asked to stop while the statements run.
-fn stop(texts: &[&str]) -> Duration {
+/// The server is asked to stop while the statement runs.
+fn stop(text: &str) -> Duration {
     let mut server = set_up();
+    let mut client = Client::connect(server.address);
     let before = computed(server.id());
-    let running = begin(&server, texts, None);
-    wait_until_begun(&server, before, texts.len());
+    text.split("; ").for_each(|text| client.query(text));
+    wait_until_begun(&server, before);
     let began = Instant::now();
     server.terminate();
-    let took = began.elapsed();
-    for Running { reads, .. } in running {
-        joined("a connection ends with its server", reads);
-    }
-    took
+    began.elapsed()
 }
 
 fn set_up() -> Server {
-    let server = Server::start_with(None, &["--batch-memory", "2048"]);
+    let server = Server::start_with(None, &["--batch-memory", "512"]);
     let mut client = Client::connect(server.address);
     for text in SET_UP.split(';') {
         assert_eq!(client.run(text), None, "{text}");
@@ -348,103 +291,89 @@ fn set_up() -> Server {
     server
 }
 
-/// What is wrong with how families ended.
-fn faults(texts: &[&str], way: Way, took: &Took, limits: Limits) -> Vec<String> {
+/// What is wrong with how a family ended.
+fn faults(way: Way, took: &Took, limits: Limits) -> Vec<String> {
     let mut faults = Vec::new();
-    for ((end, state), text) in took.ends.iter().zip(texts) {
-        if *end > limits.end {
-            faults.push(format!("{way:?}: went on for {end:?}: {text}"));
-        }
-        if way != Way::Leave && state.as_deref() != Some("57014") {
-            faults.push(format!("{way:?}: ended with {state:?}: {text}"));
-        }
+    if took.end > limits.end {
+        faults.push(format!("went on for {:?}", took.end));
     }
-    let texts = texts.join("\n  ");
     if took.canary > limits.canary {
-        faults.push(format!("{way:?}: the canary waited {:?}:\n  {texts}", took.canary));
+        faults.push(format!("the canary waited {:?}", took.canary));
     }
     if took.after > limits.quiet {
-        faults.push(format!("{way:?}: computed for {:?} afterwards:\n  {texts}", took.after));
+        faults.push(format!("computed for {:?} afterwards", took.after));
+    }
+    if way != Way::Leave && took.state.as_deref() != Some("57014") {
+        faults.push(format!("ended with {:?}", took.state));
     }
     faults
 }
 
-/// Families that run at the same time, of all that are wanted; and whether to tell what each took.
-fn wanted(together: usize) -> (Vec<Vec<&'static str>>, bool) {
+fn wanted() -> (Vec<&'static str>, bool) {
     let named = std::env::var("SHAREDDB_ENDING").ok();
     let is_named = |text: &&str| named.as_ref().is_none_or(|named| text.contains(named.as_str()));
-    let families: Vec<&str> = FAMILIES.iter().copied().filter(is_named).collect();
-    let together = if named.is_some() { 1 } else { together };
-    // Those beside each other in the table take the same things.
-    let groups = families.len().div_ceil(together);
-    let group = |first| families.iter().copied().skip(first).step_by(groups).collect();
-    ((0..groups).map(group).collect(), named.is_some())
+    (FAMILIES.iter().copied().filter(is_named).collect(), named.is_some())
 }
 
 #[test]
 fn whatever_runs_ends_and_nobody_waits() {
     let _turn = turns::alone();
-    end_all(ENDS, TOGETHER);
+    end_all(ENDS);
 }
 
 #[test]
 #[ignore = "soak: measures how soon statements end"]
 fn whatever_runs_ends_soon_and_nobody_waits_long() {
     let _turn = turns::alone();
-    end_all(SOON, 1);
+    end_all(SOON);
 }
 
-fn end_all(limits: Limits, together: usize) {
-    let (families, tells) = wanted(together);
+fn end_all(limits: Limits) {
+    let (families, tells) = wanted();
     let mut fallen = Vec::new();
     let server = set_up();
-    for texts in &families {
-        for way in [Way::Cancel, Way::Timeout, Way::Leave] {
-            let took = end(&server, texts, way);
-            let faults = faults(texts, way, &took, limits);
+    let ways = [Way::Cancel, Way::Timeout, Way::Leave];
+    for (number, text) in families.into_iter().enumerate() {
+        let one = number % ways.len();
+        for way in if tells { ways.to_vec() } else { vec![ways[one]] } {
+            let took = end(&server, text, way);
+            let faults = faults(way, &took, limits);
             if tells {
-                let (Took { ends, canary, after }, text) = (&took, texts.join(" "));
-                eprintln!("{way:?} {ends:.0?}, canary {canary:.1?}, after {after:.0?}: {text}");
+                let Took { end, canary, after, .. } = &took;
+                eprintln!(
+                    "{way:?} {end:.0?}, canary {canary:.1?}, after {after:.0?} {faults:?}: {text}"
+                );
             }
-            fallen.extend(faults);
+            fallen.extend(faults.iter().map(|fault| format!("{way:?}: {fault}: {text}")));
         }
     }
     assert!(fallen.is_empty(), "{} fall:\n{}", fallen.len(), fallen.join("\n"));
-    nobody_holds_anything(&server);
-}
-
-/// Locks and definitions are free again.
-fn nobody_holds_anything(server: &Server) {
-    let mut client = Client::connect(server.address);
-    for text in ["UPDATE t SET b = b + 1", "ALTER TABLE t RENAME TO u", "DELETE FROM u WHERE a > 0"]
-    {
-        assert_eq!(client.run(text), None, "{text}");
-    }
 }
 
 #[test]
 fn whatever_runs_ends_when_the_server_stops() {
     let _turn = turns::alone();
-    stop_all(HANG, TOGETHER);
+    stop_all(HANG);
 }
 
 #[test]
 #[ignore = "soak: measures how soon a server stops"]
 fn whatever_runs_ends_soon_when_the_server_stops() {
     let _turn = turns::alone();
-    stop_all(2 * SOON.end, 1);
+    stop_all(2 * SOON.end);
 }
 
-fn stop_all(limit: Duration, together: usize) {
-    let (families, tells) = wanted(together);
+fn stop_all(limit: Duration) {
+    let (families, tells) = wanted();
+    let step = if tells { 1 } else { 5 };
     let mut fallen = Vec::new();
-    for texts in &families {
-        let took = stop(texts);
+    for text in families.iter().step_by(step) {
+        let took = stop(text);
         if tells {
-            eprintln!("{:?} {took:.0?}: {}", Way::Stop, texts.join(" "));
+            eprintln!("{:?} {took:.0?}: {text}", Way::Stop);
         }
         if took > limit {
-            fallen.push(format!("{took:?}: {}", texts.join("\n  ")));
+            fallen.push(format!("{took:?}: {text}"));
         }
     }
     assert!(fallen.is_empty(), "{} fall:\n{}", fallen.len(), fallen.join("\n"));
