@@ -27,7 +27,7 @@ const ALLOWED: [(&str, &[&str]); 11] = [
             "operators",
         ],
     ),
-    ("system", &["types", "storage", "plan", "heartbeat"]),
+    ("system", &["types", "env", "storage", "plan", "heartbeat"]),
 ];
 
 /// All sources below a directory.

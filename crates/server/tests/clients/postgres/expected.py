@@ -56,6 +56,12 @@ ROOTS = (
         "bool_or(x) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
         refused("Aggregate can not be used as a sliding accumulator"),
     ),
+    Root(
+        "sets of groups over intervals",
+        "intervals are grouped by what they amount to, which grouping sets would show",
+        "SELECT at - lag FROM t GROUP BY ROLLUP (at - lag)",
+        refused("grouping by arrays of intervals, or by sets with intervals"),
+    ),
     Root("texts of set operations", "strings of two branches become text", "SELECT v FROM t UNION SELECT v FROM t, v varchar(9)", union_of_texts),
     Root(
         "numbers of windows in set operations",
