@@ -149,6 +149,36 @@ fn goes_on(client: &mut PostgresClient) {
     });
 }
 
+/// What is nested forty times within itself; `{}` stands for what is inside.
+const NESTED: [&str; 12] = [
+    "coalesce({}, 1)",
+    "coalesce({}, 10 / b)",
+    "coalesce(nullif(b, 1), {})",
+    "coalesce(nullif({} + 1, 2), 3)",
+    "nullif({}, 4)",
+    "CASE WHEN a = 1 THEN 2 ELSE {} END",
+    "CASE WHEN a <> 1 THEN {} ELSE 2 END",
+    "CASE WHEN {} = 1 THEN 2 ELSE 3 END",
+    "CASE {} WHEN 1 THEN 2 ELSE b END",
+    "abs(CASE WHEN a <> 1 THEN {} + 1 END)",
+    "length(replace({}::text, 'a', 'b'))",
+    "((({})))",
+];
+
+/// A plan may take less than a hundred megabytes of so much: more would be 53200.
+#[test]
+fn what_is_nested_is_planned_in_little_memory() {
+    let _turn = turns::alone();
+    let server = server();
+    let canary = Canary::beside(&server);
+    let mut client = server.connect().expect("it serves");
+    for around in NESTED {
+        let nested = (0..40).fold("a".to_owned(), |inner, _| around.replace("{}", &inner));
+        run(&mut client, &format!("SELECT sum({nested}), max(a) FROM t WHERE {nested} > 0"));
+    }
+    check(&server, canary, NOTHING);
+}
+
 #[test]
 fn changes_cursors_and_tables_that_grow_without_end_are_refused() {
     let _turn = turns::alone();

@@ -70,7 +70,8 @@ pub fn evaluate_in_pieces(expression: &dyn PhysicalExpr, rows: &RecordBatch) -> 
 /// are run row by row.
 pub fn is_uneven(expression: &dyn PhysicalExpr, schema: &Schema) -> Result<bool> {
     if let Some(call) = expression.downcast_ref::<ScalarFunctionExpr>() {
-        let mut is_uneven = is_long(call.return_type()) || call.name() == "__subquery";
+        let is_hidden = call.name() == "__subquery" || crate::dialect::is_lazy(call.name());
+        let mut is_uneven = is_long(call.return_type()) || is_hidden;
         for argument in call.args() {
             is_uneven |= is_long(&argument.data_type(schema)?);
         }

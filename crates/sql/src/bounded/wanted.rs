@@ -1,10 +1,11 @@
-//! Whether anybody still waits for what a planning thread does.
+//! Whether anybody still waits for what a planning thread does, and whether there is memory for it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use engine::env::memory::{allocated_here, process};
 use engine::types::{Error, Result, SqlState};
 use parking_lot::Mutex;
 
@@ -25,6 +26,10 @@ pub(super) struct Wanted {
     state: AtomicU8,
     began: Mutex<Option<Instant>>,
     relations: AtomicUsize,
+    /// Parts of its expressions, as they are written.
+    parts: AtomicU64,
+    /// What its thread had allocated when it began.
+    had: AtomicIsize,
 }
 
 std::thread_local! {
@@ -63,6 +68,7 @@ impl Wanted {
             }
         }
         *self.began.lock() = Some(Instant::now());
+        self.had.store(allocated_here(), Ordering::Relaxed);
         let _done = Done(CURRENT.replace(Some(self.clone())));
         work()
     }
@@ -72,12 +78,19 @@ impl Wanted {
             LEFT => Err(cancelled()),
             OUTSTAYED => Err(outstayed()),
             _ if self.age() > TIME_LIMIT => Err(too_long()),
-            _ => Ok(()),
+            _ => process().check_plan(self.bytes()),
         }
+    }
+
+    /// What its thread has allocated for it; called there.
+    fn bytes(&self) -> usize {
+        let bytes = allocated_here().saturating_sub(self.had.load(Ordering::Relaxed));
+        usize::try_from(bytes).unwrap_or(0)
     }
 }
 
-/// 57014 or 54001 where the plan that this thread makes is no longer wanted; called wherever planning may take long.
+/// 57014 or 54001 where the plan that this thread makes is no longer wanted, 53200 where it has taken too much memory; called wherever
+/// planning may take long.
 pub fn checkpoint() -> Result<()> {
     CURRENT.with_borrow(|current| current.as_ref().map_or(Ok(()), |wanted| wanted.check()))
 }
@@ -91,6 +104,22 @@ pub fn name_relation() -> Result<()> {
             true => Ok(()),
             false => Err(super::plans::too_large()),
         }
+    })
+}
+
+/// The statement's expressions have so many parts as they are written, or more.
+pub(super) fn note_parts(parts: u64) {
+    CURRENT.with_borrow(|current| {
+        current.iter().for_each(|wanted| {
+            wanted.parts.fetch_max(parts, Ordering::Relaxed);
+        });
+    });
+}
+
+/// What was noted, without limit where nobody notes.
+pub(super) fn parts() -> u64 {
+    CURRENT.with_borrow(|current| {
+        current.as_ref().map_or(u64::MAX, |wanted| wanted.parts.load(Ordering::Relaxed))
     })
 }
 
@@ -112,6 +141,8 @@ fn outstayed() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use engine::env::memory::{allocated, freed};
+
     use super::*;
 
     #[test]
@@ -126,6 +157,32 @@ mod tests {
             assert_eq!(checkpoint().expect_err("left").state, SqlState::QueryCanceled);
         });
         assert!(checkpoint().is_ok());
+    }
+
+    #[test]
+    fn what_is_written_is_noted_for_each_plan() {
+        note_parts(7);
+        assert_eq!(parts(), u64::MAX, "outside a planning thread nobody notes");
+        Arc::<Wanted>::default().run(|| {
+            assert_eq!(parts(), 0);
+            note_parts(7);
+            note_parts(3);
+            assert_eq!(parts(), 7);
+        });
+    }
+
+    #[test]
+    fn what_its_thread_allocates_is_the_plans() {
+        let wanted = Arc::<Wanted>::default();
+        allocated(1 << 20);
+        wanted.run(|| {
+            allocated(500);
+            assert_eq!(wanted.bytes(), 500);
+            freed(1 << 20);
+            assert_eq!(wanted.bytes(), 0, "what was there before goes");
+            allocated((1 << 20) - 500);
+        });
+        freed(1 << 20);
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl<'a> Names<'a> {
         let mut statement = statements.pop().ok_or_else(|| unknown(&view.name))?;
         lock_words::refuse_locks(&statement).map_err(external)?;
         crate::template::name_columns(&mut statement);
+        crate::dialect::shallow(&mut statement, self.state.scalar_functions());
         let planner = SqlToRel::new_with_options(&inner, crate::template::parser_options());
         let plan = planner.sql_statement_to_plan(statement)?;
         let fields = plan.schema().columns();

@@ -29,30 +29,38 @@ use engine::types::limit::current;
 use engine::types::{Error, SqlState};
 
 use super::hoisted::hoist;
+use super::nested::settle;
 use super::pinned::pin;
 use crate::alone::{self, Limits};
+use crate::bounded::check_expressions;
 
 /// `ARRAY(subquery)` under this name: the subquery's rows as one array.
 pub const COLLECT: &str = "__collect";
 
 /// Optimizes a plan; subqueries that stay in it are applied row by row.
 pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    check_expressions(plan).map_err(|fault| DataFusionError::External(Box::new(fault)))?;
     let plan = &apply_unknown(plan.clone(), state)?.data;
     if has(plan, &|expr| matches!(expr, Expr::SetComparison(_))) {
         // DataFusion's own way mixes up the columns of a table that is on both sides.
         let applied = apply(plain_membership(plan.clone())?, state)?;
-        return state.optimize(&applied.data);
+        return settled(state.optimize(&applied.data)?, state);
     }
     if reaches_past(plan)? {
         // DataFusion's joins would look for the column in the query between.
-        return state.optimize(&apply(plan.clone(), state)?.data);
+        return settled(state.optimize(&apply(plan.clone(), state)?.data)?, state);
     }
     let optimized = state.optimize(&hoist(pin(plan.clone())?.data)?.data);
     if optimized.as_ref().is_ok_and(|plan| !has_left_over(plan)) {
-        return optimized;
+        return settled(optimized?, state);
     }
     let applied = apply(plan.clone(), state)?;
-    if applied.transformed { state.optimize(&applied.data) } else { optimized }
+    let optimized = if applied.transformed { state.optimize(&applied.data) } else { optimized };
+    settled(optimized?, state)
+}
+
+fn settled(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    settle(plan, state.config_options())
 }
 
 /// Applies memberships whose third value matters: below OR, DataFusion marks rows that have a partner, and takes all others for
@@ -325,7 +333,7 @@ fn call(
         Some(_) => LogicalPlanBuilder::from(inner).limit(0, limit)?.build()?,
         None => inner,
     };
-    let plan = state.optimize(&inner)?;
+    let plan = settled(state.optimize(&inner)?, state)?;
     let outer = outer_columns(&plan)?;
     let mut arguments: Vec<Expr> = outer.iter().map(|(_, expr)| argument(expr, schema)).collect();
     let mut item = plan.schema().field(0).data_type().clone();

@@ -1,6 +1,6 @@
 //! `+ - * / %` with PostgreSQL's types and faults.
 
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Datum};
@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 use engine::types::{Error, SqlState};
 
-use super::shortened::shortened;
+use super::shortened::{key, named, shortened};
 use super::{decimals, intervals, moments};
 use crate::bounded::checkpoint;
 use crate::text::check_date;
@@ -84,13 +84,12 @@ impl Operation {
 
 /// The operators as functions.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
-    Operation::ALL.into_iter().map(Arithmetic::function).collect()
+    Operation::ALL.into_iter().map(|operation| Arithmetic::function(operation, None)).collect()
 }
 
 /// `left - right`.
 pub fn subtract(left: Expr, right: Expr) -> Expr {
-    let function = Arithmetic::function(Operation::Subtract);
-    Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![left, right]))
+    Arithmetic::call(Operation::Subtract, vec![left, right])
 }
 
 /// What both operands are cast to, and what comes out.
@@ -209,10 +208,7 @@ impl ExprPlanner for ArithmeticPlanner {
         }
         // The operands are cast when the plan is analyzed: only then is it known of which type a CASE or a UNION is, which until
         // then has that of its first branch.
-        let arguments = vec![expr.left, expr.right];
-        let function = Arithmetic::function(operation);
-        let call = ScalarFunction::new_udf(function, arguments);
-        Ok(PlannerResult::Planned(Expr::ScalarFunction(call)))
+        Ok(PlannerResult::Planned(Arithmetic::call(operation, vec![expr.left, expr.right])))
     }
 }
 
@@ -265,16 +261,44 @@ fn date_and_interval(operation: Operation, expr: RawBinaryExpr) -> Expr {
     moments::in_range(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(expr.right))))
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct Arithmetic {
     operation: Operation,
+    /// What stands for its operands in its name, where they were large when it was planned. It is no part of what it computes.
+    key: Option<u64>,
     signature: Signature,
 }
 
+impl PartialEq for Arithmetic {
+    fn eq(&self, other: &Arithmetic) -> bool {
+        self.operation == other.operation
+    }
+}
+
+impl Eq for Arithmetic {}
+
+impl Hash for Arithmetic {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.operation.hash(state);
+    }
+}
+
 impl Arithmetic {
-    fn function(operation: Operation) -> Arc<ScalarUDF> {
+    fn function(operation: Operation, key: Option<u64>) -> Arc<ScalarUDF> {
         let signature = Signature::user_defined(Volatility::Immutable);
-        Arc::new(ScalarUDF::new_from_impl(Arithmetic { operation, signature }))
+        Arc::new(ScalarUDF::new_from_impl(Arithmetic { operation, key, signature }))
+    }
+
+    fn call(operation: Operation, operands: Vec<Expr>) -> Expr {
+        let key = key(operation.name(), &operands, Arithmetic::key_of);
+        let function = Arithmetic::function(operation, key);
+        Expr::ScalarFunction(ScalarFunction::new_udf(function, operands))
+    }
+
+    fn key_of(expr: &Expr) -> Option<u64> {
+        let Expr::ScalarFunction(call) = expr else { return None };
+        let inner: &dyn std::any::Any = call.func.inner().as_ref();
+        inner.downcast_ref::<Arithmetic>()?.key
     }
 
     fn typing(&self, types: &[DataType]) -> Result<Typing> {
@@ -301,7 +325,7 @@ impl ScalarUDFImpl for Arithmetic {
 
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
         let [left, right] = arguments else { return Ok(self.name().to_owned()) };
-        if let Some(short) = shortened(arguments) {
+        if let Some(short) = self.key.map(named).or_else(|| shortened(arguments)) {
             return Ok(format!("({} {short})", self.operation.symbol()));
         }
         let (left, right) = (left.schema_name(), right.schema_name());

@@ -27,6 +27,7 @@ mod intervals;
 mod introspection;
 mod means;
 mod moments;
+mod nested;
 mod numbers;
 mod optimizer;
 mod outer_names;
@@ -65,6 +66,7 @@ pub use guards::{
 };
 pub use interval_order::{by_span, ordered_by_span};
 pub use introspection::{mentions, rewrite as rewrite_statement};
+pub use nested::{Branches, branches, is_lazy, settle_expression, shallow};
 pub use outer_names::qualify_outer_tables;
 pub use quantified::{array_beside, is_quantified, quantify};
 pub use repeated_keys::without_repeated_keys;
@@ -105,7 +107,8 @@ pub fn session_state(
     for function in domains::functions(&state) {
         state.register_udf(function).expect(registered);
     }
-    for function in rounding::functions(&state).into_iter().chain(sizes::functions(&state)) {
+    let over = rounding::functions(&state).into_iter().chain(sizes::functions(&state));
+    for function in over.chain(nested::functions(&state)).collect::<Vec<_>>() {
         state.register_udf(function).expect(registered);
     }
     for (known, alias) in [("ceil", "ceiling"), ("signum", "sign"), ("__modulo", "mod")] {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::expr::{Case, InList};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
 use super::dependencies::{ASKING, Dependencies};
-use crate::bounded::checkpoint;
+use crate::bounded::{check_node, checkpoint, grows_below};
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
@@ -67,7 +66,9 @@ impl OptimizerRule for Guarded {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        checkpoint().map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let copies = matches!(self.name(), SIMPLIFY | PUSH_DOWN);
+        let checked = checkpoint().and_then(|()| if copies { check_node(&plan) } else { Ok(()) });
+        checked.map_err(|error| DataFusionError::External(Box::new(error)))?;
         (self.rewrite)(&self.rule, plan, config)
     }
 }
@@ -105,43 +106,22 @@ fn with_lists_of_literals(
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
     match looks_twice(&plan)? {
-        true => without_coalesce(plan),
+        true => Ok(Transformed::no(plan)),
         false => rule.rewrite(plan, config),
     }
 }
 
-/// The node with a CASE for each `coalesce`, which is the one thing that has to be simplified.
-fn without_coalesce(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let rewritten = expr.transform_up(|expr| match &expr {
-            Expr::ScalarFunction(call) if call.name() == "coalesce" => {
-                let (last, others) = call.args.split_last().expect("it takes an argument");
-                let none = || Box::new(last.clone());
-                let arm = |value: &Expr| {
-                    let is_there = Expr::IsNotNull(Box::new(value.clone()));
-                    (Box::new(is_there), Box::new(value.clone()))
-                };
-                let arms: Vec<_> = others.iter().map(arm).collect();
-                Ok(Transformed::yes(match arms.is_empty() {
-                    true => last.clone(),
-                    false => Expr::Case(Case::new(None, arms, Some(none()))),
-                }))
-            }
-            _ => Ok(Transformed::no(expr)),
-        })?;
-        Ok(rewritten.update_data(|expr| name.restore(expr)))
-    })
-}
-
 /// Leaves filters without columns where they are above a grouping that has a row even where its input has none (one without
 /// keys, or of sets of keys). The rule takes them below, since they name no column that is not a key, and the row stays.
+/// And filters that would become much larger below a projection: of sums of sums each would be twice as large as the one above.
 fn with_groups_of_nothing(
     rule: &Rule,
     plan: LogicalPlan,
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
+    if grows_below(&plan) {
+        return Ok(Transformed::no(plan));
+    }
     let (mut below, mut has_columns) = (&plan, true);
     while let LogicalPlan::Filter(filter) = below {
         let conjuncts = split_conjunction(&filter.predicate);

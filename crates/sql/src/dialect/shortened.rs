@@ -13,10 +13,31 @@ const PARTS: usize = 64;
 
 /// A name for a call with these arguments, where its text would be long: the same for equal arguments only.
 pub fn shortened(arguments: &[Expr]) -> Option<String> {
+    key("", arguments, |_| None).map(named)
+}
+
+/// The same for one whose number is known.
+pub fn named(key: u64) -> String {
+    format!("..{key:016x}..")
+}
+
+/// A number for a call of a function with these arguments, where they are large. `known` tells that of an argument which has one: of a sum of
+/// n terms each has the one below, and is not looked through again.
+pub fn key(
+    function: &str,
+    arguments: &[Expr],
+    known: impl Fn(&Expr) -> Option<u64>,
+) -> Option<u64> {
     is_large(arguments).then(|| {
         let mut hasher = DefaultHasher::new();
-        arguments.hash(&mut hasher);
-        format!("..{:016x}..", hasher.finish())
+        function.hash(&mut hasher);
+        for argument in arguments {
+            match known(argument) {
+                Some(key) => key.hash(&mut hasher),
+                None => argument.hash(&mut hasher),
+            }
+        }
+        hasher.finish()
     })
 }
 

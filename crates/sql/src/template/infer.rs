@@ -12,7 +12,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 
 use super::parameters::{Parameters, placeholder_index};
 use crate::bounded::checkpoint;
-use crate::dialect::{array_beside, is_quantified};
+use crate::dialect::{Branches, array_beside, branches, is_quantified};
 
 /// `numeric` without precision.
 const UNCONSTRAINED: DataType = DataType::Decimal128(38, 10);
@@ -156,7 +156,7 @@ impl Inference<'_> {
             Expr::InList(list) => self.in_list(list),
             Expr::Between(between) => {
                 self.compare(&between.expr, &between.low)?;
-                self.compare(&between.expr, &between.high)
+                self.compare_again(&between.expr, &between.high)
             }
             Expr::Case(case) => self.case(case, wanted),
             Expr::Cast(cast) => self.expr(&cast.expr, Some(cast.field.data_type())),
@@ -196,6 +196,16 @@ impl Inference<'_> {
         self.adopt(left, right);
         self.adopt(right, left);
         self.pair(left, right)
+    }
+
+    /// The same with another right side: what is on the left was looked through, and would be twice at each level.
+    fn compare_again(&mut self, left: &Expr, right: &Expr) -> Result<()> {
+        if matches!(left, Expr::Placeholder(_)) {
+            return self.compare(left, right);
+        }
+        self.adopt(right, left);
+        let left_type = self.type_of(left);
+        self.expr(right, left_type.as_ref())
     }
 
     fn adopt(&mut self, literal: &Expr, other: &Expr) {
@@ -297,16 +307,21 @@ impl Inference<'_> {
     }
 
     fn case(&mut self, case: &Case, wanted: Option<&DataType>) -> Result<()> {
-        let operand = case.expr.as_deref();
-        for (when, _) in &case.when_then_expr {
-            match operand {
-                Some(operand) => self.compare(operand, when)?,
+        let arms = case.when_then_expr.iter().map(|(when, then)| (&**when, &**then)).collect();
+        let (operand, otherwise) = (case.expr.as_deref(), case.else_expr.as_deref());
+        self.branches(&Branches { operand, arms, otherwise }, wanted)
+    }
+
+    fn branches(&mut self, branches: &Branches<'_, Expr>, wanted: Option<&DataType>) -> Result<()> {
+        for (position, (when, _)) in branches.arms.iter().enumerate() {
+            match branches.operand {
+                Some(operand) if position == 0 => self.compare(operand, when)?,
+                Some(operand) => self.compare_again(operand, when)?,
                 None => self.expr(when, Some(&DataType::Boolean))?,
             }
         }
-        let branches = case.when_then_expr.iter().map(|(_, then)| &**then);
-        let branches: Vec<&Expr> = branches.chain(case.else_expr.as_deref()).collect();
-        self.alike(&branches, wanted)
+        let results: Vec<&Expr> = branches.results().collect();
+        self.alike(&results, wanted)
     }
 
     /// Expressions of one type: that of the first whose type is known.
@@ -317,6 +332,9 @@ impl Inference<'_> {
     }
 
     fn function(&mut self, function: &ScalarFunction, wanted: Option<&DataType>) -> Result<()> {
+        if let Some(branches) = branches(function) {
+            return self.branches(&branches, wanted);
+        }
         let arguments: Vec<&Expr> = function.args.iter().collect();
         if matches!(function.func.name(), "coalesce" | "nullif" | "greatest" | "least") {
             return self.alike(&arguments, wanted);

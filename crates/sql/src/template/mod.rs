@@ -43,4 +43,4 @@ pub use plain::plain;
 pub use planner::{Planner, describe, has_subquery};
 pub use planning::{Planning, parser_options};
 pub use query::{Path, QueryTemplate};
-pub use zones::{CONVERSION, crosses};
+pub use zones::{CONVERSION, check_expression as check_zones, crosses};

@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::infer::{infer, infer_expression};
 use super::parameters::{Parameters, placeholder_index};
 use super::zones;
-use crate::bounded::{PlanningThreads, check_plan};
+use crate::bounded::{PlanningThreads, check_expression, check_plan};
 use crate::catalog::{Catalog, Names};
 
 /// Rounds of planning in which types of parameters may still be learnt.
@@ -86,6 +86,7 @@ impl Planning {
         crate::dialect::qualify_outer_tables(&mut query);
         let counts_copies = crate::dialect::mark_bags(&mut query);
         crate::dialect::quantify(&mut query, &|index| parameters.declared_array(index));
+        crate::dialect::shallow(&mut query, self.state.scalar_functions());
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
@@ -110,6 +111,7 @@ impl Planning {
     ) -> Result<Expr> {
         let mut expr = expr.clone();
         crate::dialect::quantify(&mut expr, &|index| parameters.declared_array(index));
+        crate::dialect::shallow(&mut expr, self.state.scalar_functions());
         let mut once = |parameters: &Parameters| {
             let names = Names::new(catalog, self);
             let planner = SqlToRel::new_with_options(&names, parser_options());
@@ -123,6 +125,8 @@ impl Planning {
 
     /// Coerces and simplifies an expression.
     pub fn analyze(&self, expr: Expr, schema: &Arc<DFSchema>) -> Result<Expr> {
+        let refused = |error| DataFusionError::External(Box::new(error));
+        check_expression(&expr).map_err(refused)?;
         let expr = crate::dialect::rewrite_expression(expr, schema)?.data;
         zones::check_expression(&expr, schema)?;
         let context = SimplifyContext::builder()
@@ -135,7 +139,8 @@ impl Planning {
         zones::check_expression(&coerced, schema)?;
         let spanned = crate::dialect::by_span(coerced, schema)?.data;
         let kept = crate::dialect::keep_expression(spanned, schema)?.data;
-        Ok(crate::dialect::release_expression(simplifier.simplify(kept)?)?.data)
+        let simplified = crate::dialect::release_expression(simplifier.simplify(kept)?)?.data;
+        crate::dialect::settle_expression(simplified, schema, self.state.config_options())
     }
 
     /// Analyzes and optimizes a plan.

@@ -18,6 +18,7 @@ mod join_orders;
 mod locks;
 mod locks_below;
 mod memory;
+mod nested;
 mod oracle;
 mod own_reads;
 mod paths;

@@ -54,6 +54,11 @@ fn add(bytes: isize) {
     }
 }
 
+/// What this thread has allocated, less what it has freed.
+pub fn allocated_here() -> isize {
+    OWN.get()
+}
+
 #[cold]
 fn tell(own: isize) {
     TOLD[place()].0.fetch_add(own - OWN_TOLD.replace(own), Ordering::Relaxed);

@@ -14,7 +14,7 @@ mod counted;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub use counted::{Entered, Usage, allocated, counted, freed, live};
+pub use counted::{Entered, Usage, allocated, allocated_here, counted, freed, live};
 
 use crate::types::{Error, Result, SqlState};
 
@@ -82,6 +82,9 @@ const STEP: usize = 64 << 10;
 
 /// What is smaller is granted while its share has room, however full the process is: a hog must be noticed by nobody else.
 const LARGE: usize = 1 << 20;
+
+/// What planning one statement may take: such a part of what is not kept free.
+const PLAN_PARTS: usize = 4;
 
 /// Kept free where a quarter of the limit is as much: a statement takes some hundred megabytes in the time in which one is ended.
 const LEAST_FREE: usize = 256 << 20;
@@ -192,6 +195,17 @@ impl Account {
         match bytes == 0 || self.taken() <= self.nearly_full() {
             true => Ok(grant),
             false => Err(self.full(bytes)),
+        }
+    }
+
+    /// 53200 where the plan of one statement has taken `bytes`, and that is more than it may, or much while the process is nearly full.
+    pub fn check_plan(&self, bytes: usize) -> Result<()> {
+        if bytes < LARGE || !self.is_limited() {
+            return Ok(());
+        }
+        match bytes > self.nearly_full() / PLAN_PARTS {
+            true => Err(self.full(bytes)),
+            false => self.ask(LARGE),
         }
     }
 
@@ -344,6 +358,24 @@ mod tests {
 
     fn empty(account: &'static Account, share: Share) -> Reservation {
         Reservation { account, share, bytes: 0 }
+    }
+
+    #[test]
+    fn a_plan_may_take_a_part_of_the_whole() {
+        let account = account(1 << 40);
+        account.check_plan(account.nearly_full() / PLAN_PARTS).expect("as much as it may");
+        let fault = account.check_plan(account.nearly_full() / PLAN_PARTS + 1).expect_err("more");
+        assert_eq!(fault.state, SqlState::OutOfMemory);
+        account.set_limit(usize::MAX);
+        account.check_plan(usize::MAX).expect("no limit");
+    }
+
+    #[test]
+    fn a_plan_ends_where_the_process_is_full_unless_it_is_small() {
+        let account = account(4 << 20);
+        account.check_plan(LARGE - 1).expect("small");
+        account.granted.fetch_add(account.nearly_full(), Ordering::Relaxed);
+        assert!(account.check_plan(LARGE).is_err());
     }
 
     #[test]
