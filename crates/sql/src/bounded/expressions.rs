@@ -9,7 +9,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 use engine::types::{Error, Result, SqlState};
 
-use super::wanted::{note_parts, parts};
+use super::wanted::{note_parts, parts, step};
 
 /// Parts of expressions that planning may add to those that are written.
 const COPIES: u64 = 50_000;
@@ -57,13 +57,15 @@ pub fn check_expression(expr: &Expr) -> Result<()> {
     size_of(expr, simplified).check()
 }
 
-/// 54001 for a node whose expressions have become many more than its statement had.
+/// A checkpoint before a rule that walks a node's expressions and copies them: 54001 where they have become many more than its
+/// statement had.
 pub fn check_node(node: &LogicalPlan) -> Result<()> {
     let mut now = 0;
     let _ = node.apply_expressions(|expr| {
         now += size_of(expr, once).written;
         Ok(TreeNodeRecursion::Continue)
     });
+    step(now)?;
     let written = parts();
     if now > written.saturating_add(COPIES) { Err(too_many()) } else { Ok(()) }
 }

@@ -9,8 +9,9 @@ use engine::env::memory::{allocated_here, process};
 use engine::types::{Error, Result, SqlState};
 use parking_lot::Mutex;
 
-/// How long planning may take.
-pub(super) const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Steps of planning that one statement may take: nodes and parts of expressions, once for each rule that looks at them. The widest
+/// statements that people write take a hundredth of it.
+const STEP_LIMIT: u64 = 20_000_000;
 
 /// Tables and views, each as often as it is named, that one statement's plan may read: views name others.
 const RELATION_LIMIT: usize = 10_000;
@@ -18,7 +19,6 @@ const RELATION_LIMIT: usize = 10_000;
 /// What became of the wish.
 const WANTED: u8 = 0;
 const LEFT: u8 = 1;
-const OUTSTAYED: u8 = 2;
 
 /// One plan that somebody waits for.
 #[derive(Debug, Default)]
@@ -26,6 +26,7 @@ pub(super) struct Wanted {
     state: AtomicU8,
     began: Mutex<Option<Instant>>,
     relations: AtomicUsize,
+    steps: AtomicU64,
     /// Parts of its expressions, as they are written.
     parts: AtomicU64,
     /// What its thread had allocated when it began.
@@ -41,12 +42,6 @@ impl Wanted {
     /// Nobody waits any more.
     pub fn leave(&self) {
         self.state.store(LEFT, Ordering::Relaxed);
-    }
-
-    /// Others need its thread.
-    pub fn outstay(&self) {
-        let _ =
-            self.state.compare_exchange(WANTED, OUTSTAYED, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Whether it may go on.
@@ -73,13 +68,14 @@ impl Wanted {
         work()
     }
 
-    fn check(&self) -> Result<()> {
-        match self.state.load(Ordering::Relaxed) {
-            LEFT => Err(cancelled()),
-            OUTSTAYED => Err(outstayed()),
-            _ if self.age() > TIME_LIMIT => Err(too_long()),
-            _ => process().check_plan(self.bytes()),
+    fn check(&self, steps: u64) -> Result<()> {
+        if self.state.load(Ordering::Relaxed) == LEFT {
+            return Err(cancelled());
         }
+        if self.steps.fetch_add(steps, Ordering::Relaxed) > STEP_LIMIT {
+            return Err(too_many_steps());
+        }
+        process().check_plan(self.bytes())
     }
 
     /// What its thread has allocated for it; called there.
@@ -92,14 +88,19 @@ impl Wanted {
 /// 57014 or 54001 where the plan that this thread makes is no longer wanted, 53200 where it has taken too much memory; called wherever
 /// planning may take long.
 pub fn checkpoint() -> Result<()> {
-    CURRENT.with_borrow(|current| current.as_ref().map_or(Ok(()), |wanted| wanted.check()))
+    step(1)
+}
+
+/// A checkpoint before so many steps: 54001 where the statement has taken too many.
+pub fn step(steps: u64) -> Result<()> {
+    CURRENT.with_borrow(|current| current.as_ref().map_or(Ok(()), |wanted| wanted.check(steps)))
 }
 
 /// Counts a table or view that a name stands for; 54001 for too many.
 pub fn name_relation() -> Result<()> {
     CURRENT.with_borrow(|current| {
         let Some(wanted) = current else { return Ok(()) };
-        wanted.check()?;
+        wanted.check(1)?;
         match wanted.relations.fetch_add(1, Ordering::Relaxed) < RELATION_LIMIT {
             true => Ok(()),
             false => Err(super::plans::too_large()),
@@ -128,15 +129,11 @@ pub(super) fn cancelled() -> Error {
     Error::new(SqlState::QueryCanceled, "canceling statement due to user request")
 }
 
-/// More than [`TIME_LIMIT`].
-pub(super) fn too_long() -> Error {
-    let message = format!("statement too complex: planning it takes more than {TIME_LIMIT:?}");
-    Error::new(SqlState::StatementTooComplex, message)
-}
-
-fn outstayed() -> Error {
-    let message = "statement too complex: planning it takes long while others wait to be planned";
-    Error::new(SqlState::StatementTooComplex, message)
+/// More than [`STEP_LIMIT`].
+fn too_many_steps() -> Error {
+    Error::new(SqlState::StatementTooComplex, "statement too complex")
+        .detail(format!("Planning it takes more than {STEP_LIMIT} steps."))
+        .hint("Split the statement, or write lists as arrays.")
 }
 
 #[cfg(test)]
@@ -155,6 +152,18 @@ mod tests {
             assert_eq!(checkpoint().expect_err("too long").state, SqlState::StatementTooComplex);
             wanted.leave();
             assert_eq!(checkpoint().expect_err("left").state, SqlState::QueryCanceled);
+        });
+        assert!(checkpoint().is_ok());
+    }
+
+    #[test]
+    fn too_many_steps_are_refused_however_long_they_take() {
+        Arc::<Wanted>::default().run(|| {
+            step(STEP_LIMIT).expect("as many as it may");
+            checkpoint().expect("the last");
+            let fault = checkpoint().expect_err("one more");
+            assert_eq!(fault.state, SqlState::StatementTooComplex);
+            assert!(fault.hint.is_some() && fault.detail.is_some());
         });
         assert!(checkpoint().is_ok());
     }
