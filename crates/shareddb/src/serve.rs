@@ -124,7 +124,7 @@ pub fn run(options: ServeOptions) -> Result<(), Failure> {
     for (share, percent) in options.memory_split.iter().flatten() {
         account.set_percent(*share, *percent);
     }
-    let database = Database::open(database_options(&options, cores))?;
+    let database = Database::open(database_options(&options, cores)).map_err(with_hint)?;
     refuse_larger_tables(account)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cores)
@@ -215,14 +215,17 @@ fn packing(options: &ServeOptions) -> Packing {
     }
 }
 
+/// What to do about it on a line of its own.
+fn with_hint(error: engine::types::Error) -> Failure {
+    match &error.hint {
+        Some(hint) => format!("{error}\n{hint}").into(),
+        None => error.into(),
+    }
+}
+
 async fn serve(options: &ServeOptions, database: Arc<Database>) -> Result<(), Failure> {
     let stop = Stop::new()?;
-    let server = Server::bind(server_options(options)?, database).await.map_err(|error| {
-        match &error.hint {
-            Some(hint) => format!("{error}\n{hint}"),
-            None => error.to_string(),
-        }
-    })?;
+    let server = Server::bind(server_options(options)?, database).await.map_err(with_hint)?;
     memory::watch(server.pressure());
     let address = server.local_address();
     announce(options, address);

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ending;
+mod folders;
 mod kill;
 mod loading;
 mod memory;

@@ -24,7 +24,11 @@ pub struct Process {
 impl Process {
     /// Starts one, on a port that it finds itself.
     pub fn spawn(data: Option<&Path>, options: &[&str]) -> Process {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shareddb"));
+        Process::of(env!("CARGO_BIN_EXE_shareddb"), data, options)
+    }
+
+    fn of(program: &str, data: Option<&Path>, options: &[&str]) -> Process {
+        let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(options);
         if let Some(data) = data {
             command.arg("--data").arg(data);
@@ -94,7 +98,15 @@ impl Server {
 
     /// Starts one with more options and waits until it serves.
     pub fn start_with(data: Option<&Path>, options: &[&str]) -> Server {
-        let process = Process::spawn(data, options);
+        Server::serving(Process::spawn(data, options))
+    }
+
+    /// Starts another program and waits until it serves.
+    pub fn of(program: &str, data: &Path) -> Server {
+        Server::serving(Process::of(program, Some(data), &[]))
+    }
+
+    fn serving(process: Process) -> Server {
         let address = process.address();
         Server { process, address }
     }
