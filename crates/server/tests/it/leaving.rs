@@ -52,7 +52,7 @@ fn whoever_leaves_takes_nothing_from_those_who_stay() {
 fn leave_at_random_moments(seed: u64) {
     let mut random = Random::new(seed);
     let fixture = Fixture::new();
-    let mut first = fixture.with_rows(20_000);
+    let mut first = fixture.with_rows(8_000);
     let alone = STATEMENTS.map(|text| {
         first.query(text);
         first.until_ready()
