@@ -156,7 +156,10 @@ fn a_format_that_is_not_known_is_refused() {
 #[test]
 #[ignore = "makes a fixture"]
 fn make_a_folder() {
-    let commit = std::env::var("SHAREDDB_FOLDER").expect("SHAREDDB_FOLDER names a commit");
+    let Ok(commit) = std::env::var("SHAREDDB_FOLDER") else {
+        println!("SHAREDDB_FOLDER names no commit");
+        return;
+    };
     let program = std::env::var("SHAREDDB_FOLDER_PROGRAM");
     let program = program.unwrap_or_else(|_| env!("CARGO_BIN_EXE_shareddb").to_owned());
     for end in ENDS {
