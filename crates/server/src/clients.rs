@@ -58,6 +58,8 @@ pub struct Client {
     statements: AtomicU64,
     /// The last one that was ended for the sake of memory.
     ended: Mutex<Ended>,
+    /// It waits for the next message, and its session keeps nothing that grew with statements.
+    rests: AtomicBool,
     stop: AtomicU8,
     waker: AtomicWaker,
     _seat: Seat,
@@ -100,6 +102,16 @@ impl Client {
         self.usage.begin();
     }
 
+    /// Whether it waits for the next message with nothing kept: what it is still said to have, others are giving back.
+    pub fn rests(&self) -> bool {
+        self.rests.load(Ordering::Relaxed)
+    }
+
+    /// It begins or ends to wait for the next message with nothing kept.
+    pub fn set_rests(&self, rests: bool) {
+        self.rests.store(rests, Ordering::Relaxed);
+    }
+
     /// What its session has.
     pub fn usage(&self) -> &Usage {
         &self.usage
@@ -128,6 +140,12 @@ impl Client {
             Some(at) if is_same => Some(now.saturating_duration_since(at)),
             _ => None,
         }
+    }
+
+    /// Whether a statement of it, the last one or one before, was ended just now.
+    fn was_just_ended(&self, now: Instant) -> bool {
+        let at = self.ended.lock().at;
+        at.is_some_and(|at| now.saturating_duration_since(at) < PATIENCE)
     }
 
     /// Ends the running statement.
@@ -196,6 +214,7 @@ impl Clients {
             usage,
             statements: AtomicU64::new(0),
             ended: Mutex::default(),
+            rests: AtomicBool::new(false),
             stop: AtomicU8::new(self.stop.load(Ordering::Relaxed)),
             waker: AtomicWaker::new(),
             _seat: seat,
@@ -227,8 +246,8 @@ impl Clients {
     }
 
     /// Ends the statements of those who have most, until what they have together is `wanted`; who has less than `least` is left
-    /// alone. Whose statement was ended a while ago without effect loses the connection: it holds while it is idle, or does not
-    /// read. Gives how many were ended.
+    /// alone, and who rests, which has nothing that could be ended. Whose statement was ended a while ago without effect loses the
+    /// connection: it holds while it is idle, or does not read. Gives how many were ended.
     pub fn relieve(&self, wanted: usize, least: usize, now: Instant) -> usize {
         let entries = self.entries.read();
         let usages = entries.values().map(|client| (client.usage.bytes(), client));
@@ -237,6 +256,7 @@ impl Clients {
         let (mut coming, mut running) = (0, Vec::new());
         for (bytes, client) in large {
             match client.ended_before(now) {
+                _ if client.rests() => coming += if client.was_just_ended(now) { bytes } else { 0 },
                 Some(before) if before < PATIENCE => coming += bytes,
                 Some(before) if before < 2 * PATIENCE => {
                     client.stop(StopLevel::Now);
@@ -335,6 +355,33 @@ mod tests {
         client.clear_cancel();
         assert_eq!(clients.relieve(1, 0, now + 2 * SOON), 0);
         assert_eq!(client.stop_level(), StopLevel::Now, "it asks on and on");
+    }
+
+    #[test]
+    fn who_rests_is_left_alone_and_what_it_had_is_waited_for() {
+        let clients = Clients::new(2);
+        let enter = |process, bytes| {
+            let usage = Arc::<Usage>::default();
+            let entered = usage.enter();
+            engine::env::memory::allocated(bytes);
+            drop(entered);
+            engine::env::memory::freed(bytes);
+            clients.enter(clients.seat().expect("free"), process, Arc::default(), usage)
+        };
+        let (other, large) = (enter(1, 1_000), enter(2, 2_000));
+        let now = Instant::now();
+        assert_eq!(clients.relieve(500, 1_000, now), 1);
+        // It has its answer, and one more, while threads of the first statement still give back what it had.
+        large.clear_cancel();
+        large.set_rests(true);
+        assert_eq!(clients.relieve(500, 1_000, now + PATIENCE / 2), 0);
+        assert!(!large.usage().is_ended() && !other.is_cancelled());
+        // What was booked to it by mistake helps nobody later.
+        assert_eq!(clients.relieve(500, 1_000, now + PATIENCE), 1);
+        assert!(other.is_cancelled() && !large.usage().is_ended());
+        assert_eq!(large.stop_level(), StopLevel::None);
+        large.set_rests(false);
+        assert_eq!(clients.relieve(2_000, 1_000, now + PATIENCE), 1, "a statement of its own");
     }
 
     #[test]

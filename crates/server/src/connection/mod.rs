@@ -183,7 +183,10 @@ impl Connection {
             if self.socket.flush_due {
                 self.socket.flush().await?;
             }
-            return self.socket.fill().await;
+            self.client().set_rests(self.keeps_nothing());
+            let filled = self.socket.fill().await;
+            self.client().set_rests(false);
+            return filled;
         };
         if self.client().stop_level() > StopLevel::None {
             return Err(Stop::Fatal(shut_down()));
@@ -194,6 +197,12 @@ impl Connection {
         // A long pipeline must not keep the thread from other connections.
         tokio::task::coop::consume_budget().await;
         self.message(frame).await
+    }
+
+    /// Whether nothing is left of its statements and messages that could be given back.
+    fn keeps_nothing(&self) -> bool {
+        let is_idle = self.portals.is_empty() && self.socket.input.pending().is_empty();
+        is_idle && self.session.keeps_nothing()
     }
 
     /// The next message that can be dealt with. An Execute waits until it is known whether it is alone.

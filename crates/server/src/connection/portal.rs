@@ -26,6 +26,11 @@ impl<T> Default for Named<T> {
 }
 
 impl<T> Named<T> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.unnamed.is_none() && self.named.is_empty()
+    }
+
     /// The one of that name.
     pub fn get(&self, name: &str) -> Option<&T> {
         match name {

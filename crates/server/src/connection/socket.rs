@@ -234,7 +234,8 @@ impl Socket {
                 return Poll::Ready(Err(Stop::Fatal(shut_down())));
             }
             // It holds most of all without a statement that could be ended.
-            if self.client.as_ref().is_some_and(|client| client.usage().is_ended()) {
+            let holds = |client: &Arc<Client>| client.usage().is_ended() && !client.rests();
+            if self.client.as_ref().is_some_and(holds) {
                 return Poll::Ready(Err(Stop::Fatal(memory::ended())));
             }
             loop {

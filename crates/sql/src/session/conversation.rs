@@ -153,9 +153,14 @@ impl Session {
         &self.limits.usage
     }
 
-    /// A statement begins. Outside a block, and without cursors, the session keeps nothing that grew with statements.
+    /// Whether it keeps nothing that grew with statements: outside a block, and without cursors.
+    pub fn keeps_nothing(&self) -> bool {
+        self.cursors.is_empty() && !self.in_block()
+    }
+
+    /// A statement begins.
     pub(super) fn begin_usage(&self) {
-        if self.cursors.is_empty() && !self.in_block() {
+        if self.keeps_nothing() {
             self.limits.usage.forget();
         }
     }
