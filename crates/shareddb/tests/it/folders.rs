@@ -20,20 +20,20 @@ const ENDS: [&str; 2] = ["closed", "killed"];
 /// What must go on: each of these is a write that reads what is there.
 const GOES_ON: [&str; 6] = [
     "INSERT INTO counted (remark) VALUES ('later')",
-    "INSERT INTO shop.item (id, name, price) VALUES (17, 'item 17', 1)",
-    "UPDATE kinds SET words = words || '!', span = span + interval '1 day' WHERE id = 1",
-    "DELETE FROM shop.item WHERE id = 42",
-    "CREATE INDEX item_price ON shop.item (price)",
+    "INSERT INTO item (id, name, price) VALUES (17, 'item 17', 1)",
+    "UPDATE kinds SET words = words || '!', day = day + 1 WHERE id = 1",
+    "DELETE FROM item WHERE id = 42",
+    "CREATE INDEX item_price ON item (price)",
     "ALTER TABLE kinds ADD COLUMN late text DEFAULT 'late'",
 ];
 
 /// What is asked after it, and what must come.
 const WENT_ON: [(&str, &str); 6] = [
     ("SELECT remark FROM counted WHERE id > 51 ORDER BY id DESC LIMIT 1", "later"),
-    ("SELECT weight FROM shop.item WHERE id = 17", "0.5"),
-    ("SELECT span FROM kinds WHERE id = 1", "1 year 2 mons 4 days 04:05:06"),
-    ("SELECT count(*) FROM shop.line WHERE item = 42", "0"),
-    ("SELECT name FROM shop.item WHERE price = 125", "item 100"),
+    ("SELECT weight FROM item WHERE id = 17", "0.5"),
+    ("SELECT day FROM kinds WHERE id = 1", "2024-03-01"),
+    ("SELECT count(*) FROM line WHERE item = 42", "0"),
+    ("SELECT name FROM item WHERE price = 125", "item 100"),
     ("SELECT late FROM kinds WHERE id = 2", "late"),
 ];
 
