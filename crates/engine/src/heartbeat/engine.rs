@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use super::read::{Figures, HeldBack, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
 use super::{
-    Answer, BlockStatement, BulkLoad, DefinitionChanges, Ledger, LoadPlan, Receiver, RowLock, Seen,
-    Step, Template,
+    Answer, BlockStatement, BulkLoad, DefinitionChanges, Exclusion, Ledger, LoadPlan, Receiver,
+    RowLock, Seen, Step, Template,
 };
 use crate::env::Environment;
 use crate::operators::Packing;
@@ -260,6 +260,11 @@ impl Engine {
     /// others wait for rows that it has locked, and it for them, is found out like among rows.
     pub fn lock_definitions(&self, set: &mut WriteSet) -> Result<Option<Waiting>> {
         self.writes.lock_definitions(set)
+    }
+
+    /// Locks of tables, and of what clients name by number.
+    pub fn exclusion(&self) -> Exclusion<'_> {
+        self.writes.exclusion()
     }
 
     /// Whether [`Self::advance`] takes well below a millisecond, as far as one can tell before.

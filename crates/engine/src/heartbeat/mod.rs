@@ -26,6 +26,6 @@ pub use read::{Boarding, Figures, HeldBack, LoneRun, OperatorFigures, PathCost, 
 pub use template::Template;
 pub use witness::{Member, Witness};
 pub use write::{
-    BlockStatement, BulkLoad, DefinitionChanges, LoadPlan, RowLock, Seen, Step, TableRewrite,
-    Tuning,
+    AdvisoryLock, BlockStatement, BulkLoad, DefinitionChanges, Exclusion, LoadPlan, RowLock, Seen,
+    Step, TableLock, TableRewrite, Tuning,
 };

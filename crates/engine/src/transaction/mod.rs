@@ -25,8 +25,8 @@ pub(crate) use constraints::{
 };
 pub use evaluate::{Evaluation, Joined, Parameters, Row, ViewRow, compare};
 pub use like::like;
-pub(crate) use locks::{Acquired, LockKey, Locks, Owner};
-pub use locks::{LockMode, Waiting};
+pub(crate) use locks::{Acquired, LockKey, Locks, Mode, Owner};
+pub use locks::{AdvisoryKey, LockMode, LockShown, LockedThing, TableMode, Waiting};
 pub(crate) use own_keys::OwnKeys;
 pub(crate) use relations::{Reference, Relation, Relations};
 pub(crate) use row_check::{

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use super::TableMode;
 use crate::storage::{Index, Store, Table};
 use crate::types::{ColumnId, DataType, Error, ForeignKey, Result, SqlState, TableId, TableSchema};
 
@@ -97,6 +98,15 @@ impl Relation {
             schema,
             indexes,
         }
+    }
+
+    /// What a change of its rows uses of tables, as statements take it.
+    pub fn used_by_changes(&self) -> impl Iterator<Item = (TableId, TableMode)> {
+        let parents = self.parents.iter().map(|reference| reference.key.parent);
+        let children = self.children.iter().map(|reference| reference.child);
+        let others = parents.chain(children).filter(|table| *table != self.schema.id);
+        let others = others.map(|table| (table, TableMode::RowShare));
+        std::iter::once((self.schema.id, TableMode::RowExclusive)).chain(others)
     }
 
     /// The names of some columns, as PostgreSQL lists them.

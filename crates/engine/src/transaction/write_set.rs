@@ -7,7 +7,9 @@ use hashbrown::HashMap;
 
 use super::locks::{LockMark, Locks, Owner};
 use crate::env::memory::{Reservation, Share};
-use crate::types::{ChunkId, Location, Result, RowId, TableId, TableSchema, Value, Version};
+use crate::types::{
+    ChunkId, Location, Result, RowId, SessionId, TableId, TableSchema, Value, Version,
+};
 
 /// How a block reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +141,7 @@ pub struct WriteSet {
     held: Reservation,
     /// The locks of its transaction, which end with it.
     owner: Option<Arc<Owner>>,
+    session: Option<SessionId>,
 }
 
 impl Default for WriteSet {
@@ -152,6 +155,7 @@ impl Default for WriteSet {
             bytes: 0,
             held: Reservation::new(Share::Writes),
             owner: None,
+            session: None,
         }
     }
 }
@@ -165,6 +169,11 @@ impl WriteSet {
     /// An empty set.
     pub fn new() -> WriteSet {
         WriteSet::default()
+    }
+
+    /// An empty set of a session's transaction: its locks do not stand in the way of others that the session has.
+    pub fn of(session: SessionId) -> WriteSet {
+        WriteSet { session: Some(session), ..WriteSet::default() }
     }
 
     /// Asks for the memory of what was added; 53200 where there is none. Whoever adds row by row asks after each of them: then it
@@ -365,7 +374,8 @@ impl WriteSet {
 
     /// Who has its transaction's locks.
     pub(crate) fn owner(&mut self, locks: &Arc<Locks>) -> &Arc<Owner> {
-        self.owner.get_or_insert_with(|| Arc::new(locks.owner()))
+        let session = self.session;
+        self.owner.get_or_insert_with(|| Arc::new(locks.owner(session)))
     }
 
     /// Forgets everything, keeps the memory.

@@ -2,7 +2,7 @@
 
 use engine::storage::Snapshot;
 use engine::transaction::{Isolation, Place, WriteSet};
-use engine::types::{Error, Result, SqlState};
+use engine::types::{Error, Result, SessionId, SqlState};
 
 use super::TransactionStatus;
 use super::definitions::Definitions;
@@ -84,6 +84,11 @@ impl Transaction {
             savepoints: Vec::new(),
             settings: Vec::new(),
         }
+    }
+
+    /// The same of a session: its locks do not stand in the way of others that the session has.
+    pub fn of(self, session: SessionId) -> Transaction {
+        Transaction { set: WriteSet::of(session), ..self }
     }
 
     /// Whether BEGIN opened it.

@@ -10,6 +10,7 @@ use engine::heartbeat::{DefinitionChanges, TableRewrite, WriteReceiver};
 use engine::transaction::{Definition, Isolation, WriteSet};
 use engine::types::{Error, Result, SequenceId, SqlState};
 
+use super::advisory::Advisory;
 use super::block::{Block, OpenedBy, Transaction};
 use super::cursor::OpenCursor;
 use super::rights::{Origin, Standing};
@@ -50,6 +51,8 @@ pub struct Session {
     pub(super) figures: Option<Arc<std::sync::OnceLock<engine::heartbeat::Figures>>>,
     /// Where the next query that runs alone tells what it shared.
     pub(super) report: Option<Arc<crate::alone::Report>>,
+    /// Advisory locks that it has until it gives them back.
+    pub(super) advisory: Advisory,
     notices: Vec<Error>,
 }
 
@@ -79,6 +82,7 @@ impl Session {
             has_defined: false,
             figures: None,
             report: None,
+            advisory: Advisory::default(),
             notices: Vec::new(),
         }
     }
@@ -191,7 +195,8 @@ impl Session {
     /// A transaction as BEGIN, or the first of several statements, opens it.
     pub(crate) fn new_transaction(&self, opened_by: OpenedBy) -> Box<Transaction> {
         let read_only = self.settings.is_on("default_transaction_read_only");
-        Box::new(Transaction::new(opened_by, self.default_isolation(), read_only))
+        let isolation = self.default_isolation();
+        Box::new(Transaction::new(opened_by, isolation, read_only).of(self.id()))
     }
 
     /// Stores a table's rows anew, and changes definitions with it.

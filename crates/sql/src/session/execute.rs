@@ -112,6 +112,36 @@ impl Session {
         parameters: &[Value],
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
+        if self.minds_tables() && self.use_tables(statement.prepared.uses()).await? {
+            let statement = Box::pin(self.renew_after_wait(statement)).await?;
+            return self.run_on_tables(&statement, parameters, implicit).await;
+        }
+        self.run_on_tables(statement, parameters, implicit).await
+    }
+
+    /// A statement that has waited for its tables, as it is planned now, and with what it uses now.
+    async fn renew_after_wait(&mut self, statement: &Arc<Statement>) -> Result<Arc<Statement>> {
+        let mut statement = statement.clone();
+        loop {
+            self.database.planner.refresh();
+            if let Some(renewed) = self.renew(&statement).await? {
+                self.check_rights(&renewed.prepared)?;
+                statement = renewed;
+            }
+            self.refuse_replaced(&statement.prepared)?;
+            if !self.use_tables(statement.prepared.uses()).await? {
+                return Ok(statement);
+            }
+        }
+    }
+
+    /// Runs a statement that may use its tables.
+    async fn run_on_tables(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: &[Value],
+        implicit: ImplicitTransaction,
+    ) -> Result<Outcome> {
         match self.dispatch(statement, parameters, implicit).await {
             Err(fault) if is_of_old_plan(&fault) => {
                 Box::pin(self.run_again(statement, parameters, implicit, fault)).await

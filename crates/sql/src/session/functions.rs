@@ -13,8 +13,8 @@ use datafusion::sql::sqlparser::ast::{
 use engine::types::{DataType, Error, Result, SequenceId, SqlState, Value};
 use tokio::sync::oneshot;
 
-use super::Session;
 use super::execute::shut_down;
+use super::{Session, advisory};
 use crate::rights::{Need, Privileges};
 use crate::statement::create_table::text_constant;
 use crate::statement::expression::sequence;
@@ -36,6 +36,9 @@ const NAMES: &[&str] = &[
 
 /// The function's name where it is one of ours.
 fn known(function: &Function) -> Option<&'static str> {
+    if let Some(name) = advisory::named(&function.name) {
+        return Some(name);
+    }
     let name = function.name.0.last()?.as_ident()?;
     NAMES.iter().find(|known| name.value.eq_ignore_ascii_case(known)).copied()
 }
@@ -78,7 +81,7 @@ fn is_settings(factor: &TableFactor) -> bool {
 
 /// Whether a function is one of these.
 pub fn is_session_function(name: &str) -> bool {
-    NAMES.contains(&name)
+    NAMES.contains(&name) || advisory::action(name).is_some()
 }
 
 /// Whether a query calls one, or reads the settings.
@@ -155,9 +158,9 @@ pub fn give_parameters(query: &mut Query, types: &[DataType], values: &[Value]) 
 
 /// One call with its arguments.
 #[derive(Clone, Debug)]
-struct Call {
-    name: &'static str,
-    arguments: Vec<Expr>,
+pub(super) struct Call {
+    pub name: &'static str,
+    pub arguments: Vec<Expr>,
 }
 
 /// The calls of a query, in the order in which they stand, and their values once known.
@@ -313,7 +316,7 @@ fn constant(name: &str, value: Option<&Value>) -> Expr {
     let data_type = match name {
         "nextval" | "currval" | "lastval" | "setval" => DataType::BigInt,
         "pg_backend_pid" => DataType::Integer,
-        _ => DataType::Text,
+        _ => advisory::action(name).map_or(DataType::Text, advisory::result_type),
     };
     let literal = match value {
         None | Some(Value::Null) => ast::Value::Null,
@@ -326,6 +329,7 @@ fn constant(name: &str, value: Option<&Value>) -> Expr {
     let ast_type = match data_type {
         DataType::BigInt => ast::DataType::BigInt(None),
         DataType::Integer => ast::DataType::Integer(None),
+        DataType::Boolean => ast::DataType::Boolean,
         _ => ast::DataType::Text,
     };
     Expr::Cast {
@@ -339,6 +343,9 @@ fn constant(name: &str, value: Option<&Value>) -> Expr {
 
 impl Session {
     async fn call(&mut self, call: &Call) -> Result<Value> {
+        if let Some(action) = advisory::action(call.name) {
+            return self.call_advisory(call, action).await;
+        }
         match call.name {
             "nextval" => {
                 let id = self.sequence_argument(call, &[Privileges::USAGE, Privileges::UPDATE])?;
@@ -378,7 +385,7 @@ impl Session {
         Ok(found.id)
     }
 
-    fn argument(&self, call: &Call, position: usize, wanted: DataType) -> Result<Value> {
+    pub(super) fn argument(&self, call: &Call, position: usize, wanted: DataType) -> Result<Value> {
         let Some(expr) = call.arguments.get(position) else {
             let message = format!("function {} needs more arguments", call.name);
             return Err(Error::new(SqlState::UndefinedFunction, message));

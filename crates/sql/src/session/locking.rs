@@ -12,6 +12,7 @@ use engine::storage::{Snapshot, Store};
 use engine::transaction::{Isolation, LockMode, WriteSet};
 use engine::types::{Error, Result, RowId, SqlState, TableId, Value, ValueRef};
 
+use super::table_locks::of_tables;
 use super::{Outcome, Rows, Session};
 use crate::alone::Overlay;
 use crate::statement::locked_subqueries::LockedSubquery;
@@ -57,8 +58,12 @@ impl Session {
         values: Vec<Value>,
     ) -> Result<Outcome> {
         let isolation = self.block.open().map_or(Isolation::ReadCommitted, |t| t.isolation);
+        let mut own = self.new_set();
+        if !self.in_block() {
+            self.use_tables_for(&mut own, &of_tables(&template.tables, Some(locking))).await?;
+        }
         let snapshot = self.statement_snapshot();
-        let mut set = self.block.open().map(|t| std::mem::take(&mut t.set)).unwrap_or_default();
+        let mut set = self.block.open().map_or(own, |t| std::mem::take(&mut t.set));
         let found = self.lock_and_read(locking, &values, &snapshot, isolation, &mut set).await;
         let overlay = Overlay::new(&set, &template.tables);
         if let Some(transaction) = self.block.open() {

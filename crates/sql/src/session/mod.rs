@@ -3,6 +3,7 @@
 //! The server decodes messages and calls a [`Session`]; a session never sees the wire. Absent here:
 //! planning (`template`), what single statements mean (`statement`), finding rows (the engine).
 
+mod advisory;
 mod awaited;
 mod block;
 mod conversation;
@@ -26,6 +27,7 @@ mod script;
 mod seats;
 mod settings;
 mod submitted;
+mod table_locks;
 mod utility;
 mod verified;
 mod verified_writes;

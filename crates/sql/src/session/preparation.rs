@@ -11,10 +11,10 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{self, SetExpr, Visit, Visitor};
 use engine::types::{DataType, Error, Result, SqlState, Value};
 
-use super::Database;
 use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
 use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
+use super::{Database, advisory};
 use crate::analysis;
 use crate::catalog::types::{from_id, id_of};
 use crate::catalog::{Catalog, Sources};
@@ -88,6 +88,7 @@ impl Preparation {
         statement: ast::Statement,
         types: &[u32],
     ) -> Result<PlannedText> {
+        advisory::check(&statement)?;
         match &statement {
             ast::Statement::Query(query) if !is_write(query) => {
                 if names_functions(query) {
@@ -127,8 +128,11 @@ impl Preparation {
 
     /// A query over the session itself: described with stand-ins, planned for good when it runs.
     fn plan_session_query(&self, query: &ast::Query, types: &[u32]) -> Result<Prepared> {
-        let declared =
-            |i: usize| types.get(i).and_then(|id| from_id(*id)).unwrap_or(DataType::Text);
+        let wanted = advisory::parameters(query);
+        let declared = |i: usize| {
+            let told = types.get(i).and_then(|id| from_id(*id));
+            told.or_else(|| wanted.get(&i).copied()).unwrap_or(DataType::Text)
+        };
         let parameter_types: Vec<DataType> = (0..count_parameters(query)).map(declared).collect();
         let parameters = parameter_types.iter().map(|data_type| id_of(*data_type)).collect();
         let mut described = query.clone();
@@ -145,6 +149,7 @@ impl Preparation {
 
     /// Plans a query without parameters, outside the cache.
     pub fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
+        advisory::refuse(query)?;
         self.named_template(&with_names(query))
     }
 

@@ -10,6 +10,7 @@ use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::functions::is_session_function;
 use super::preparation::{PlannedText, Preparation, text_size};
+use super::table_locks::Uses;
 use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
 use crate::catalog::{Catalog, Sources};
@@ -51,6 +52,8 @@ pub struct Prepared {
     pub needs: Needs,
     /// The role that it was last cleared for with this catalog; 0 for none.
     pub cleared: AtomicU32,
+    /// What it uses of tables, once somebody has asked.
+    pub(super) used: OnceLock<Box<Uses>>,
     /// Its part of what plans may take, as long as somebody keeps it.
     pub(super) held: OnceLock<Reservation>,
 }
@@ -426,6 +429,7 @@ impl Prepared {
             locked_subqueries: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
+            used: OnceLock::new(),
             held: OnceLock::new(),
         }
     }
@@ -470,6 +474,7 @@ impl Prepared {
             locked_subqueries: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
+            used: OnceLock::new(),
             held: OnceLock::new(),
         }
     }

@@ -14,6 +14,7 @@ use super::limited::{limited, limited_answers};
 use super::own_reads;
 use super::prepared::Query;
 use super::settings::PathSetting;
+use super::table_locks::of_query;
 use super::verified::Drawn;
 use super::{Outcome, Rows, Session, lone};
 use crate::alone::{self, Overlay, Pipelining, Reading};
@@ -45,9 +46,15 @@ impl Session {
         let mut query = query.clone();
         give_parameters(&mut query, types, values)?;
         let mut functions = Functions::collect(&query, self.all_settings(), self.acting_role());
-        functions.evaluate(self).await?;
+        let called = functions.evaluate(self).await;
+        // What a statement by itself has taken until the end of its transaction.
+        let _own = self.end_statement_locks();
+        called?;
         functions.replace(&mut query)?;
         let query = self.locking_query(&query).await?;
+        if self.minds_tables() {
+            self.use_tables(&of_query(&query)).await?;
+        }
         self.run_query(&query, Vec::new()).await
     }
 

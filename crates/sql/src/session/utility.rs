@@ -9,8 +9,8 @@ use super::settings::Before;
 use super::{ImplicitTransaction, Outcome, PREPARED_LIMIT, Session, Statement};
 use crate::statement::rights::RightsStatement;
 use crate::statement::{
-    absent, alter_table, analyze, comment, copy, create_index, create_table, drop, explain,
-    prepare, rights, sequence, setting, transaction, truncate, view,
+    absent, alter_table, analyze, comment, copy, create_index, create_table, defined, drop,
+    explain, lock_table, prepare, rights, sequence, setting, transaction, truncate, view,
 };
 
 impl Session {
@@ -21,6 +21,9 @@ impl Session {
         text: &str,
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
+        if let (Ast::Lock(_), Some(fault)) = (statement, self.outside_block("LOCK TABLE")) {
+            return Err(fault);
+        }
         rights::check(self, statement).await?;
         if let Some(tag) = comment::accept(self, statement) {
             let tag = tag?;
@@ -33,6 +36,7 @@ impl Session {
             Ast::Execute { name, parameters, .. } => {
                 prepare::execute(self, name.as_ref(), parameters, implicit).await
             }
+            Ast::Lock(lock) => lock_table::run(self, lock).await.map(Outcome::Command),
             Ast::Explain { .. } => explain::run(self, statement, text).await,
             _ => {
                 if let Some(tag) = self.run_control(statement).await? {
@@ -77,10 +81,16 @@ impl Session {
         }
         let tag = definition_tag(statement)?;
         self.refuse_read_only(&tag)?;
+        let defined = defined::tables(&self.catalog(), statement);
+        self.await_definitions(&defined).await?;
         if let Ast::Truncate(truncate) = statement {
+            let defined = defined::tables(&self.catalog(), statement);
+            let _held = self.hold_definitions(&defined, false).await?;
             return truncate::truncate(self, truncate).await;
         }
         self.begin_definitions_in_block(&tag).await?;
+        let defined = defined::tables(&self.catalog(), statement);
+        let _held = self.hold_definitions(&defined, true).await?;
         self.change_definition(statement).await
     }
 

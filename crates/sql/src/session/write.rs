@@ -8,7 +8,7 @@ use engine::heartbeat::{
 };
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::{Snapshot, Store};
-use engine::transaction::{Isolation, LockMode, Overlay as OwnRow, WriteSet};
+use engine::transaction::{Isolation, LockMode, Overlay as OwnRow, TableMode, WriteSet};
 use engine::types::limit::{self, Limit};
 use engine::types::{
     DataType, Result, RowBlock, RowId, Scalar, SessionId, TableId, Value, ValueRef, Version,
@@ -142,7 +142,7 @@ impl Session {
     }
 
     /// Who the engine may wait for.
-    fn id(&self) -> SessionId {
+    pub(crate) fn id(&self) -> SessionId {
         SessionId(self.process.cast_unsigned())
     }
 
@@ -247,6 +247,12 @@ impl Session {
         let tag = if write.assigned.is_some() { "UPDATE" } else { "DELETE" };
         self.refuse_read_only(tag)?;
         let is_alone = !self.in_block() || self.writes_at_once(write.table.id);
+        let mut own = self.new_set();
+        if !self.in_block() {
+            let mut uses = vec![(write.table.id, TableMode::RowExclusive)];
+            uses.extend(write.query.tables.iter().map(|table| (*table, TableMode::AccessShare)));
+            self.use_tables_for(&mut own, &uses).await?;
+        }
         let snapshot = match is_alone {
             true => self.database.engine.store().snapshot(),
             false => self.statement_snapshot(),
@@ -255,7 +261,7 @@ impl Session {
             Some(transaction) if !is_alone => {
                 (std::mem::take(&mut transaction.set), transaction.isolation)
             }
-            _ => (WriteSet::new(), Isolation::ReadCommitted),
+            _ => (own, Isolation::ReadCommitted),
         };
         let changed = self.change_found(write, &values, (&snapshot, isolation), &mut set).await;
         if is_alone {

@@ -1,4 +1,4 @@
-//! Statements that are taken and do nothing here: VACUUM, LOCK. What they name must be there. ANALYZE has
+//! Statements that are taken and do nothing here: VACUUM. What they name must be there. ANALYZE has
 //! its work done by `analyze`.
 
 use datafusion::sql::sqlparser::ast::{CommentObject, ObjectName, Statement};
@@ -8,7 +8,7 @@ use super::naming::{in_public, split, undefined_column, undefined_table};
 use crate::catalog::Catalog;
 use crate::session::Session;
 
-/// The tag of a statement that needs no work: rows are reclaimed and tables never locked anyway. `None` for any other statement.
+/// The tag of a statement that needs no work: rows are reclaimed anyway. `None` for any other statement.
 pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<String>> {
     Some(match statement {
         Statement::Comment { object_type, object_name, comment: text, .. } => {
@@ -16,10 +16,6 @@ pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<Str
         }
         Statement::Vacuum(vacuum) => vacuum_table(session, vacuum.table_name.as_ref()),
         Statement::Analyze(analyze) => on_table(session, analyze.table_name.as_ref(), "ANALYZE"),
-        Statement::Lock(lock) => {
-            let tables: Vec<_> = lock.tables.iter().map(|target| &target.name).collect();
-            lock_tables(session, &tables)
-        }
         Statement::LISTEN { .. } => Ok("LISTEN".to_owned()),
         Statement::UNLISTEN { .. } => Ok("UNLISTEN".to_owned()),
         _ => return None,
@@ -38,14 +34,6 @@ fn exists(catalog: &Catalog, name: &ObjectName) -> Result<()> {
 fn vacuum_table(session: &mut Session, table: Option<&ObjectName>) -> Result<String> {
     session.refuse_in_block("VACUUM")?;
     on_table(session, table, "VACUUM")
-}
-
-fn lock_tables(session: &mut Session, tables: &[&ObjectName]) -> Result<String> {
-    if let Some(fault) = session.outside_block("LOCK TABLE") {
-        return Err(fault);
-    }
-    tables.iter().try_for_each(|table| exists(&session.catalog(), table))?;
-    Ok("LOCK TABLE".to_owned())
 }
 
 /// There is nowhere to keep a comment, so only one that takes it away is taken.

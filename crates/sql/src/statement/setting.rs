@@ -137,6 +137,7 @@ pub fn discard(session: &mut Session, what: &DiscardObject) -> Result<String> {
         session.forget_statements();
         session.forget_cursors();
         session.forget_sequences();
+        session.give_back_advisory_locks();
     }
     if matches!(what, DiscardObject::SEQUENCES) {
         session.forget_sequences();

@@ -183,7 +183,7 @@ fn check_chain(session: &mut Session, what: &str, chain: bool) -> Result<()> {
 /// AND CHAIN: the next block is like the last.
 fn chain_block(session: &mut Session, chain: bool, modes: Option<(Isolation, bool)>) {
     if let (true, Some((isolation, read_only))) = (chain, modes) {
-        let transaction = Transaction::new(OpenedBy::Begin, isolation, read_only);
+        let transaction = Transaction::new(OpenedBy::Begin, isolation, read_only).of(session.id());
         *session.block_mut() = Block::Open(Box::new(transaction));
     }
 }

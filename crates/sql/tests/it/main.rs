@@ -1,6 +1,7 @@
 //! The SQL surface through sessions in this process: one binary, for linking DataFusion costs
 //! minutes.
 
+mod advisory;
 #[path = "../../../engine/tests/it/choices.rs"]
 mod choices;
 mod connection;
@@ -30,6 +31,7 @@ mod scripts;
 mod seeds;
 #[path = "../../../engine/tests/common/skipping.rs"]
 mod skipping;
+mod table_locks;
 mod verification;
 #[path = "../../../engine/tests/common/waiting.rs"]
 mod waiting;

@@ -25,8 +25,8 @@ use crate::log::stopped;
 use crate::plan::{WriteAction, WritePlan};
 use crate::storage::{Index, Snapshot};
 use crate::transaction::{
-    Acquired, Isolation, LockKey, LockMode, Owner, Relation, RowLocks, Sight, Waiting, Workspace,
-    WriteSet, changed_since, check_changes,
+    Acquired, Isolation, LockKey, LockMode, Mode, Owner, Relation, RowLocks, Sight, Waiting,
+    Workspace, WriteSet, changed_since, check_changes,
 };
 use crate::types::{Error, Result, RowId, SqlState, TableId, Value, ValueRef, Version, limit};
 
@@ -256,7 +256,7 @@ impl Shared {
     }
 
     /// What was applied when the log failed is never published: nobody may wait for it.
-    fn check_going(&self) -> Result<()> {
+    pub(super) fn check_going(&self) -> Result<()> {
         if self.stopped.load(Ordering::Acquire) { Err(stopped()) } else { Ok(()) }
     }
 
@@ -274,7 +274,7 @@ impl Shared {
 /// Why a statement cannot go on as it is.
 enum Stop {
     /// Somebody else has it.
-    Busy(LockKey, LockMode, bool),
+    Busy(LockKey, Mode, bool),
     /// It has changed since the statement's snapshot.
     Again,
     /// It is being changed.
@@ -307,7 +307,7 @@ impl BlockLocks<'_> {
             && self.seen.is_first
             && self.seen.isolation == Isolation::ReadCommitted;
         if acquired == Acquired::Busy {
-            self.stop(Stop::Busy(key, mode, false))?;
+            self.stop(Stop::Busy(key, mode.into(), false))?;
         }
         if !is_old && !self.shared.write_is_over() {
             self.stop(Stop::Pause)?;
@@ -425,8 +425,8 @@ impl RowLocks for BlockLocks<'_> {
 
     fn look(&mut self, relation: &Relation, index: &Index, key: &[ValueRef<'_>]) -> Result<()> {
         let Some(lock) = lock_key(relation, index, key) else { return Ok(()) };
-        match self.shared.locks.is_busy(Some(&self.owner), &lock, LockMode::Update) {
-            true => self.stop(Stop::Busy(lock, LockMode::Update, true)),
+        match self.shared.locks.is_busy(Some(self.owner.group()), &lock, LockMode::Update) {
+            true => self.stop(Stop::Busy(lock, LockMode::Update.into(), true)),
             false => Ok(()),
         }
     }
@@ -456,9 +456,9 @@ pub(super) struct TurnLocks<'s> {
     pub shared: &'s Shared,
     /// It may have got one, for which it was put aside before.
     pub owner: Option<&'s Owner>,
-    pub needs: Vec<(LockKey, LockMode)>,
+    pub needs: Vec<(LockKey, Mode)>,
     /// What somebody else has.
-    pub busy: Option<(LockKey, LockMode)>,
+    pub busy: Option<(LockKey, Mode)>,
 }
 
 impl<'s> TurnLocks<'s> {
@@ -467,18 +467,25 @@ impl<'s> TurnLocks<'s> {
     }
 
     /// What somebody else has got of it meanwhile.
-    pub fn busy_now(&self) -> Option<(LockKey, LockMode)> {
+    pub fn busy_now(&self) -> Option<(LockKey, Mode)> {
         let needs = self.needs.iter().map(|(key, mode)| (key, *mode));
-        self.shared.locks.first_busy(self.owner, needs)
+        self.shared.locks.first_busy(self.owner.map(Owner::group), needs)
     }
 
-    fn need(&mut self, key: LockKey, mode: LockMode) -> Result<()> {
-        if self.shared.locks.is_busy(self.owner, &key, mode) {
+    fn need(&mut self, key: LockKey, mode: impl Into<Mode>) -> Result<()> {
+        let mode = mode.into();
+        if self.shared.locks.is_busy(self.owner.map(Owner::group), &key, mode) {
             self.busy = Some((key, mode));
             return Err(stopped_by_a_lock());
         }
         self.needs.push((key, mode));
         Ok(())
+    }
+
+    /// What a change of rows uses of its table and of those that it refers to or is referred to by.
+    pub fn table(&mut self, relation: &Relation) -> Result<()> {
+        let mut uses = relation.used_by_changes();
+        uses.try_for_each(|(table, mode)| self.need(LockKey::Table(table), mode))
     }
 }
 

@@ -124,7 +124,8 @@ impl Writer {
             }
         }
         let is_first = self.has_changed_nothing();
-        let looked = if shared.locks.any() { looked(self.scratch_mut()) } else { Looked::None };
+        let looked =
+            if shared.locks.any() { looked(relation, self.scratch_mut()) } else { Looked::None };
         let fate = self.commit(shared, Effect::default(), (looked, None), applying)?;
         let Fate::Done(outcome) = fate else { return Ok(None) };
         let version = outcome?.version;
@@ -143,17 +144,18 @@ impl Writer {
     }
 }
 
-/// The locks that the changes of a pass need: they leave keys alone.
-fn looked(set: &WriteSet) -> Looked {
+/// The locks that a pass and its changes need: they leave keys alone.
+fn looked(relation: &Relation, set: &WriteSet) -> Looked {
     let need = |change: &Changed| {
         let (table, id) = change.row_key();
         let mode = if change.row().is_some() { LockMode::NoKeyUpdate } else { LockMode::Update };
-        (LockKey::Row(table, id), mode)
+        (LockKey::Row(table, id), mode.into())
     };
-    Looked::At(set.changes().map(need).collect())
+    let of_table = relation.used_by_changes().map(|(id, mode)| (LockKey::Table(id), mode.into()));
+    Looked::At(of_table.chain(set.changes().map(need)).collect())
 }
 
-fn table_of(plan: &WritePlan) -> TableId {
+pub(super) fn table_of(plan: &WritePlan) -> TableId {
     match &plan.action {
         WriteAction::Insert(insert) => insert.table,
         WriteAction::Update(update) => update.table,

@@ -18,7 +18,7 @@ use crate::log::Encoder;
 use crate::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use crate::storage::{CHUNK_ROWS, Load};
 use crate::transaction::{
-    LockKey, LockMode, Owner, Parameters, Relation, Relations, RowLocks, Workspace, WriteSet,
+    LockKey, LockMode, Mode, Owner, Parameters, Relation, Relations, RowLocks, Workspace, WriteSet,
     check_block, check_loaded_parents, check_row, definition_changed, duplicate_key,
 };
 use crate::types::{
@@ -120,16 +120,16 @@ impl BulkLoad {
     }
 
     /// A key of its rows that a block has made or taken away.
-    fn busy_key(&self, shared: &Shared, owner: Option<&Owner>) -> Option<(LockKey, LockMode)> {
+    fn busy_key(&self, shared: &Shared, owner: Option<&Owner>) -> Option<(LockKey, Mode)> {
         if !shared.locks.any() {
             return None;
         }
-        let locked = shared.locks.keys_of(owner, self.plan.table).into_iter();
+        let locked = shared.locks.keys_of(owner.map(Owner::group), self.plan.table).into_iter();
         let mut of_rows = locked.filter(|lock| match lock {
             LockKey::Key(_, index, key) => self.rows.has_kept_key(*index, key),
             _ => false,
         });
-        of_rows.next().map(|lock| (lock, LockMode::Update))
+        of_rows.next().map(|lock| (lock, LockMode::Update.into()))
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -230,6 +230,12 @@ impl Writer {
         let relations: arc_swap::Guard<Arc<Relations>> = shared.relations.load();
         let mut locks = TurnLocks::new(shared, owner);
         let looked = shared.locks.any();
+        if looked
+            && locks.table(&load.relation).is_err()
+            && let Some(busy) = locks.busy.take()
+        {
+            return Ok(Fate::Held(busy));
+        }
         let looks: Option<&mut dyn RowLocks> = looked.then_some(&mut locks as _);
         let checked = load.check(&mut self.newest(&relations).with_locks(looks));
         if let Some(busy) = locks.busy.take().or_else(|| load.busy_key(shared, owner)) {

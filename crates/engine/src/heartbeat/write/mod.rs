@@ -11,7 +11,8 @@
 //! runs the turn itself. When nothing waits nobody runs: there is no timer.
 //!
 //! What a block's statement has locked nobody else writes: a write that meets such a lock is put aside, queues for the lock like
-//! any other, and comes back when it has it. It has no other locks then, so nobody waits for it in a circle.
+//! any other, and comes back when it has it. It has no other locks then, so nobody waits for it in a circle. What excludes statements
+//! from whole tables is met in the same way (`exclusion`).
 //!
 //! Absent here: what the log looks like (`log`), what a conflict is (`transaction`), queries.
 
@@ -20,6 +21,7 @@ mod apply;
 mod block;
 mod company;
 mod define;
+mod exclusion;
 mod housekeeping;
 mod insert;
 mod join;
@@ -48,11 +50,12 @@ use crate::heartbeat::WriteReceiver;
 use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries};
 use crate::storage::Store;
-use crate::transaction::{LockKey, LockMode, Locks, Relations};
+use crate::transaction::{LockKey, Locks, Mode, Relations};
 use crate::types::limit::{current, within};
 use crate::types::{Error, Result, SessionId, SqlState, Version};
 
 pub use block::{BlockStatement, RowLock, Seen, Step};
+pub use exclusion::{AdvisoryLock, Exclusion, TableLock};
 use housekeeping::Housekeeping;
 pub use load::{BulkLoad, LoadPlan};
 pub use open::Tuning;
@@ -102,7 +105,16 @@ impl Shared {
     /// Whether the write that was between its look at locks and its application is over: whoever has taken a lock before
     /// has either stopped it or sees its changes as the newest.
     fn write_is_over(&self) -> bool {
-        let seen = self.writing.load(Ordering::SeqCst);
+        self.is_over(self.counted_writes())
+    }
+
+    /// Odd while a write is between its look at locks and its application.
+    fn counted_writes(&self) -> u64 {
+        self.writing.load(Ordering::SeqCst)
+    }
+
+    /// The same of the write that was under way, if one was, when the counter had this value.
+    fn is_over(&self, seen: u64) -> bool {
         let mut over = seen.is_multiple_of(2);
         for _ in 0..GLANCES {
             over = over || self.writing.load(Ordering::SeqCst) != seen;
@@ -124,9 +136,9 @@ impl Shared {
     }
 
     /// Lets a request queue for a lock. It comes back when it has it, before all that waits.
-    fn put_aside(&self, mut request: Request, key: LockKey, mode: LockMode) {
-        let owner = self.locks.owner();
-        let (shared, number) = (self.own.clone(), owner.number());
+    fn put_aside(&self, mut request: Request, key: LockKey, mode: Mode) {
+        let owner = self.locks.owner(request.session);
+        let (shared, number, who) = (self.own.clone(), owner.number(), owner.enter());
         if let Some(limit) = &request.limit {
             let locks = self.locks.clone();
             limit.put_aside(Box::new(move || locks.leave(number)));
@@ -141,7 +153,7 @@ impl Shared {
                 turn::answer(request.receiver, Err(turn::shutting_down()));
             }
         });
-        self.locks.enqueue(number, key, mode, false, then);
+        self.locks.enqueue(who, key, mode, false, then);
     }
 
     /// Runs turns on this thread until nothing waits, unless somebody else is at it: they will see what waits.

@@ -9,7 +9,7 @@ use super::Shared;
 use super::apply::{RowChange, apply, net_changes};
 use super::block::TurnLocks;
 use super::define::{self, Gone};
-use super::join::pass_length;
+use super::join::{pass_length, table_of};
 use super::queue::{Request, Work};
 use super::rewrite::{AllRewritten, DefinitionChanges, TableRewrite, rewrite};
 use super::sequences::Reservations;
@@ -18,7 +18,7 @@ use crate::heartbeat::{WriteOutcome, WriteReceiver};
 use crate::log::{Encoder, LogWriter, WriteFault, apply_definition, stopped};
 use crate::plan::WritePlan;
 use crate::transaction::{
-    Definition, LockKey, LockMode, Owner, Relations, RowLocks, Sight, Workspace, WriteSet, rebase,
+    Definition, LockKey, Mode, Owner, Relations, RowLocks, Sight, Workspace, WriteSet, rebase,
 };
 use crate::types::limit::within;
 use crate::types::{Error, Result, SequenceId, SqlState, Value, Version};
@@ -66,7 +66,7 @@ pub(super) enum Fate {
     /// Applied, or failed without a trace.
     Done(Result<WriteOutcome>),
     /// Somebody has locked this, which it changes.
-    Held((LockKey, LockMode)),
+    Held((LockKey, Mode)),
     /// It has its place in the next record.
     Full,
 }
@@ -78,7 +78,7 @@ pub(super) enum Looked {
     /// There were none when it was computed.
     None,
     /// It needs these to be free, but for what it has got while it was put aside.
-    At(Vec<(LockKey, LockMode)>),
+    At(Vec<(LockKey, Mode)>),
 }
 
 /// From where a write looks at locks until it is applied.
@@ -289,6 +289,12 @@ impl Writer {
             return self.commit(shared, effect, (Looked::None, None), applying);
         }
         let mut locks = TurnLocks::new(shared, owner);
+        if let Ok(relation) = shared.relations.load().get(table_of(plan))
+            && locks.table(relation).is_err()
+            && let Some(busy) = locks.busy.take()
+        {
+            return Ok(Fate::Held(busy));
+        }
         let computed = self.compute(shared, plan, parameters, Some(&mut locks));
         if let Some(busy) = locks.busy {
             return Ok(Fate::Held(busy));
@@ -350,7 +356,7 @@ impl Writer {
             Looked::None => {}
             Looked::At(needs) => {
                 let needs = needs.iter().map(|(key, mode)| (key, *mode));
-                if let Some(busy) = shared.locks.first_busy(owner, needs) {
+                if let Some(busy) = shared.locks.first_busy(owner.map(Owner::group), needs) {
                     return Ok(Fate::Held(busy));
                 }
             }

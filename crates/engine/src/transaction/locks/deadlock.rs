@@ -1,7 +1,7 @@
 //! Finding out who waits for itself.
 //!
-//! Somebody who waits does so for all who have the thing in a conflicting mode, and for those who came before to wait for it in a
-//! conflicting mode. The latter is a matter of order alone: where a cycle goes through such an edge, the two change places (once)
+//! Those who wait are sessions: their owners wait as one. Somebody who waits does so for all who have the thing in a conflicting
+//! mode, and for those who came before to wait for it in a conflicting mode. The latter is a matter of order alone: where a cycle goes through such an edge, the two change places (once)
 //! and nobody need go. A cycle without one stays until somebody in it goes.
 
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ struct Edge {
 }
 
 impl State {
-    /// Whether the owner stands in a cycle that no change of order resolves, and whom such changes have let go on.
+    /// Whether a session stands in a cycle that no change of order resolves, and whom such changes have let go on.
     pub fn is_deadlocked(&mut self, owner: u64) -> (bool, Vec<Callback>) {
         let (mut moved, mut granted) = (Vec::new(), Vec::new());
         while let Some(cycle) = self.cycle(owner) {
@@ -36,7 +36,7 @@ impl State {
         (false, granted)
     }
 
-    /// The edges of a cycle through an owner; one of hard edges alone where there is such a one.
+    /// The edges of a cycle through a session; one of hard edges alone where there is such a one.
     fn cycle(&self, owner: u64) -> Option<Vec<Edge>> {
         self.cycle_over(owner, false).or_else(|| self.cycle_over(owner, true))
     }
@@ -64,25 +64,28 @@ impl State {
         None
     }
 
-    /// For whom an owner waits.
+    /// For whom a session waits.
     fn edges(&self, waiter: u64, by_order: bool) -> Vec<Edge> {
-        let Some(key) = self.waits_for(waiter) else { return Vec::new() };
-        let Some(entry) = self.entry(key) else { return Vec::new() };
-        let Some(place) = entry.waiters.iter().position(|one| one.owner == waiter) else {
-            return Vec::new();
-        };
-        let mode = entry.waiters[place].mode;
-        let holders =
-            entry.holders.iter().filter(|(holder, held)| *holder != waiter && held.conflicts(mode));
-        let hard = holders.map(|(holder, _)| Edge { waiter, awaited: *holder, by_order: None });
-        let mut edges: Vec<Edge> = hard.collect();
-        if by_order && entry.held_by(waiter).is_none() {
-            let before = entry.waiters.iter().take(place).filter(|one| one.mode.conflicts(mode));
-            edges.extend(before.map(|one| Edge {
+        let mut edges = Vec::new();
+        for key in self.waits_for(waiter) {
+            let Some(entry) = self.entry(key) else { continue };
+            let mut waiting = entry.waiters.iter();
+            let Some(place) = waiting.position(|one| one.who.group == waiter) else { continue };
+            let (who, mode) = (entry.waiters[place].who, entry.waiters[place].mode);
+            let holders = entry.holders.iter().filter(|holder| holder.who.group != waiter);
+            let holders = holders.filter(|holder| holder.modes().conflict(mode));
+            edges.extend(holders.map(|holder| Edge {
                 waiter,
-                awaited: one.owner,
-                by_order: Some(key.clone()),
+                awaited: holder.who.group,
+                by_order: None,
             }));
+            if by_order {
+                edges.extend(entry.in_front(who, mode, place).map(|one| Edge {
+                    waiter,
+                    awaited: one.who.group,
+                    by_order: Some(key.clone()),
+                }));
+            }
         }
         edges
     }

@@ -1,19 +1,25 @@
-//! Row locks: who of the blocks may change which rows and keys, and who waits for whom.
+//! Locks: who of the blocks may change which rows and keys, who may use which tables, and who waits for whom.
 //!
 //! In come requests of blocks' statements (and of writes by themselves that have met a lock), out go locks, in the order of the
-//! requests. A lock is a [`LockMode`] on a [`LockKey`]; it belongs to an [`Owner`] and ends with it, which lives in the block's
+//! requests. A lock is a [`LockMode`] or a [`TableMode`] on a [`LockKey`]; it belongs to an [`Owner`] and ends with it, which lives in the block's
 //! [`WriteSet`](super::WriteSet): at the visible end of COMMIT, at ROLLBACK, or when the client goes. Nobody's thread waits:
 //! whoever gets a lock is called back ([`Waiting`] makes a future of that). Who waits for long asks whether it stands in a cycle
 //! ([`Waiting::is_deadlocked`]). What is counted is the memory of the account of write sets.
 //!
-//! The write heartbeat takes no locks, it looks at them: one load where there are none. Called by `heartbeat::write`.
+//! The write heartbeat takes no locks, it looks at them: one load where there are none. What statements use of tables is only noted
+//! (`notes`) as long as nobody excludes statements from tables. Called by `heartbeat::write`.
 //! Absent here: what a statement must lock (`heartbeat::write::block`), time-outs (`sql`).
 
 mod deadlock;
+mod entry;
 mod key;
 mod mode;
+mod modes;
+mod notes;
 mod owner;
 mod queue;
+mod shown;
+mod table_mode;
 mod waiting;
 
 #[cfg(test)]
@@ -24,12 +30,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::types::{Error, Result};
+use crate::types::{Error, Result, SessionId, TableId};
+use entry::Waiter;
+pub use key::AdvisoryKey;
 pub(crate) use key::LockKey;
 pub use mode::LockMode;
-pub(crate) use owner::{LockMark, Owner};
+pub(crate) use modes::Mode;
+use notes::Registry;
+pub(crate) use owner::{LockMark, Owner, Who};
 pub(crate) use queue::Callback;
-use queue::{State, Waiter};
+use queue::State;
+pub use shown::{LockShown, LockedThing};
+pub use table_mode::TableMode;
 pub use waiting::Waiting;
 
 /// What came of a request that does not wait.
@@ -49,7 +61,19 @@ pub(crate) struct Locks {
     state: Mutex<State>,
     /// Things that are locked.
     count: AtomicUsize,
+    /// Tables that somebody excludes statements from, or is about to.
+    strong: AtomicUsize,
     next_owner: AtomicU64,
+    /// What blocks' statements use of tables.
+    registry: Registry,
+}
+
+/// Groups of sessions have this bit, those of owners without a session have not.
+const OF_SESSION: u64 = 1 << 63;
+
+/// The owners of a session.
+pub(crate) fn group_of(session: SessionId) -> u64 {
+    OF_SESSION | u64::from(session.0)
 }
 
 impl Locks {
@@ -59,54 +83,89 @@ impl Locks {
         self.count.load(Ordering::SeqCst) != 0
     }
 
+    /// Whether somebody excludes statements from a table, or is about to.
+    pub fn exclude_statements(&self) -> bool {
+        self.strong.load(Ordering::SeqCst) != 0
+    }
+
     /// Somebody who has no locks yet.
-    pub fn owner(self: &Arc<Self>) -> Owner {
-        Owner::new(self.clone(), self.next_owner.fetch_add(1, Ordering::Relaxed))
+    pub fn owner(self: &Arc<Self>, session: Option<SessionId>) -> Owner {
+        let owner = self.next_owner.fetch_add(1, Ordering::Relaxed);
+        Owner::new(self.clone(), Who { owner, group: session.map_or(owner, group_of) })
     }
 
     /// Takes a lock, if nobody is in the way. 53200 where there is no memory for it.
-    pub fn acquire(&self, owner: &Owner, key: &LockKey, mode: LockMode) -> Result<Acquired> {
-        let mut state = self.state.lock();
-        let acquired = state.acquire(owner.number(), key, mode);
-        self.note(&state);
-        acquired
+    pub fn acquire(&self, owner: &Owner, key: &LockKey, mode: impl Into<Mode>) -> Result<Acquired> {
+        let (who, mode) = (owner.enter(), mode.into());
+        self.excluding(key, mode, || {
+            let mut state = self.state.lock();
+            let acquired = state.acquire(who, key, mode);
+            self.note(&state);
+            acquired
+        })
     }
 
-    /// Whether somebody else than `owner` is in the way of `mode`.
-    pub fn is_busy(&self, owner: Option<&Owner>, key: &LockKey, mode: LockMode) -> bool {
-        self.state.lock().is_held_against(owner.map(Owner::number), key, mode)
+    /// Asks for a lock; if it excludes statements from a table, what they have noted is entered before.
+    fn excluding<T>(&self, key: &LockKey, mode: Mode, ask: impl FnOnce() -> T) -> T {
+        let is_strong = matches!((key, mode), (LockKey::Table(_), Mode::Table(m)) if m.is_strong());
+        if !is_strong {
+            return ask();
+        }
+        let intend = |is_about_to| {
+            let mut state = self.state.lock();
+            state.intend(is_about_to);
+            self.note(&state);
+        };
+        intend(true);
+        self.tell_notes(key);
+        let asked = ask();
+        intend(false);
+        asked
     }
 
-    /// The first of these that somebody else than `owner` is in the way of.
+    /// Whether somebody else than a session is in the way of `mode`.
+    pub fn is_busy(&self, group: Option<u64>, key: &LockKey, mode: impl Into<Mode>) -> bool {
+        self.state.lock().is_held_against(group, key, mode.into())
+    }
+
+    /// Whether an owner would have to wait for it: for those who have it, or for those who wait already.
+    pub fn must_wait(&self, owner: &Owner, key: &LockKey, mode: impl Into<Mode>) -> bool {
+        self.state.lock().must_wait(owner.enter(), key, mode.into())
+    }
+
+    /// The first of these that somebody else than a session is in the way of.
     pub fn first_busy<'a>(
         &self,
-        owner: Option<&Owner>,
-        needs: impl IntoIterator<Item = (&'a LockKey, LockMode)>,
-    ) -> Option<(LockKey, LockMode)> {
-        let (state, owner) = (self.state.lock(), owner.map(Owner::number));
-        let busy = |(key, mode): &(&LockKey, LockMode)| state.is_held_against(owner, key, *mode);
+        group: Option<u64>,
+        needs: impl IntoIterator<Item = (&'a LockKey, Mode)>,
+    ) -> Option<(LockKey, Mode)> {
+        let state = self.state.lock();
+        let busy = |(key, mode): &(&LockKey, Mode)| state.is_held_against(group, key, *mode);
         needs.into_iter().find(busy).map(|(key, mode)| (key.clone(), mode))
     }
 
-    /// What is locked of a table's unique keys by others than `owner`.
-    pub fn keys_of(&self, owner: Option<&Owner>, table: crate::types::TableId) -> Vec<LockKey> {
-        self.state.lock().keys_of(owner.map(Owner::number), table)
+    /// What is locked of a table's unique keys by others than a session.
+    pub fn keys_of(&self, group: Option<u64>, table: TableId) -> Vec<LockKey> {
+        self.state.lock().keys_of(group, table)
     }
 
     /// Lets the owner wait for a lock; `then` is called when it has it (or was told why not), perhaps at once. With
     /// `only_look` it does not get it, but is called when it could.
     pub fn enqueue(
         &self,
-        owner: u64,
+        who: Who,
         key: LockKey,
-        mode: LockMode,
+        mode: impl Into<Mode>,
         only_look: bool,
         then: Callback,
     ) {
-        let mut state = self.state.lock();
-        let waiter = Waiter { owner, mode, only_look, then };
-        let granted = state.enqueue(key, waiter);
-        self.finish(state, granted);
+        let mode = mode.into();
+        let told = key.clone();
+        self.excluding(&told, mode, || {
+            let mut state = self.state.lock();
+            let granted = state.enqueue(key, Waiter { who, mode, only_look, then });
+            self.finish(state, granted);
+        });
     }
 
     /// The owner waits no longer.
@@ -118,18 +177,30 @@ impl Locks {
         drop(left);
     }
 
-    /// Whether the owner waits for itself. Waiters that stand in each other's way by their order alone change places.
-    pub fn is_deadlocked(&self, owner: u64) -> bool {
+    /// Whether a session waits for itself. Waiters that stand in each other's way by their order alone change places.
+    pub fn is_deadlocked(&self, group: u64) -> bool {
         let mut state = self.state.lock();
-        let (is_deadlocked, granted) = state.is_deadlocked(owner);
+        let (is_deadlocked, granted) = state.is_deadlocked(group);
         self.finish(state, granted);
         is_deadlocked
     }
 
-    /// Ends what the owner has got since `mark`.
-    fn release(&self, owner: u64, mark: LockMark) {
+    /// Ends what the owner has got but for the first so many.
+    fn release(&self, owner: u64, first: usize) {
         let mut state = self.state.lock();
-        let granted = state.release(owner, mark);
+        let granted = state.release(owner, first);
+        self.finish(state, granted);
+    }
+
+    fn enter_note(&self, who: Who, table: TableId, mode: TableMode) {
+        let mut state = self.state.lock();
+        state.enter_note(who, &LockKey::Table(table), mode.into());
+        self.note(&state);
+    }
+
+    fn release_note(&self, who: Who, table: TableId, mode: TableMode) {
+        let mut state = self.state.lock();
+        let granted = state.release_note(who, &LockKey::Table(table), mode.into());
         self.finish(state, granted);
     }
 
@@ -154,6 +225,7 @@ impl Locks {
 
     fn note(&self, state: &State) {
         self.count.store(state.locked(), Ordering::SeqCst);
+        self.strong.store(state.strong(), Ordering::SeqCst);
     }
 
     fn finish(&self, state: parking_lot::MutexGuard<'_, State>, granted: Vec<Callback>) {

@@ -13,7 +13,7 @@ fn row(id: u64) -> LockKey {
 
 fn locks<const N: usize>() -> (Arc<Locks>, [Owner; N]) {
     let locks = Arc::new(Locks::default());
-    let owners = std::array::from_fn(|_| locks.owner());
+    let owners = std::array::from_fn(|_| locks.owner(None));
     (locks, owners)
 }
 
@@ -53,7 +53,7 @@ fn modes_conflict_as_in_postgresql() {
             let (locks, [a, b]) = locks();
             assert_eq!(take(&locks, &a, 1, held), Acquired::Fresh);
             assert_eq!(locks.is_busy(None, &row(1), wanted), conflict);
-            assert!(!locks.is_busy(Some(&a), &row(1), wanted));
+            assert!(!locks.is_busy(Some(a.group()), &row(1), wanted));
             let expected = if conflict { Acquired::Busy } else { Acquired::Fresh };
             assert_eq!(take(&locks, &b, 1, wanted), expected, "{held:?} {wanted:?}");
         }
@@ -78,8 +78,8 @@ fn who_waits_gets_it_in_order_and_newcomers_stand_behind() {
     let (locks, [a, b, c, d]) = locks();
     let (first, second) = (Calls::default(), Calls::default());
     take(&locks, &a, 1, Share);
-    locks.enqueue(b.number(), row(1), Update, false, first.then());
-    locks.enqueue(c.number(), row(1), Update, false, second.then());
+    locks.enqueue(b.enter(), row(1), Update, false, first.then());
+    locks.enqueue(c.enter(), row(1), Update, false, second.then());
     // It could have it beside a, but b was first.
     assert_eq!(take(&locks, &d, 1, Share), Acquired::Busy);
     assert_eq!(locks.waiting(), 2);
@@ -95,9 +95,9 @@ fn those_who_go_together_get_it_together() {
     let (locks, [a, b, c, d]) = locks();
     let (shared, last) = (Calls::default(), Calls::default());
     take(&locks, &a, 1, Update);
-    locks.enqueue(b.number(), row(1), Share, false, shared.then());
-    locks.enqueue(c.number(), row(1), KeyShare, false, shared.then());
-    locks.enqueue(d.number(), row(1), Update, false, last.then());
+    locks.enqueue(b.enter(), row(1), Share, false, shared.then());
+    locks.enqueue(c.enter(), row(1), KeyShare, false, shared.then());
+    locks.enqueue(d.enter(), row(1), Update, false, last.then());
     drop(a);
     assert_eq!((shared.count(), last.count()), (2, 0));
     drop(b);
@@ -112,7 +112,7 @@ fn who_leaves_lets_those_behind_go_on() {
     let calls = Calls::default();
     take(&locks, &a, 1, KeyShare);
     let waiting = b.wait(row(1), Update, false);
-    locks.enqueue(c.number(), row(1), KeyShare, false, calls.then());
+    locks.enqueue(c.enter(), row(1), KeyShare, false, calls.then());
     assert_eq!(calls.count(), 0);
     drop(waiting);
     assert_eq!(calls.count(), 1);
@@ -124,7 +124,7 @@ fn who_only_looks_is_told_and_has_nothing() {
     let (locks, [a, b, c]) = locks();
     let calls = Calls::default();
     take(&locks, &a, 1, Update);
-    locks.enqueue(b.number(), row(1), Update, true, calls.then());
+    locks.enqueue(b.enter(), row(1), Update, true, calls.then());
     drop(a);
     assert_eq!(calls.count(), 1);
     assert_eq!(take(&locks, &c, 1, Update), Acquired::Fresh);
@@ -138,7 +138,7 @@ fn a_savepoint_gives_back_what_came_after_it() {
     take(&locks, &a, 1, Update);
     take(&locks, &a, 2, Update);
     let calls = Calls::default();
-    locks.enqueue(b.number(), row(1), NoKeyUpdate, false, calls.then());
+    locks.enqueue(b.enter(), row(1), NoKeyUpdate, false, calls.then());
     assert_eq!(calls.count(), 0);
     a.release_to(mark);
     assert_eq!(calls.count(), 1);
@@ -200,8 +200,8 @@ fn a_cycle_by_order_alone_is_resolved_by_order() {
     take(&locks, &a, 1, Share);
     take(&locks, &c, 2, Update);
     let (of_b, of_c) = (Calls::default(), Calls::default());
-    locks.enqueue(b.number(), row(1), Update, false, of_b.then());
-    locks.enqueue(c.number(), row(1), Share, false, of_c.then());
+    locks.enqueue(b.enter(), row(1), Update, false, of_b.then());
+    locks.enqueue(c.enter(), row(1), Share, false, of_c.then());
     let of_a = a.wait(row(2), Update, false);
     assert_eq!(of_c.count(), 0);
     assert!(!of_a.is_deadlocked());
@@ -218,8 +218,8 @@ fn an_upgrade_stands_before_those_who_wait_for_it() {
     take(&locks, &a, 1, Share);
     take(&locks, &b, 1, KeyShare);
     let (upgrade, other) = (Calls::default(), Calls::default());
-    locks.enqueue(c.number(), row(1), Update, false, other.then());
-    locks.enqueue(a.number(), row(1), Update, false, upgrade.then());
+    locks.enqueue(c.enter(), row(1), Update, false, other.then());
+    locks.enqueue(a.enter(), row(1), Update, false, upgrade.then());
     drop(b);
     assert_eq!((upgrade.count(), other.count()), (1, 0));
     drop(a);
@@ -233,7 +233,7 @@ fn at_the_end_all_are_told() {
     let told = Arc::new(Mutex::new(None));
     let own = told.clone();
     locks.enqueue(
-        b.number(),
+        b.enter(),
         row(1),
         Update,
         false,
@@ -242,4 +242,100 @@ fn at_the_end_all_are_told() {
     locks.refuse_all(&Error::new(SqlState::AdminShutdown, "shutting down"));
     let state = told.lock().take().expect("told").expect_err("refused").state;
     assert_eq!(state, SqlState::AdminShutdown);
+}
+
+fn table(id: u32) -> LockKey {
+    LockKey::Table(TableId(id))
+}
+
+#[test]
+fn modes_of_tables_exclude_each_other_both_ways() {
+    for one in TableMode::ALL {
+        for other in TableMode::ALL {
+            assert_eq!(one.conflicts(other), other.conflicts(one), "{one:?} {other:?}");
+            let (locks, [a, b]) = locks();
+            assert_eq!(locks.acquire(&a, &table(1), one), Ok(Acquired::Fresh));
+            let busy = locks.acquire(&b, &table(1), other) == Ok(Acquired::Busy);
+            assert_eq!(busy, one.conflicts(other), "{one:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn what_statements_use_is_told_when_somebody_excludes_them() {
+    let (locks, [a, b, c]) = locks();
+    let used = TableId(1);
+    assert_eq!(a.use_table(used, TableMode::RowExclusive), Ok(Acquired::Fresh));
+    assert!(!locks.any(), "it is only noted");
+    assert_eq!(locks.acquire(&b, &table(1), TableMode::Exclusive), Ok(Acquired::Busy));
+    assert!(locks.any() && !locks.exclude_statements());
+    // What came before a savepoint stays, and is not told twice.
+    let mark = a.mark();
+    assert_eq!(a.use_table(TableId(2), TableMode::AccessShare), Ok(Acquired::Fresh));
+    a.release_to(mark);
+    assert_eq!(locks.acquire(&b, &table(2), TableMode::AccessExclusive), Ok(Acquired::Fresh));
+    assert!(locks.exclude_statements());
+    // While somebody excludes statements, they queue.
+    assert_eq!(c.use_table(TableId(2), TableMode::AccessShare), Ok(Acquired::Busy));
+    assert_eq!(c.use_table(TableId(3), TableMode::AccessShare), Ok(Acquired::Fresh));
+    let calls = Calls::default();
+    locks.enqueue(b.enter(), table(1), TableMode::Exclusive, false, calls.then());
+    assert_eq!(calls.count(), 0);
+    drop(a);
+    assert_eq!(calls.count(), 1);
+    drop(b);
+    assert!(!locks.exclude_statements());
+    drop(c);
+    assert!(!locks.any());
+}
+
+#[test]
+fn a_block_that_uses_a_table_passes_those_who_wait_for_it_by() {
+    let (locks, [a, b, c]) = locks();
+    assert_eq!(a.use_table(TableId(1), TableMode::RowExclusive), Ok(Acquired::Fresh));
+    let calls = Calls::default();
+    locks.enqueue(b.enter(), table(1), TableMode::Share, false, calls.then());
+    assert_eq!(locks.acquire(&a, &table(1), TableMode::RowShare), Ok(Acquired::Before));
+    assert_eq!(locks.acquire(&a, &table(1), TableMode::ShareUpdateExclusive), Ok(Acquired::Fresh));
+    assert_eq!(locks.acquire(&c, &table(1), TableMode::RowExclusive), Ok(Acquired::Busy));
+    drop(a);
+    assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn owners_of_one_session_wait_as_one() {
+    let locks = Arc::new(Locks::default());
+    let key = LockKey::Advisory(AdvisoryKey::Number(1));
+    let [kept, block] = std::array::from_fn(|_| locks.owner(Some(SessionId(1))));
+    let other = locks.owner(Some(SessionId(2)));
+    assert_eq!(locks.acquire(&kept, &key, TableMode::Exclusive), Ok(Acquired::Fresh));
+    assert_eq!(locks.acquire(&block, &key, TableMode::Exclusive), Ok(Acquired::Fresh));
+    take(&locks, &other, 1, Update);
+    let of_other = other.wait(key.clone(), TableMode::Share, false);
+    assert!(!of_other.is_deadlocked());
+    let of_block = block.wait(row(1), Update, false);
+    assert!(of_other.is_deadlocked() && of_block.is_deadlocked());
+    drop(of_block);
+    drop(block);
+    assert_eq!(locks.waiting(), 1, "the session has it still");
+    drop(kept);
+    assert_eq!(locks.waiting(), 0);
+}
+
+#[test]
+fn a_session_and_all_have_so_many_locks_that_clients_name() {
+    let (locks, [a, b]) = locks();
+    locks.state.lock().limits = (2, 3);
+    let ask = |owner: &Owner, number| {
+        let key = LockKey::Advisory(AdvisoryKey::Number(number));
+        locks.acquire(owner, &key, TableMode::Exclusive).map_err(|error| error.state)
+    };
+    assert_eq!((ask(&a, 1), ask(&a, 2)), (Ok(Acquired::Fresh), Ok(Acquired::Fresh)));
+    assert_eq!(ask(&a, 2), Ok(Acquired::Before));
+    assert_eq!(ask(&a, 3), Err(SqlState::OutOfMemory));
+    assert_eq!(take(&locks, &a, 1, Update), Acquired::Fresh, "rows are not counted");
+    assert_eq!(ask(&b, 4), Ok(Acquired::Fresh));
+    assert_eq!(ask(&b, 5), Err(SqlState::OutOfMemory));
+    drop(a);
+    assert_eq!(ask(&b, 5), Ok(Acquired::Fresh));
 }

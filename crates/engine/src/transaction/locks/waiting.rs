@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
+use super::owner::Who;
 use super::{Callback, Locks};
 use crate::types::Result;
 
@@ -14,7 +15,7 @@ use crate::types::Result;
 #[derive(Debug)]
 pub struct Waiting {
     locks: Arc<Locks>,
-    owner: u64,
+    who: Who,
     answer: Arc<Mutex<Answer>>,
 }
 
@@ -25,8 +26,8 @@ struct Answer {
 }
 
 impl Waiting {
-    pub(super) fn new(locks: Arc<Locks>, owner: u64) -> Waiting {
-        Waiting { locks, owner, answer: Arc::default() }
+    pub(super) fn new(locks: Arc<Locks>, who: Who) -> Waiting {
+        Waiting { locks, who, answer: Arc::default() }
     }
 
     pub(super) fn callback(&self) -> Callback {
@@ -42,7 +43,7 @@ impl Waiting {
 
     /// Whether its owner waits, by way of others, for itself.
     pub fn is_deadlocked(&self) -> bool {
-        self.locks.is_deadlocked(self.owner)
+        self.locks.is_deadlocked(self.who.group)
     }
 }
 
@@ -63,6 +64,6 @@ impl Future for Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.locks.leave(self.owner);
+        self.locks.leave(self.who.owner);
     }
 }

@@ -14,6 +14,7 @@ mod pg_constraint;
 mod pg_database;
 mod pg_depend;
 mod pg_index;
+mod pg_locks;
 mod pg_namespace;
 mod pg_roles;
 mod pg_sequence;
@@ -98,6 +99,7 @@ fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
         ("pg_catalog", "pg_namespace") => pg_namespace::rows,
         ("pg_catalog", "pg_database") => pg_database::rows,
         ("pg_catalog", "pg_depend") => pg_depend::rows,
+        ("pg_catalog", "pg_locks") => pg_locks::rows,
         ("pg_catalog", "pg_roles") => pg_roles::roles,
         ("pg_catalog", "pg_authid") => pg_roles::authid,
         ("pg_catalog", "pg_user") => pg_roles::users,

@@ -6,7 +6,7 @@ use super::rows::{Cell, Kind, Rows, oid, text};
 use crate::rights::Object;
 
 /// The database's id.
-const DATABASE: u32 = 5;
+pub const DATABASE: u32 = 5;
 /// UTF8's number among PostgreSQL's encodings.
 const UTF8: i32 = 6;
 /// `pg_default`

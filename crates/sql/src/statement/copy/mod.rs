@@ -8,7 +8,10 @@ mod lines;
 mod options;
 mod to;
 
-use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, Statement};
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, ObjectName, Statement};
+use engine::transaction::TableMode;
 use engine::types::{ColumnId, Error, Result, SqlState, TableSchema};
 
 use super::constraint::unsupported;
@@ -31,8 +34,7 @@ pub async fn run(session: &mut Session, statement: &Statement) -> Result<Outcome
     match (source, to) {
         (CopySource::Table { table_name, columns }, false) => {
             session.refuse_read_only("COPY FROM")?;
-            let catalog = session.catalog();
-            let schema = table(&catalog, table_name)?.clone();
+            let schema = used(session, table_name, TableMode::RowExclusive).await?;
             let columns = columns_of(&schema, columns)?;
             from::start(session, schema, columns, format).map(Outcome::CopyIn)
         }
@@ -43,6 +45,21 @@ pub async fn run(session: &mut Session, statement: &Statement) -> Result<Outcome
             to::table(session, &schema, &columns, format).await
         }
         (CopySource::Query(query), _) => to::query(session, query, format).await,
+    }
+}
+
+/// A table that may be used so.
+async fn used(
+    session: &mut Session,
+    name: &ObjectName,
+    mode: TableMode,
+) -> Result<Arc<TableSchema>> {
+    loop {
+        let schema = table(&session.catalog(), name)?.clone();
+        if !session.minds_tables() || !session.use_tables(&[(schema.id, mode)]).await? {
+            return Ok(schema);
+        }
+        session.database().planner.refresh();
     }
 }
 

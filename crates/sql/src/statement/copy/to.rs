@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{self, Query};
 use engine::heartbeat::{Answer, AnswerPart};
 use engine::plan::OutputColumn;
+use engine::transaction::TableMode;
 use engine::types::{ColumnId, DataType, Error, Result, SqlState, TableSchema, Value, ValueRef};
 use futures::{Stream, StreamExt, stream};
 
@@ -39,6 +40,10 @@ pub async fn table(
 /// COPY (query) TO STDOUT.
 pub async fn query(session: &mut Session, query: &Query, format: Format) -> Result<Outcome> {
     let template = session.query_template(query).await?;
+    if session.minds_tables() {
+        let uses = template.tables.iter().map(|table| (*table, TableMode::AccessShare));
+        session.use_tables(&uses.collect::<Vec<_>>()).await?;
+    }
     let answers = session.read(&template, Vec::new()).await?;
     let width = template.output.len();
     if format.binary {

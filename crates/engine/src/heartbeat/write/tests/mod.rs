@@ -5,6 +5,7 @@ mod constraints;
 mod crash;
 mod disk;
 mod ended;
+mod exclusion;
 mod fixture;
 mod gather;
 mod isolation;
