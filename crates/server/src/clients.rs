@@ -13,6 +13,7 @@ use engine::env::memory::Usage;
 use engine::types::{Error, Result, SqlState};
 use futures::task::AtomicWaker;
 use parking_lot::{Mutex, RwLock};
+use sql::notification::Bell;
 
 /// Everybody who is connected.
 #[derive(Debug)]
@@ -59,6 +60,8 @@ pub struct Client {
     /// The last one that was ended for the sake of memory.
     ended: Mutex<Ended>,
     stop: AtomicU8,
+    /// It goes because it does not read what it listens to.
+    is_overrun: AtomicBool,
     waker: AtomicWaker,
     _seat: Seat,
 }
@@ -145,6 +148,19 @@ impl Client {
         }
     }
 
+    /// What a client is told that has to go.
+    pub fn why_stopped(&self) -> Error {
+        match self.is_overrun.load(Ordering::Relaxed) {
+            true => {
+                let message =
+                    "terminating connection because too many notifications wait to be read";
+                let hint = "A session that listens must read, and end its transactions soon.";
+                Error::new(SqlState::ConfigurationLimit, message).hint(hint)
+            }
+            false => shut_down(),
+        }
+    }
+
     fn stop(&self, level: StopLevel) {
         self.stop.store(level as u8, Ordering::Relaxed);
         self.cancel();
@@ -156,6 +172,18 @@ impl Client {
         if is_gone || self.stop_level() > StopLevel::None {
             self.cancelled.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// Notifications for a client's session wake its connection's task.
+impl Bell for Client {
+    fn ring(&self) {
+        self.waker.wake();
+    }
+
+    fn overrun(&self) {
+        self.is_overrun.store(true, Ordering::Relaxed);
+        self.stop(StopLevel::Now);
     }
 }
 
@@ -197,6 +225,7 @@ impl Clients {
             statements: AtomicU64::new(0),
             ended: Mutex::default(),
             stop: AtomicU8::new(self.stop.load(Ordering::Relaxed)),
+            is_overrun: AtomicBool::new(false),
             waker: AtomicWaker::new(),
             _seat: seat,
         });
@@ -261,6 +290,11 @@ impl Clients {
     pub fn count(&self) -> usize {
         self.entries.read().len()
     }
+}
+
+/// The server stops.
+fn shut_down() -> Error {
+    Error::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
 }
 
 #[cfg(test)]

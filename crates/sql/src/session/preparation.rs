@@ -14,6 +14,7 @@ use engine::types::{DataType, Error, Result, SqlState, Value};
 use super::Database;
 use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
+use super::pg_notify;
 use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
 use crate::analysis;
 use crate::catalog::types::{from_id, id_of};
@@ -127,6 +128,7 @@ impl Preparation {
 
     /// A query over the session itself: described with stand-ins, planned for good when it runs.
     fn plan_session_query(&self, query: &ast::Query, types: &[u32]) -> Result<Prepared> {
+        pg_notify::check(query)?;
         let declared =
             |i: usize| types.get(i).and_then(|id| from_id(*id)).unwrap_or(DataType::Text);
         let parameter_types: Vec<DataType> = (0..count_parameters(query)).map(declared).collect();

@@ -44,7 +44,8 @@ impl Session {
     ) -> Result<Outcome> {
         let mut query = query.clone();
         give_parameters(&mut query, types, values)?;
-        let mut functions = Functions::collect(&query, self.all_settings(), self.acting_role());
+        let mut functions =
+            Functions::collect(&query, self.all_settings(), self.acting_role(), self.channels());
         functions.evaluate(self).await?;
         functions.replace(&mut query)?;
         let query = self.locking_query(&query).await?;

@@ -9,7 +9,7 @@ use super::settings::Before;
 use super::{ImplicitTransaction, Outcome, PREPARED_LIMIT, Session, Statement};
 use crate::statement::rights::RightsStatement;
 use crate::statement::{
-    absent, alter_table, analyze, comment, copy, create_index, create_table, drop, explain,
+    absent, alter_table, analyze, comment, copy, create_index, create_table, drop, explain, notify,
     prepare, rights, sequence, setting, transaction, truncate, view,
 };
 
@@ -62,7 +62,7 @@ impl Session {
                 prepare::prepare(self, name, data_types, statement).await?
             }
             Ast::Deallocate { name, .. } => prepare::deallocate(self, name)?,
-            _ => return Ok(None),
+            _ => return notify::run(self, statement).transpose(),
         }))
     }
 

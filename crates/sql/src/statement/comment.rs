@@ -20,8 +20,6 @@ pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<Str
             let tables: Vec<_> = lock.tables.iter().map(|target| &target.name).collect();
             lock_tables(session, &tables)
         }
-        Statement::LISTEN { .. } => Ok("LISTEN".to_owned()),
-        Statement::UNLISTEN { .. } => Ok("UNLISTEN".to_owned()),
         _ => return None,
     })
 }

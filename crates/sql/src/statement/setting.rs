@@ -137,6 +137,7 @@ pub fn discard(session: &mut Session, what: &DiscardObject) -> Result<String> {
         session.forget_statements();
         session.forget_cursors();
         session.forget_sequences();
+        session.unlisten(None)?;
     }
     if matches!(what, DiscardObject::SEQUENCES) {
         session.forget_sequences();

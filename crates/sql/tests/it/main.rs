@@ -18,6 +18,7 @@ mod join_orders;
 mod locks;
 mod locks_below;
 mod memory;
+mod notifications;
 mod oracle;
 mod own_reads;
 mod paths;
