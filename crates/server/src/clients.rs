@@ -13,6 +13,7 @@ use engine::env::memory::Usage;
 use engine::types::{Error, Result, SqlState};
 use futures::task::AtomicWaker;
 use parking_lot::{Mutex, RwLock};
+use sql::notification::Bell;
 
 /// Everybody who is connected.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ pub struct Client {
     /// It waits for the next message, and its session keeps nothing that grew with statements.
     rests: AtomicBool,
     stop: AtomicU8,
+    /// It goes because it does not read what it listens to.
+    is_overrun: AtomicBool,
     waker: AtomicWaker,
     _seat: Seat,
 }
@@ -163,6 +166,19 @@ impl Client {
         }
     }
 
+    /// What a client is told that has to go.
+    pub fn why_stopped(&self) -> Error {
+        match self.is_overrun.load(Ordering::Relaxed) {
+            true => {
+                let message =
+                    "terminating connection because too many notifications wait to be read";
+                let hint = "A session that listens must read, and end its transactions soon.";
+                Error::new(SqlState::ConfigurationLimit, message).hint(hint)
+            }
+            false => shut_down(),
+        }
+    }
+
     fn stop(&self, level: StopLevel) {
         self.stop.store(level as u8, Ordering::Relaxed);
         self.cancel();
@@ -174,6 +190,18 @@ impl Client {
         if is_gone || self.stop_level() > StopLevel::None {
             self.cancelled.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// Notifications for a client's session wake its connection's task.
+impl Bell for Client {
+    fn ring(&self) {
+        self.waker.wake();
+    }
+
+    fn overrun(&self) {
+        self.is_overrun.store(true, Ordering::Relaxed);
+        self.stop(StopLevel::Now);
     }
 }
 
@@ -216,6 +244,7 @@ impl Clients {
             ended: Mutex::default(),
             rests: AtomicBool::new(false),
             stop: AtomicU8::new(self.stop.load(Ordering::Relaxed)),
+            is_overrun: AtomicBool::new(false),
             waker: AtomicWaker::new(),
             _seat: seat,
         });
@@ -281,6 +310,11 @@ impl Clients {
     pub fn count(&self) -> usize {
         self.entries.read().len()
     }
+}
+
+/// The server stops.
+fn shut_down() -> Error {
+    Error::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
 }
 
 #[cfg(test)]

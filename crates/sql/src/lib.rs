@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod compile;
 mod dialect;
 pub mod explain;
+pub mod notification;
 pub mod rights;
 pub mod session;
 pub mod statement;
@@ -18,7 +19,7 @@ pub mod text;
 pub mod verification;
 
 pub use alone::Limits;
-pub use catalog::types::id_of as type_id;
+pub use catalog::types::{from_id as type_of, id_of as type_id};
 pub use session::now;
 pub use session::{
     ColumnDescription, CopyIn, CopyOut, Database, DatabaseOptions, ImplicitTransaction, Outcome,

@@ -10,6 +10,7 @@ mod copy;
 mod copy_binary;
 mod deallocate;
 mod extended;
+mod notifications;
 mod portal;
 mod rows;
 mod simple;
@@ -30,7 +31,7 @@ use crate::message::backend;
 use crate::message::fault::{self, Severity};
 use crate::message::frontend::{Frame, violation};
 use portal::{Named, Portal};
-use socket::{OUTPUT_BYTES, Socket, shut_down};
+use socket::{OUTPUT_BYTES, Socket};
 pub use startup::is_loopback;
 
 /// How long a client may take to read the error that its connection ends with.
@@ -129,6 +130,8 @@ struct Connection {
     failed: bool,
     /// A statement ran since the last Sync.
     executed: bool,
+    /// Something of the extended protocol came since the last Sync.
+    is_in_pipeline: bool,
 }
 
 impl Connection {
@@ -141,6 +144,7 @@ impl Connection {
             skipping: false,
             failed: false,
             executed: false,
+            is_in_pipeline: false,
         }
     }
 
@@ -171,7 +175,7 @@ impl Connection {
                 if error.state == SqlState::QueryCanceled
                     && self.client().stop_level() > StopLevel::None =>
             {
-                Stop::Fatal(shut_down())
+                Stop::Fatal(self.client().why_stopped())
             }
             stop => stop,
         }
@@ -180,16 +184,17 @@ impl Connection {
     /// One message, or more input.
     async fn step(&mut self) -> Result<(), Stop> {
         let Some(frame) = self.next_frame()? else {
+            self.write_notifications_if_idle();
             if self.socket.flush_due {
                 self.socket.flush().await?;
             }
             self.client().set_rests(self.keeps_nothing());
-            let filled = self.socket.fill().await;
+            let waited = self.wait().await;
             self.client().set_rests(false);
-            return filled;
+            return waited;
         };
         if self.client().stop_level() > StopLevel::None {
-            return Err(Stop::Fatal(shut_down()));
+            return Err(Stop::Fatal(self.client().why_stopped()));
         }
         if self.socket.pending_bytes() >= OUTPUT_BYTES {
             self.socket.flush().await?;
@@ -217,6 +222,7 @@ impl Connection {
             self.socket.input.consume(frame.bytes());
             return Ok(());
         }
+        self.is_in_pipeline |= matches!(frame.tag, b'P' | b'B' | b'D' | b'C' | b'E');
         match frame.tag {
             b'Q' => self.simple_query(frame).await,
             b'P' => self.parse(frame).await,
@@ -300,6 +306,7 @@ impl Connection {
             }
         }
         self.write_notices();
+        self.write_notifications().await?;
         for (name, value) in self.session.take_parameter_changes() {
             backend::parameter_status(&mut self.socket.output, &name, &value);
         }
@@ -311,6 +318,7 @@ impl Connection {
         backend::ready_for_query(&mut self.socket.output, status);
         self.socket.flush_due = true;
         (self.skipping, self.failed, self.executed) = (false, false, false);
+        self.is_in_pipeline = false;
         Ok(())
     }
 }

@@ -229,14 +229,17 @@ impl Socket {
 
     /// Waits for more input. A message that there was no memory for has come to its end: [`Stop::Refused`].
     pub async fn fill(&mut self) -> Result<(), Stop> {
+        self.fill_until(|| false).await
+    }
+
+    /// The same, at most until something `has_come` of which the client's task is told.
+    pub async fn fill_until(&mut self, has_come: impl Fn() -> bool) -> Result<(), Stop> {
         poll_fn(|context| {
-            if self.stop_level(context) > StopLevel::None {
-                return Poll::Ready(Err(Stop::Fatal(shut_down())));
+            if let Some(stop) = self.ending(context) {
+                return Poll::Ready(Err(stop));
             }
-            // It holds most of all without a statement that could be ended.
-            let holds = |client: &Arc<Client>| client.usage().is_ended() && !client.rests();
-            if self.client.as_ref().is_some_and(holds) {
-                return Poll::Ready(Err(Stop::Fatal(memory::ended())));
+            if has_come() {
+                return Poll::Ready(Ok(()));
             }
             loop {
                 ready!(self.poll_read(context))?;
@@ -248,6 +251,18 @@ impl Socket {
             }
         })
         .await
+    }
+
+    /// Why a client that says nothing has to go.
+    fn ending(&self, context: &Context<'_>) -> Option<Stop> {
+        let stops = self.stop_level(context) > StopLevel::None;
+        let client = self.client.as_ref()?;
+        // It holds most of all without a statement that could be ended.
+        let holds = || client.usage().is_ended() && !client.rests();
+        match stops {
+            true => Some(Stop::Fatal(client.why_stopped())),
+            false => holds().then(|| Stop::Fatal(memory::ended())),
+        }
     }
 
     /// Waits for more data of a COPY; a cancel request ends the wait with 57014.
@@ -512,11 +527,6 @@ impl Watched<'_> {
 /// The client asked for it.
 pub fn cancelled() -> Error {
     Error::new(SqlState::QueryCanceled, "canceling statement due to user request")
-}
-
-/// The server stops.
-pub fn shut_down() -> Error {
-    Error::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
 }
 
 /// A broken invariant. What it left behind in the session is unknown, so the connection does not go on.

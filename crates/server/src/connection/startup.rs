@@ -85,6 +85,7 @@ async fn greet_in_time(socket: &mut Socket, shared: &Shared) -> Result<Session, 
     })?;
     let (flag, usage) = (session.cancelled(), session.usage().clone());
     let client = shared.clients.enter(seat, session.process(), flag, usage);
+    session.set_bell(client.clone());
     socket.client = Some(client);
     let settled = settle(socket, &mut session, &greeting).await;
     if settled.is_err() {

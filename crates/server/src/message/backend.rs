@@ -151,6 +151,15 @@ pub fn backend_key(out: &mut Vec<u8>, process: i32, secret: u32) {
     });
 }
 
+/// NotificationResponse: what the session with that number has said on a channel.
+pub fn notification(out: &mut Vec<u8>, process: i32, channel: &str, payload: &str) {
+    message(out, b'A', |out| {
+        int32(out, process);
+        string(out, channel);
+        string(out, payload);
+    });
+}
+
 /// An authentication request or its end, with the data that belongs to it.
 pub fn authentication(out: &mut Vec<u8>, code: i32, data: &[u8]) {
     message(out, b'R', |out| {
@@ -185,6 +194,9 @@ mod tests {
         out.clear();
         ready_for_query(&mut out, TransactionStatus::Failed);
         assert_eq!(out, b"Z\0\0\0\x05E");
+        out.clear();
+        notification(&mut out, 7, "c", "");
+        assert_eq!(out, b"A\0\0\0\x0b\0\0\0\x07c\0\0");
     }
 
     #[test]

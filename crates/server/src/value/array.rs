@@ -1,9 +1,9 @@
-//! Arrays as parameters, in binary: what `array_recv` does in PostgreSQL, but that the elements go on as an array literal.
+//! Arrays in binary: what `array_recv` and `array_send` do in PostgreSQL, but that here they come from and become array literals.
 //!
 //! Number of dimensions, whether there are NULLs, the elements' type; length and lower bound of each dimension; then each
 //! element's length, -1 for NULL, and its bytes.
 
-use engine::types::{Error, Result, SqlState};
+use engine::types::{DataType, Error, Result, SqlState, ValueRef};
 
 use super::binary::BinaryFormat;
 use super::type_id as id;
@@ -106,6 +106,69 @@ fn read_elements(fields: &mut Fields<'_>, element: u32, literal: &mut String) ->
     Ok(())
 }
 
+/// How arrays of a type are written; `None` for types that are none, or whose elements only travel as text.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayFormat {
+    /// The elements' type, ...
+    pub element: u32,
+    /// ... and its format.
+    pub format: BinaryFormat,
+}
+
+impl ArrayFormat {
+    /// The format of an array's type.
+    pub fn of(type_id: u32) -> Option<ArrayFormat> {
+        let element = element_of(type_id)?;
+        BinaryFormat::of(element).map(|format| ArrayFormat { element, format })
+    }
+
+    /// Appends an array that is there as a literal.
+    pub fn write(self, out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
+        let mut literal = Vec::new();
+        sql::text::write_value(value, &mut literal);
+        let array = sql::text::parse_array(&String::from_utf8_lossy(&literal))?;
+        let has_nulls = array.elements.iter().any(Option::is_none);
+        put(out, array.dimensions.len() as i32);
+        put(out, i32::from(has_nulls));
+        out.extend_from_slice(&self.element.to_be_bytes());
+        for (lower, length) in array.dimensions {
+            put(out, length as i32);
+            put(out, lower);
+        }
+        array.elements.iter().try_for_each(|element| self.write_element(out, element.as_deref()))
+    }
+
+    fn write_element(self, out: &mut Vec<u8>, element: Option<&str>) -> Result<()> {
+        let Some(text) = element else {
+            put(out, -1);
+            return Ok(());
+        };
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        let value = sql::text::parse_value(text, self.data_type(text))?;
+        self.format.write(out, value.borrow())?;
+        let length = (out.len() - start - 4) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+        Ok(())
+    }
+
+    /// The type as which an element's text is read: a number keeps the digits that it has.
+    fn data_type(self, text: &str) -> DataType {
+        match self.element {
+            id::NUMERIC => {
+                let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+                DataType::Numeric { precision: 38, scale: digits.min(38) as u8 }
+            }
+            id::OID => DataType::BigInt,
+            element => sql::type_of(element).unwrap_or(DataType::Text),
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, value: i32) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +207,36 @@ mod tests {
             none.extend_from_slice(&field.to_be_bytes());
         }
         assert_eq!(read(&none, 1007), Ok("{}".to_owned()));
+    }
+
+    fn written(type_id: u32, literal: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        let format = ArrayFormat::of(type_id).expect("an array");
+        format.write(&mut out, ValueRef::Text(literal)).expect("it is written");
+        out
+    }
+
+    #[test]
+    fn literals_become_what_is_read_again() {
+        for (type_id, literal) in [
+            (1007, "{1,NULL,-2}"),
+            (1007, "{}"),
+            (1009, "{\"a,b\",\"\",\"null\",NULL}"),
+            (1000, "{t,f}"),
+            (1016, "{9000000000}"),
+            (1231, "{1.50,-0.001,7}"),
+            (1182, "{2024-02-29}"),
+            (1115, "{\"2024-02-29 01:02:03.5\"}"),
+            (1001, "{\"\\\\x0102\"}"),
+            (1028, "{16384}"),
+        ] {
+            assert_eq!(read(&written(type_id, literal), type_id), Ok(literal.to_owned()));
+        }
+        let (one, two) = (1i32.to_be_bytes(), 2i32.to_be_bytes());
+        assert_eq!(written(1007, "{1,2}"), sent(id::INT4, 1, &[Some(&one), Some(&two)]));
+        let nested = written(1007, "{{1},{2}}");
+        assert_eq!(nested[..4], 2i32.to_be_bytes());
+        assert_eq!(nested.len(), 12 + 2 * 8 + 2 * 8);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs psql, psycopg 3 and JDBC against a freshly started server on a free port that verifies every answer by another path,
+# Runs psql, psycopg 3, asyncpg, SQLAlchemy and JDBC against a freshly started server on a free port that verifies every answer by another path,
 # compares its answers to random statements and batches with PostgreSQL's, and runs other people's suites. Sets up what it
 # needs under target/clients. SHAREDDB names another program than the debug build; arguments pick some of
 # `clients`; <NAME>_OPTIONS goes to that one's program, as in POSTGRES_OPTIONS='--seed random'. Each client has CLIENT_SECONDS,
@@ -15,10 +15,12 @@ limit=${CLIENT_SECONDS:-600}
 clients=("$@")
 # Not among those of every run: `sqllogictest` and `regress`, which take long and have no record yet (`--write` makes one). What
 # random statements find between paths is compared by `postgres` itself, so it comes behind `verification`.
-[ ${#clients[@]} -gt 0 ] || clients=(psql psycopg jdbc batches logic verification postgres)
+[ ${#clients[@]} -gt 0 ] || clients=(psql psycopg asyncpg sqlalchemy jdbc batches logic verification postgres)
 # The versions that answers and messages are compared with.
 postgres_major=15
 psycopg='psycopg[binary]==3.3.9'
+# What the tests of other drivers want besides.
+drivers=('asyncpg==0.32.0' 'SQLAlchemy==2.1.9' 'psycopg2-binary==2.9.13')
 skipped=77
 late=124
 mkdir -p "$work"
@@ -84,6 +86,23 @@ python() {
 run_psycopg() {
     python "$here/python/check.py"
 }
+
+# The same with other drivers, which a registry may not have.
+with_drivers() {
+    local venv=$work/venv-drivers wanted="$psycopg ${drivers[*]}"
+    if [ "$(cat "$venv/has" 2> /dev/null)" != "$wanted" ]; then
+        [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+        if ! limited "$venv/bin/pip" install --quiet --disable-pip-version-check "$psycopg" "${drivers[@]}"; then
+            echo "pip does not find $wanted"
+            return "$skipped"
+        fi
+        echo "$wanted" > "$venv/has"
+    fi
+    PYTHONDONTWRITEBYTECODE=1 limited "$venv/bin/python" "$@"
+}
+
+run_asyncpg() { with_drivers "$here/python/asyncpg_check.py"; }
+run_sqlalchemy() { with_drivers "$here/python/sqlalchemy_check.py"; }
 
 run_jdbc() {
     limited mvn --quiet --batch-mode -f "$here/jdbc/pom.xml" -Dwork="$work/jdbc" compile exec:java

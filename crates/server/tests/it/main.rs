@@ -12,6 +12,7 @@ mod hostile;
 mod leaving;
 mod limits;
 mod moving;
+mod notifications;
 mod portals;
 mod raw;
 mod rights;

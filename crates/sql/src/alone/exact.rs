@@ -14,7 +14,7 @@ use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::Result;
 use engine::types::array_cell;
 
-use crate::catalog::types::{from_arrow, is_string};
+use crate::catalog::types::{from_arrow, is_string, is_vector};
 
 /// The array as one of type `wanted`, which is what [`from_arrow`] says of its own type.
 pub fn to_exact(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef> {
@@ -115,17 +115,19 @@ fn write_interval(value: &IntervalMonthDayNano, out: &mut String) {
     }
 }
 
-/// `{a,b,NULL}`
+/// `{a,b,NULL}`; a vector as `1 2`
 fn write_list(array: &ArrayRef, row: usize, out: &mut String) -> Result<()> {
     let items = match array.data_type() {
         ArrowType::List(_) => array.as_list::<i32>().value(row),
         ArrowType::LargeList(_) => array.as_list::<i64>().value(row),
         _ => array.as_fixed_size_list().value(row),
     };
-    out.push('{');
+    let is_vector = matches!(array.data_type(), ArrowType::List(item) if is_vector(item));
+    let (open, between, close) = if is_vector { ("", ' ', "") } else { ("{", ',', "}") };
+    out.push_str(open);
     for item in 0..items.len() {
         if item > 0 {
-            out.push(',');
+            out.push(between);
         }
         if items.is_null(item) {
             out.push_str("NULL");
@@ -139,7 +141,7 @@ fn write_list(array: &ArrayRef, row: usize, out: &mut String) -> Result<()> {
         write_cell(&items, item, &mut text)?;
         crate::text::write_element(&text, out);
     }
-    out.push('}');
+    out.push_str(close);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! SQL types as Arrow, PostgreSQL and the engine name them.
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, TimeUnit};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
@@ -16,6 +16,22 @@ pub mod type_id {
     pub const UNKNOWN: u32 = 705;
     /// `text[]`
     pub const TEXT_ARRAY: u32 = 1009;
+    /// `json`
+    pub const JSON: u32 = 114;
+    /// `int2vector`
+    pub const INT2_VECTOR: u32 = 22;
+    /// `oidvector`
+    pub const OID_VECTOR: u32 = 30;
+}
+
+/// What the items of `int2vector` and `oidvector` are called: by that such lists are told from arrays.
+pub const INT2_VECTOR: &str = "int2vector";
+/// The same of `oidvector`.
+pub const OID_VECTOR: &str = "oidvector";
+
+/// Whether a list with such items is a vector: it counts from 0 and is written without braces.
+pub fn is_vector(item: &Field) -> bool {
+    matches!(item.name().as_str(), INT2_VECTOR | OID_VECTOR)
 }
 
 /// The type that an Arrow array of an answer is cast to; types without a counterpart travel as text.
@@ -112,7 +128,19 @@ pub fn item_of_array(id: u32) -> Option<DataType> {
 pub fn id_of_arrow(arrow: &ArrowType) -> u32 {
     match arrow {
         ArrowType::Interval(_) | ArrowType::Duration(_) => type_id::INTERVAL,
+        ArrowType::List(item) => id_of_list(item),
         other => id_of(from_arrow(other)),
+    }
+}
+
+fn id_of_list(item: &Field) -> u32 {
+    match (item.name().as_str(), item.data_type()) {
+        (INT2_VECTOR, _) => type_id::INT2_VECTOR,
+        (OID_VECTOR, _) => type_id::OID_VECTOR,
+        // Arrays of arrays have their elements' array type.
+        (_, ArrowType::List(inner)) => id_of_list(inner),
+        (_, ArrowType::Interval(_) | ArrowType::Struct(_)) => type_id::TEXT,
+        (_, item) => id_of_array(from_arrow(item)),
     }
 }
 

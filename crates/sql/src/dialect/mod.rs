@@ -25,6 +25,7 @@ mod interval_aggregates;
 mod interval_order;
 mod intervals;
 mod introspection;
+mod json;
 mod means;
 mod moments;
 mod nested;
@@ -41,6 +42,7 @@ mod signs;
 mod sizes;
 mod spans;
 mod splitting;
+mod subscripts;
 
 use std::sync::Arc;
 
@@ -101,6 +103,7 @@ pub fn session_state(
     let by_row = quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS);
     let own = own.chain(by_row.map(by_row::ByRow::function)).chain(intervals::functions());
     let own = own.chain(splitting::functions()).chain(quantified::functions());
+    let own = own.chain(json::functions()).chain(subscripts::functions());
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }

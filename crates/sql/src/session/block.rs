@@ -7,6 +7,7 @@ use engine::types::{Error, Result, SessionId, SqlState};
 use super::TransactionStatus;
 use super::definitions::Definitions;
 use super::settings::Before;
+use crate::notification::{Mark, Said};
 
 /// The transaction that a session is in, if any.
 #[derive(Debug, Default)]
@@ -50,6 +51,8 @@ pub struct Transaction {
     pub has_run: bool,
     /// What it has changed of definitions.
     pub definitions: Option<Box<Definitions>>,
+    /// What it has said and asked to be told.
+    pub said: Option<Box<Said>>,
     savepoints: Vec<Savepoint>,
     settings: Vec<SettingChange>,
 }
@@ -59,6 +62,7 @@ struct Savepoint {
     name: String,
     place: Place,
     settings: usize,
+    said: Mark,
 }
 
 /// A setting changed in the transaction.
@@ -81,6 +85,7 @@ impl Transaction {
             started: now(),
             has_run: false,
             definitions: None,
+            said: None,
             savepoints: Vec::new(),
             settings: Vec::new(),
         }
@@ -99,7 +104,8 @@ impl Transaction {
     /// SAVEPOINT.
     pub fn save(&mut self, name: String) {
         let (place, settings) = (self.set.place(), self.settings.len());
-        self.savepoints.push(Savepoint { name, place, settings });
+        let said = self.said.as_ref().map(|said| said.mark()).unwrap_or_default();
+        self.savepoints.push(Savepoint { name, place, settings, said });
     }
 
     fn position(&self, name: &str) -> Result<usize> {
@@ -129,6 +135,9 @@ impl Transaction {
         self.savepoints.truncate(position + 1);
         let savepoint = &self.savepoints[position];
         self.set.return_to(savepoint.place);
+        if let Some(said) = &mut self.said {
+            said.return_to(savepoint.said);
+        }
         let undone = self.settings.split_off(savepoint.settings);
         Ok(undone.into_iter().rev().map(|change| change.before).collect())
     }

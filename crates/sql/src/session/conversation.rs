@@ -13,11 +13,13 @@ use engine::types::{Error, Result, SequenceId, SqlState};
 use super::advisory::Advisory;
 use super::block::{Block, OpenedBy, Transaction};
 use super::cursor::OpenCursor;
+use super::notifications::Listening;
 use super::rights::{Origin, Standing};
 use super::seats::RoleSeat;
 use super::submitted::submitted;
 use super::{Database, Settings, Statement, TransactionStatus};
 use crate::alone::{Found, Limits};
+use crate::notification::{Bell, Departure};
 
 /// One client's conversation. Not shared between tasks; statements run one after another.
 #[derive(Debug)]
@@ -54,6 +56,10 @@ pub struct Session {
     /// Advisory locks that it has until it gives them back.
     pub(super) advisory: Advisory,
     notices: Vec<Error>,
+    /// What it listens to, from its first LISTEN on.
+    pub(super) listening: Option<Box<Listening>>,
+    /// Who is to know when it has been told something.
+    pub(super) bell: Option<Arc<dyn Bell>>,
 }
 
 impl Session {
@@ -84,6 +90,8 @@ impl Session {
             report: None,
             advisory: Advisory::default(),
             notices: Vec::new(),
+            listening: None,
+            bell: None,
         }
     }
 
@@ -219,19 +227,20 @@ impl Session {
     ) -> Result<()> {
         let definitions = std::iter::once(rewrite.definition()).chain(others).collect();
         let changes = DefinitionChanges { definitions, rewrites: vec![rewrite] };
-        let outcome = self.change_together(WriteSet::new(), changes).await;
+        let outcome = self.change_together(WriteSet::new(), changes, None).await;
         self.database.planner.refresh();
         outcome
     }
 
-    /// Rows and definitions in one record of the log.
+    /// Rows and definitions in one record of the log; with it goes what their transaction has said.
     pub(super) async fn change_together(
         &mut self,
         set: WriteSet,
         changes: DefinitionChanges,
+        said: Option<Departure>,
     ) -> Result<()> {
-        let engine = &self.database.engine;
-        let commit = |receiver| engine.commit_definitions(set, changes, receiver);
+        let (engine, telling) = (&self.database.engine, self.telling(said));
+        let commit = |receiver| engine.commit_definitions(set, changes, telling(receiver));
         submitted(&self.limits, self.settings.lock_timeout(), commit).await.map(drop)
     }
 

@@ -11,6 +11,7 @@ use super::seats::Seats;
 use super::{Session, Settings};
 use crate::alone::Lists;
 use crate::catalog::Catalog;
+use crate::notification::Exchange;
 use crate::rights::Audit;
 use crate::template::{Planner, TemplateCache};
 use crate::verification::{Verification, VerificationOptions};
@@ -50,6 +51,8 @@ pub struct Database {
     pub(super) seats: Seats,
     /// Where refusals are told.
     pub(super) audit: Audit,
+    /// Where notifications change hands.
+    pub(super) exchange: Arc<Exchange>,
     next_process: AtomicI32,
 }
 
@@ -107,6 +110,7 @@ impl Database {
             verification,
             seats: Seats::default(),
             audit: Audit::default(),
+            exchange: Arc::default(),
             next_process: AtomicI32::new(1),
         })
     }

@@ -23,6 +23,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::locks::lock_timeout;
 use super::{Database, Session, Transaction};
 use crate::catalog::Catalog;
+use crate::notification::Departure;
 use crate::template::fold;
 
 /// Where all tables are that everybody sees.
@@ -471,6 +472,7 @@ impl Session {
         &mut self,
         mut definitions: Box<Definitions>,
         set: WriteSet,
+        said: Option<Departure>,
     ) -> Result<()> {
         if definitions.altered.iter().any(|table| set.touches(*table)) {
             self.undo_definitions(&definitions).await;
@@ -479,7 +481,7 @@ impl Session {
                            its rows is not supported";
             return Err(Error::new(SqlState::FeatureNotSupported, message));
         }
-        let outcome = self.change_together(set, definitions.at_commit()).await;
+        let outcome = self.change_together(set, definitions.at_commit(), said).await;
         match outcome.is_ok() {
             true => drop(self.database.planner.refresh()),
             false => self.undo_definitions(&definitions).await,

@@ -11,6 +11,7 @@ use super::limited::limited;
 use super::prepared::{Plan, Prepared};
 use super::{ImplicitTransaction, OpenedBy, Outcome, Session, Statement, now};
 use crate::alone::Found;
+use crate::notification::Departure;
 use crate::statement::alter_sequence;
 use crate::text::polled_in_zone;
 
@@ -152,7 +153,12 @@ impl Session {
 
     /// Opens the implicit transaction of several statements, which lasts until `end_implicit`.
     fn join(&mut self, plan: &Plan, implicit: ImplicitTransaction) {
-        if let (Block::Idle, Some(opened_by)) = (&self.block, implicit.opened_by())
+        let opened_by = match plan.notifies() {
+            // What it says is told when its rows have been computed.
+            true => Some(implicit.opened_by().unwrap_or(OpenedBy::Pipeline)),
+            false => implicit.opened_by(),
+        };
+        if let (Block::Idle, Some(opened_by)) = (&self.block, opened_by)
             && plan.joins(opened_by)
         {
             self.block = Block::Open(self.new_transaction(opened_by));
@@ -381,21 +387,35 @@ impl Session {
             return Err(error);
         }
         let local = transaction.settings_to_restore(true);
-        let definitions = transaction.definitions.take();
-        let outcome = match (definitions, transaction.set.is_empty()) {
-            (Some(definitions), _) => {
-                let set = std::mem::take(&mut transaction.set);
-                self.commit_definitions(definitions, set).await
-            }
-            (None, true) => Ok(()),
-            (None, false) => self.commit_set(std::mem::take(&mut transaction.set)).await,
-        };
+        let said = self.departure(&mut transaction);
+        let outcome = self.commit_changes(&mut transaction, said).await;
         match outcome.is_ok() {
             true => local.into_iter().for_each(|before| self.settings.restore(before)),
             false => {
                 local.into_iter().for_each(|before| self.settings.restore(before));
                 self.abandon(transaction);
             }
+        }
+        outcome
+    }
+
+    async fn commit_changes(
+        &mut self,
+        transaction: &mut Transaction,
+        said: Option<Departure>,
+    ) -> Result<()> {
+        let (definitions, speaks) = (transaction.definitions.take(), said.is_some());
+        let set = std::mem::take(&mut transaction.set);
+        let outcome = match (definitions, set.is_empty()) {
+            (Some(definitions), _) => self.commit_definitions(definitions, set, said).await,
+            (None, true) => {
+                said.into_iter().for_each(|said| self.database.exchange.take_in(said));
+                Ok(())
+            }
+            (None, false) => self.commit_set(set, said).await,
+        };
+        if speaks {
+            self.database.exchange.hand_over();
         }
         outcome
     }

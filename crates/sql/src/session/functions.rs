@@ -5,6 +5,7 @@
 //! must run per row.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
@@ -14,6 +15,7 @@ use engine::types::{DataType, Error, Result, SequenceId, SqlState, Value};
 use tokio::sync::oneshot;
 
 use super::execute::shut_down;
+use super::pg_notify::{self, asks_for_channels, is_channels};
 use super::{Session, advisory};
 use crate::rights::{Need, Privileges};
 use crate::statement::create_table::text_constant;
@@ -32,6 +34,7 @@ const NAMES: &[&str] = &[
     "session_user",
     "current_role",
     "user",
+    pg_notify::NOTIFY,
 ];
 
 /// The function's name where it is one of ours.
@@ -93,7 +96,9 @@ pub fn names_functions(query: &Query) -> bool {
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
                 Expr::Function(function)
-                    if known(function).is_some() || asks_for_itself(function) =>
+                    if known(function).is_some()
+                        || asks_for_itself(function)
+                        || asks_for_channels(function) =>
                 {
                     ControlFlow::Break(())
                 }
@@ -102,7 +107,10 @@ pub fn names_functions(query: &Query) -> bool {
         }
 
         fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-            if is_settings(factor) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            match is_settings(factor) || is_channels(factor) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         }
     }
     query.visit(&mut Finder).is_break()
@@ -171,16 +179,23 @@ pub struct Functions {
     over_tables: bool,
     settings: Vec<(String, String)>,
     role: String,
+    channels: Vec<Arc<str>>,
 }
 
 impl Functions {
     /// For a query that is only described.
     pub fn describe(settings: Vec<(String, String)>, role: String) -> Functions {
-        Functions { calls: Vec::new(), values: None, over_tables: false, settings, role }
+        let (calls, channels) = (Vec::new(), Vec::new());
+        Functions { calls, values: None, over_tables: false, settings, role, channels }
     }
 
     /// The calls of a query.
-    pub fn collect(query: &Query, settings: Vec<(String, String)>, role: String) -> Functions {
+    pub fn collect(
+        query: &Query,
+        settings: Vec<(String, String)>,
+        role: String,
+        channels: Vec<Arc<str>>,
+    ) -> Functions {
         struct Collector(Vec<Call>);
         impl Visitor for Collector {
             type Break = ();
@@ -197,7 +212,8 @@ impl Functions {
         let mut collector = Collector(Vec::new());
         let _ = query.visit(&mut collector);
         let over_tables = query.body.as_select().is_none_or(|select| !select.from.is_empty());
-        Functions { calls: collector.0, values: None, over_tables, settings, role }
+        let calls = collector.0;
+        Functions { calls, values: None, over_tables, settings, role, channels }
     }
 
     /// Calls them all.
@@ -217,8 +233,8 @@ impl Functions {
     /// Puts the values in the places of the calls, under the functions' names.
     pub fn replace(&self, query: &mut Query) -> Result<()> {
         let mut values = self.values.clone().map(Vec::into_iter);
-        let (settings, role) = (&self.settings, &self.role);
-        let mut replacer = Replacer { values: values.as_mut(), settings, role };
+        let (settings, role, channels) = (&self.settings, &self.role, &self.channels);
+        let mut replacer = Replacer { values: values.as_mut(), settings, role, channels };
         let _ = VisitMut::visit(query, &mut replacer);
         Ok(())
     }
@@ -237,6 +253,7 @@ struct Replacer<'a> {
     values: Option<&'a mut std::vec::IntoIter<Value>>,
     settings: &'a [(String, String)],
     role: &'a str,
+    channels: &'a [Arc<str>],
 }
 
 /// `(SELECT ... FROM (VALUES ...))` in the place of `pg_settings`.
@@ -275,7 +292,8 @@ impl VisitorMut for Replacer<'_> {
     fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<()> {
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) = item
-                && matches!(expr, Expr::Function(function) if known(function).is_some())
+                && matches!(expr, Expr::Function(function)
+                    if known(function).is_some() || asks_for_channels(function))
             {
                 let alias = Ident::with_quote('"', output_name(expr));
                 *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
@@ -290,6 +308,11 @@ impl VisitorMut for Replacer<'_> {
         {
             *factor = table;
         }
+        if is_channels(factor)
+            && let Some(relation) = pg_notify::relation(self.channels, factor)
+        {
+            *factor = relation;
+        }
         ControlFlow::Continue(())
     }
 
@@ -300,6 +323,12 @@ impl VisitorMut for Replacer<'_> {
         {
             let role = Expr::value(ast::Value::SingleQuotedString(self.role.to_owned()));
             list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(role)));
+        }
+        if let Expr::Function(function) = expr
+            && asks_for_channels(function)
+            && let Some(item) = pg_notify::item(self.channels)
+        {
+            *expr = item;
         }
         if let Expr::Function(function) = expr
             && let Some(name) = known(function)
@@ -370,9 +399,16 @@ impl Session {
             "set_config" => self.set_config(call),
             "current_setting" => self.current_setting(call),
             "pg_backend_pid" => Ok(Value::Integer(self.process)),
+            pg_notify::NOTIFY => self.call_notify(call),
             "session_user" => Ok(Value::Text(self.session_user().into())),
             _ => Ok(Value::Text(self.current_user().into())),
         }
+    }
+
+    fn call_notify(&mut self, call: &Call) -> Result<Value> {
+        let (channel, payload) = (self.text_argument(call, 0)?, self.text_argument(call, 1)?);
+        self.notify(&channel, &payload)?;
+        Ok(Value::Text("".into()))
     }
 
     /// The sequence that a call names: 42501 without any of these privileges on it.

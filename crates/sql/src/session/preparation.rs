@@ -13,6 +13,7 @@ use engine::types::{DataType, Error, Result, SqlState, Value};
 
 use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
+use super::pg_notify;
 use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
 use super::{Database, advisory};
 use crate::analysis;
@@ -128,6 +129,7 @@ impl Preparation {
 
     /// A query over the session itself: described with stand-ins, planned for good when it runs.
     fn plan_session_query(&self, query: &ast::Query, types: &[u32]) -> Result<Prepared> {
+        pg_notify::check(query)?;
         let wanted = advisory::parameters(query);
         let declared = |i: usize| {
             let told = types.get(i).and_then(|id| from_id(*id));

@@ -9,6 +9,7 @@ use engine::env::memory::{Reservation, Share};
 use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::functions::is_session_function;
+use super::pg_notify;
 use super::preparation::{PlannedText, Preparation, text_size};
 use super::table_locks::Uses;
 use super::{ColumnDescription, OpenedBy, Session, Statement};
@@ -169,6 +170,11 @@ impl Plan {
             },
             _ => true,
         }
+    }
+
+    /// Whether it calls `pg_notify`.
+    pub fn notifies(&self) -> bool {
+        matches!(self, Plan::SessionQuery(query) if pg_notify::notifies(query))
     }
 
     /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
@@ -361,7 +367,7 @@ impl Statement {
 
 /// Whether a text is parsed in less time than it takes to wake another thread, and not planned at all.
 fn is_brief(text: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 17] = [
         "begin",
         "start",
         "commit",
@@ -376,6 +382,9 @@ fn is_brief(text: &str) -> bool {
         "deallocate",
         "discard",
         "checkpoint",
+        "listen",
+        "unlisten",
+        "notify",
     ];
     let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
     let is_word = |known: &&str| word.is_some_and(|word| word.eq_ignore_ascii_case(known));
@@ -394,13 +403,14 @@ pub(crate) fn has_function(planner: &Planner, name: &str) -> bool {
 
 /// Functions that the planner or the session replaces by something else.
 fn is_known_function(name: &str) -> bool {
-    const REPLACED: [&str; 12] = [
+    const REPLACED: [&str; 13] = [
         "coalesce",
         "nullif",
         "greatest",
         "least",
         "now",
         "generate_series",
+        "generate_subscripts",
         "unnest",
         "array",
         "grouping",

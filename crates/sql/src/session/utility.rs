@@ -10,7 +10,7 @@ use super::{ImplicitTransaction, Outcome, PREPARED_LIMIT, Session, Statement};
 use crate::statement::rights::RightsStatement;
 use crate::statement::{
     absent, alter_table, analyze, comment, copy, create_index, create_table, defined, drop,
-    explain, lock_table, prepare, rights, sequence, setting, transaction, truncate, view,
+    explain, lock_table, notify, prepare, rights, sequence, setting, transaction, truncate, view,
 };
 
 impl Session {
@@ -66,7 +66,7 @@ impl Session {
                 prepare::prepare(self, name, data_types, statement).await?
             }
             Ast::Deallocate { name, .. } => prepare::deallocate(self, name)?,
-            _ => return Ok(None),
+            _ => return notify::run(self, statement).transpose(),
         }))
     }
 

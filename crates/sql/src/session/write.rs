@@ -20,6 +20,7 @@ use super::submitted::submitted;
 use super::verified_writes::{DrawnWrite, Sight};
 use super::{ColumnDescription, Outcome, Rows, Session};
 use crate::alone::{Overlay, Reading, apart, long};
+use crate::notification::Departure;
 use crate::statement::complex::ComplexWrite;
 use crate::statement::insert::{ColumnSource, InsertQuery};
 use crate::statement::write::Write;
@@ -196,9 +197,13 @@ impl Session {
     }
 
     /// Validates, logs and publishes a write set.
-    pub(crate) async fn commit_set(&mut self, set: WriteSet) -> Result<()> {
-        let (engine, session) = (&self.database.engine, self.id());
-        let commit = |receiver| engine.commit(set, session, receiver);
+    pub(crate) async fn commit_set(
+        &mut self,
+        set: WriteSet,
+        said: Option<Departure>,
+    ) -> Result<()> {
+        let (engine, session, telling) = (&self.database.engine, self.id(), self.telling(said));
+        let commit = |receiver| engine.commit(set, session, telling(receiver));
         submitted(&self.limits, self.settings.lock_timeout(), commit).await.map(drop)
     }
 
@@ -267,7 +272,7 @@ impl Session {
         if is_alone {
             let outcome = changed?;
             if !set.is_empty() {
-                self.commit_set(set).await?;
+                self.commit_set(set, None).await?;
             }
             return Ok(finish(outcome, tag, columns));
         }

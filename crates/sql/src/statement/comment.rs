@@ -16,8 +16,6 @@ pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<Str
         }
         Statement::Vacuum(vacuum) => vacuum_table(session, vacuum.table_name.as_ref()),
         Statement::Analyze(analyze) => on_table(session, analyze.table_name.as_ref(), "ANALYZE"),
-        Statement::LISTEN { .. } => Ok("LISTEN".to_owned()),
-        Statement::UNLISTEN { .. } => Ok("UNLISTEN".to_owned()),
         _ => return None,
     })
 }

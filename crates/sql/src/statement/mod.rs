@@ -31,6 +31,7 @@ pub mod locked_subqueries;
 pub mod locking;
 pub mod modify;
 pub mod naming;
+pub mod notify;
 pub mod on_conflict;
 pub mod prepare;
 pub mod returning;

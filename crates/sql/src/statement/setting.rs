@@ -138,6 +138,7 @@ pub fn discard(session: &mut Session, what: &DiscardObject) -> Result<String> {
         session.forget_cursors();
         session.forget_sequences();
         session.give_back_advisory_locks();
+        session.unlisten(None)?;
     }
     if matches!(what, DiscardObject::SEQUENCES) {
         session.forget_sequences();

@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use engine::types::{Error, Result, SqlState};
 
 use super::parse::{byte_of, near};
+use super::pieces::{Kind, Piece, Pieces};
 use super::words::{next_token, token_after};
 
 /// Words that name nothing unless they are quoted.
@@ -76,6 +77,13 @@ const RESERVED: [&str; 58] = [
 /// 42601 where the text is no SQL of PostgreSQL's.
 pub fn check(text: &str, statement: &Statement) -> Result<()> {
     match statement {
+        Statement::LISTEN { channel } | Statement::UNLISTEN { channel } => {
+            is_channel(text, channel)?
+        }
+        Statement::NOTIFY { channel, .. } => {
+            is_channel(text, channel)?;
+            payload(text)?;
+        }
         Statement::Insert(insert) => insert_into(text, insert)?,
         Statement::CreateTable(create) => {
             let bare = create.columns.is_empty() && create.constraints.is_empty();
@@ -90,6 +98,31 @@ pub fn check(text: &str, statement: &Statement) -> Result<()> {
     match statement.visit(&mut Names { text }) {
         ControlFlow::Break(fault) => Err(fault),
         ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// A channel is a name, no string.
+fn is_channel(text: &str, channel: &Ident) -> Result<()> {
+    match channel.quote_style {
+        Some('\'') => Err(near(text, place(text, channel))),
+        _ => Ok(()),
+    }
+}
+
+/// NOTIFY's payload is a string, no name.
+fn payload(text: &str) -> Result<()> {
+    let mut pieces = Pieces::of(text).filter(Piece::is_visible);
+    let is_notify = |piece: &Piece| piece.of(text).eq_ignore_ascii_case("notify");
+    // Of several statements in a text each is read again by itself.
+    if !pieces.next().as_ref().is_some_and(is_notify) {
+        return Ok(());
+    }
+    let payload = pieces.skip_while(|piece| piece.of(text) != ",").nth(1);
+    match payload {
+        Some(piece) if matches!(piece.kind, Kind::Word | Kind::Name) => {
+            Err(near(text, piece.start))
+        }
+        _ => Ok(()),
     }
 }
 

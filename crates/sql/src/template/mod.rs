@@ -12,6 +12,7 @@ mod fault;
 mod grammar;
 mod infer;
 mod integers;
+mod json_items;
 pub mod lex;
 mod lift;
 pub mod lock_words;

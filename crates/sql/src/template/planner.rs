@@ -16,7 +16,9 @@ use engine::types::{DataType, Result, TableId, TableSchema};
 use parking_lot::Mutex;
 
 use super::origin::origin;
-use super::{Parameters, Path, Planning, QueryTemplate, fault, lock_words, visible_name, zones};
+use super::{
+    Parameters, Path, Planning, QueryTemplate, fault, json_items, lock_words, visible_name, zones,
+};
 use crate::bounded;
 use crate::catalog::{Catalog, TableRelation, types};
 use crate::compile::{Relation, Scope, compile};
@@ -119,6 +121,7 @@ impl Planner {
         zones::check_plan(&optimized).map_err(faulty)?;
         bounded::checkpoint()?;
         let (columns, output) = describe(&plan, optimized.schema());
+        let columns = json_items::marked(query, columns);
         let types = parameters.types();
         let tables = tables(&optimized);
         let definitions = tables.iter().filter_map(|id| catalog.table_by_id(*id).cloned());

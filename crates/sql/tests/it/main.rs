@@ -20,6 +20,7 @@ mod locks;
 mod locks_below;
 mod memory;
 mod nested;
+mod notifications;
 mod oracle;
 mod own_reads;
 mod paths;

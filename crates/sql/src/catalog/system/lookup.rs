@@ -49,7 +49,7 @@ const SYSTEM_RELATIONS: [(&str, u32); 34] = [
 ];
 
 /// Types by id: PostgreSQL's short name, and the standard's where that is another.
-const TYPES: [(u32, &str, &str); 33] = [
+const TYPES: [(u32, &str, &str); 34] = [
     (16, "bool", "boolean"),
     (17, "bytea", "bytea"),
     (18, "char", "\"char\""),
@@ -62,6 +62,7 @@ const TYPES: [(u32, &str, &str); 33] = [
     (type_id::TEXT, "text", "text"),
     (26, "oid", "oid"),
     (28, "xid", "xid"),
+    (30, "oidvector", "oidvector"),
     (114, "json", "json"),
     (700, "float4", "real"),
     (701, "float8", "double precision"),

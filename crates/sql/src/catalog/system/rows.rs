@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, AsArray, ListArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::{Result, ScalarValue};
+
+use crate::catalog::types::{INT2_VECTOR, OID_VECTOR, is_vector};
 
 /// A value of a system table.
 #[derive(Clone, Debug)]
@@ -18,6 +20,7 @@ pub enum Cell {
     Text(String),
     Smalls(Vec<i16>),
     Texts(Vec<String>),
+    Oids(Vec<i32>),
 }
 
 /// The type of a system table's column.
@@ -31,6 +34,10 @@ pub enum Kind {
     Text,
     Smalls,
     Texts,
+    /// `int2vector`: of `Smalls`.
+    SmallVector,
+    /// `oidvector`: of `Oids`.
+    OidVector,
 }
 
 impl Kind {
@@ -44,8 +51,14 @@ impl Kind {
             Kind::Text => DataType::Utf8View,
             Kind::Smalls => DataType::new_list(DataType::Int16, true),
             Kind::Texts => DataType::new_list(DataType::Utf8View, true),
+            Kind::SmallVector => vector(INT2_VECTOR, DataType::Int16),
+            Kind::OidVector => vector(OID_VECTOR, DataType::Int32),
         }
     }
+}
+
+fn vector(name: &str, item: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new(name, item, true)))
 }
 
 /// A small table.
@@ -82,10 +95,21 @@ impl Rows {
         let columns = (0..self.columns.len()).map(|i| {
             let kind = self.columns[i].1;
             let values = self.rows.iter().map(|row| scalar(&row[i], kind));
-            ScalarValue::iter_to_array(values.collect::<Result<Vec<_>>>()?)
+            of_kind(ScalarValue::iter_to_array(values.collect::<Result<Vec<_>>>()?)?, kind)
         });
         let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
         Ok(RecordBatch::try_new(schema, columns)?)
+    }
+}
+
+/// The column with the names that items of vectors have.
+fn of_kind(array: ArrayRef, kind: Kind) -> Result<ArrayRef> {
+    match kind.arrow() {
+        DataType::List(item) if is_vector(&item) => {
+            let (_, offsets, values, nulls) = array.as_list::<i32>().clone().into_parts();
+            Ok(Arc::new(ListArray::try_new(item, offsets, values, nulls)?))
+        }
+        _ => Ok(array),
     }
 }
 
@@ -102,6 +126,10 @@ fn scalar(cell: &Cell, kind: Kind) -> Result<ScalarValue> {
             let values = values.iter().map(|value| ScalarValue::Utf8View(Some(value.clone())));
             let values: Vec<_> = values.collect();
             ScalarValue::List(ScalarValue::new_list_nullable(&values, &DataType::Utf8View))
+        }
+        Cell::Oids(values) => {
+            let values: Vec<_> = values.iter().map(|v| ScalarValue::Int32(Some(*v))).collect();
+            ScalarValue::List(ScalarValue::new_list_nullable(&values, &DataType::Int32))
         }
         Cell::Smalls(values) => {
             let values: Vec<_> = values.iter().map(|v| ScalarValue::Int16(Some(*v))).collect();

@@ -9,12 +9,17 @@ use crate::catalog::system;
 
 /// The functions.
 pub fn functions() -> Vec<Definition> {
-    let ids: [(&'static str, Compute); 6] = [
+    let ids: [(&'static str, Compute); 9] = [
         ("__regclass", |catalog, arguments| {
             id(arguments, |name| system::find_relation(catalog, name))
         }),
         ("to_regclass", |catalog, arguments| {
             Ok(id(arguments, |name| system::find_relation(catalog, name)).unwrap_or(None))
+        }),
+        ("to_regtype", |_, arguments| Ok(id(arguments, system::find_type).unwrap_or(None))),
+        ("to_regnamespace", |_, arguments| Ok(id(arguments, system::find_schema).unwrap_or(None))),
+        ("to_regrole", |catalog, arguments| {
+            Ok(id(arguments, |name| system::find_role(catalog, name)).unwrap_or(None))
         }),
         ("__regtype", |_, arguments| id(arguments, system::find_type)),
         ("__regnamespace", |_, arguments| id(arguments, system::find_schema)),

@@ -4,6 +4,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 
 use super::{Definition, definition};
+use crate::session::unsupported_pg_notify;
 
 /// The functions.
 pub fn functions() -> Vec<Definition> {
@@ -38,5 +39,7 @@ pub fn functions() -> Vec<Definition> {
     all.push(definition("pg_my_temp_schema", DataType::Int32, |_, _| {
         Ok(Some(ScalarValue::Int32(Some(0))))
     }));
+    // Where it is there it has become its value before anything is planned.
+    all.push(definition("pg_notify", DataType::Utf8View, |_, _| Err(unsupported_pg_notify())));
     all
 }

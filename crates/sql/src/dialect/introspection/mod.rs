@@ -40,7 +40,7 @@ pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
     if mentions(text, "fetch") {
         let _ = VisitMut::visit(&mut statement, &mut fetch::Fetch);
     }
-    if mentions(text, "generate_series") || mentions(text, "unnest") {
+    if mentions(text, "generate_s") || mentions(text, "unnest") {
         let _ = VisitMut::visit(&mut statement, &mut series::Series);
     }
     if mentions(text, "array") || mentions(text, ").") {

@@ -21,6 +21,20 @@ const TYPES: [(&str, &str, &str); 7] = [
     ("regcollation", "__regcollation", "__regcollation_name"),
 ];
 
+/// Functions that give an id, or NULL where a name is unknown, and those that give its name.
+const LOOKUPS: [(&str, &str); 4] = [
+    ("to_regclass", "__regclass_name"),
+    ("to_regtype", "__regtype_name"),
+    ("to_regnamespace", "__regnamespace_name"),
+    ("to_regrole", "__regrole_name"),
+];
+
+fn lookup(expr: &Expr) -> Option<&'static str> {
+    let Expr::Function(function) = expr else { return None };
+    let name = plain_name(function);
+    LOOKUPS.iter().find(|known| known.0 == name).map(|known| known.1)
+}
+
 fn functions(data_type: &DataType) -> Option<(&'static str, &'static str)> {
     let name = match data_type {
         DataType::Regclass => "regclass".to_owned(),
@@ -64,7 +78,7 @@ impl Names {
         };
         let shown = match expr {
             Expr::Cast { data_type, .. } => functions(data_type).map(|(_, name)| name),
-            _ => None,
+            expr => lookup(expr),
         };
         let expr = match shown {
             Some(name) => call(name, vec![expr.clone()]),
@@ -105,6 +119,9 @@ impl VisitorMut for Names {
 
 /// The name behind the id that such a function gives.
 fn named(inner: &Expr) -> Option<Expr> {
+    if let Some(name) = lookup(inner) {
+        return Some(call(name, vec![inner.clone()]));
+    }
     let Expr::Function(function) = inner else { return None };
     let name = plain_name(function);
     let known = TYPES.iter().find(|known| known.1 == name)?;

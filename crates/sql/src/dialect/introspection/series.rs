@@ -1,7 +1,7 @@
-//! Functions that give rows, `generate_series` and `unnest`, in FROM and in the items of a SELECT.
+//! Functions that give rows, `generate_series`, `generate_subscripts` and `unnest`, in FROM and in the items of a SELECT.
 //!
 //! In FROM, PostgreSQL names the only column after the alias, or after the function; DataFusion has names of its own.
-//! Small integers give integers. Among the items of a SELECT each row of the function is a row of the answer.
+//! Small integers give integers. WITH ORDINALITY is another array beside those of `unnest`. Among the items of a SELECT each row of the function is a row of the answer.
 
 use std::ops::ControlFlow;
 
@@ -12,10 +12,13 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::calls::{alias, arguments, call, plain_name};
+use crate::dialect::subscripts::{ORDINALS, SUBSCRIPTS};
 use crate::template::output_name;
 
 const SERIES: &str = "generate_series";
+const GENERATED: &str = "generate_subscripts";
 const UNNEST: &str = "unnest";
+const ORDINALITY: &str = "ordinality";
 
 /// Renames and wraps such functions.
 pub struct Series;
@@ -30,14 +33,14 @@ impl VisitorMut for Series {
                 continue;
             };
             if let Expr::Function(function) = expr
-                && plain_name(function) == SERIES
+                && let Some(source) = array_of(&plain_name(function))
                 && let Some(arguments) = arguments(function)
             {
                 let name = match &*item {
                     SelectItem::ExprWithAlias { alias, .. } => alias.clone(),
                     _ => alias(&output_name(expr)),
                 };
-                let expr = call(UNNEST, vec![call(SERIES, arguments)]);
+                let expr = call(UNNEST, vec![call(source, arguments)]);
                 *item = SelectItem::ExprWithAlias { expr, alias: name };
             }
         }
@@ -53,19 +56,32 @@ impl VisitorMut for Series {
     }
 }
 
+/// The function that gives as an array what one gives as rows.
+fn array_of(function: &str) -> Option<&'static str> {
+    match function {
+        SERIES => Some(SERIES),
+        GENERATED => Some(SUBSCRIPTS),
+        _ => None,
+    }
+}
+
 fn named(factor: &TableFactor) -> Option<TableFactor> {
     match factor {
         TableFactor::Table {
             name,
             alias: given,
             args: Some(TableFunctionArgs { args, .. }),
-            with_ordinality: false,
+            with_ordinality,
             ..
         } => {
             let function = name.0.last()?.as_ident()?.value.to_lowercase();
             let exprs = args.iter().map(plain).collect::<Option<Vec<Expr>>>()?;
             match function.as_str() {
-                SERIES => {
+                GENERATED if !with_ordinality => {
+                    let item = call(UNNEST, vec![call(SUBSCRIPTS, exprs)]);
+                    derived("SELECT 1", None, Some(item), given, GENERATED)
+                }
+                SERIES if !with_ordinality => {
                     let item = match exprs.iter().all(is_small) {
                         true => "CAST(\"value\" AS INTEGER)",
                         false => "\"value\"",
@@ -84,25 +100,63 @@ fn named(factor: &TableFactor) -> Option<TableFactor> {
                     };
                     derived(&format!("SELECT {item} FROM t"), Some(source), None, given, SERIES)
                 }
-                UNNEST => unnest(&exprs, given),
+                UNNEST => unnest(&exprs, given, *with_ordinality),
                 _ => None,
             }
         }
-        TableFactor::UNNEST {
-            alias,
-            array_exprs,
-            with_offset: false,
-            with_ordinality: false,
-            ..
-        } => unnest(array_exprs, alias),
+        TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality, .. } => {
+            unnest(array_exprs, alias, *with_ordinality)
+        }
         _ => None,
     }
 }
 
-fn unnest(arrays: &[Expr], given: &Option<TableAlias>) -> Option<TableFactor> {
-    let [array] = arrays else { return None };
-    let item = call(UNNEST, vec![array.clone()]);
-    derived("SELECT 1", None, Some(item), given, UNNEST)
+fn unnest(
+    arrays: &[Expr],
+    given: &Option<TableAlias>,
+    with_ordinality: bool,
+) -> Option<TableFactor> {
+    if let ([array], false) = (arrays, with_ordinality) {
+        let item = call(UNNEST, vec![array.clone()]);
+        return derived("SELECT 1", None, Some(item), given, UNNEST);
+    }
+    let mut items: Vec<Expr> =
+        arrays.iter().map(|array| call(UNNEST, vec![array.clone()])).collect();
+    if with_ordinality {
+        items.push(call(UNNEST, vec![call(ORDINALS, arrays.to_vec())]));
+    }
+    side_by_side(items, given, arrays.len() == 1)
+}
+
+/// `(SELECT item AS column, ..) AS alias (column, ..)`. Of a single function the alias names the column, too; several columns
+/// without names would have the same one.
+fn side_by_side(
+    items: Vec<Expr>,
+    given: &Option<TableAlias>,
+    is_single: bool,
+) -> Option<TableFactor> {
+    let mut alias = given.clone().unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name: Ident::new(UNNEST),
+        columns: Vec::new(),
+        at: None,
+    });
+    let mut names: Vec<Ident> = alias.columns.iter().map(|column| column.name.clone()).collect();
+    let defaults = [alias.name.clone(), Ident::new(ORDINALITY)];
+    if is_single {
+        names.extend(defaults.into_iter().skip(names.len()));
+    }
+    if names.len() != items.len() {
+        return None;
+    }
+    let mut subquery = parsed("SELECT 1")?;
+    let SetExpr::Select(select) = subquery.body.as_mut() else { return None };
+    let named = items.into_iter().zip(&names);
+    let named = named.map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: name.clone() });
+    select.projection = named.collect();
+    alias.columns =
+        names.into_iter().map(|name| TableAliasColumnDef { name, data_type: None }).collect();
+    Some(TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None })
 }
 
 fn plain(argument: &FunctionArg) -> Option<Expr> {
@@ -185,6 +239,27 @@ mod tests {
             rewritten("SELECT * FROM generate_series(1, 9000000000)"),
             "SELECT * FROM (SELECT \"value\" AS generate_series FROM generate_series(1, 9000000000)) \
              AS generate_series (generate_series)"
+        );
+    }
+
+    #[test]
+    fn ordinality_is_one_more_array() {
+        assert_eq!(
+            rewritten("SELECT * FROM unnest(ARRAY[5, 6]) WITH ORDINALITY AS t"),
+            "SELECT * FROM (SELECT unnest(ARRAY[5, 6]) AS t, unnest(__ordinals(ARRAY[5, 6])) AS \
+             ordinality) AS t (t, ordinality)"
+        );
+        assert_eq!(
+            rewritten("SELECT x FROM unnest(ARRAY[5], ARRAY['a', 'b']) AS t (x, y)"),
+            "SELECT x FROM (SELECT unnest(ARRAY[5]) AS x, unnest(ARRAY['a', 'b']) AS y) AS t (x, y)"
+        );
+    }
+
+    #[test]
+    fn subscripts_are_an_array_first() {
+        assert_eq!(
+            rewritten("SELECT generate_subscripts(i.indkey, 1) AS n FROM i"),
+            "SELECT unnest(__subscripts(i.indkey, 1)) AS n FROM i"
         );
     }
 
