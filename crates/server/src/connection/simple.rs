@@ -31,6 +31,8 @@ impl Connection {
 
     async fn run_script(&mut self, frame: Frame) -> Result<(), Stop> {
         let script = self.take_script(frame)?;
+        // A request that came when the last message was done with was not meant for this one.
+        self.client().clear_cancel();
         let parsed = self.session.parse_script(&script);
         let texts = self.socket.attend(parsed).await??;
         let script = (texts.len() > 1).then_some(script);

@@ -83,6 +83,23 @@ fn a_cancel_never_hits_the_next_statement() {
 }
 
 #[test]
+fn a_cancel_never_hits_a_text_that_is_new() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(10);
+    for n in 0..30 {
+        cancel(&fixture, raw.key);
+        raw.query(&format!("SELECT i AS a{n} FROM t; SELECT s AS b{n} FROM t"));
+        assert_eq!(raw.until_ready().states(), [""; 0], "a script");
+        cancel(&fixture, raw.key);
+        raw.parse("", &format!("SELECT i AS c{n} FROM t"));
+        raw.bind("", "", &[]);
+        raw.execute("", 0);
+        raw.sync();
+        assert_eq!(raw.until_ready().states(), [""; 0], "the extended protocol");
+    }
+}
+
+#[test]
 fn a_wrong_key_is_ignored() {
     let fixture = Fixture::new();
     let mut raw = fixture.with_rows(1_500);
