@@ -233,7 +233,10 @@ mod tests {
             assert_eq!(read(&written(type_id, literal), type_id), Ok(literal.to_owned()));
         }
         let (one, two) = (1i32.to_be_bytes(), 2i32.to_be_bytes());
-        assert_eq!(written(1007, "{1,2}"), sent(id::INT4, 1, &[Some(&one), Some(&two)]));
+        let mut bytes = written(1007, "{1,2}");
+        assert_eq!(bytes[4..8], [0; 4], "no NULLs");
+        bytes[7] = 1;
+        assert_eq!(bytes, sent(id::INT4, 1, &[Some(&one), Some(&two)]));
         let nested = written(1007, "{{1},{2}}");
         assert_eq!(nested[..4], 2i32.to_be_bytes());
         assert_eq!(nested.len(), 12 + 2 * 8 + 2 * 8);

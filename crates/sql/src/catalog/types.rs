@@ -1,9 +1,11 @@
 //! SQL types as Arrow, PostgreSQL and the engine name them.
 
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::planner::TypePlanner;
-use datafusion::sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
+use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType as SqlType, TimezoneInfo};
 use engine::types::{DataType, Error, SqlState};
 
 /// PostgreSQL's type ids that more than one place needs.
@@ -20,6 +22,8 @@ pub mod type_id {
     pub const JSON: u32 = 114;
     /// `int2vector`
     pub const INT2_VECTOR: u32 = 22;
+    /// `oid[]`
+    pub const OID_ARRAY: u32 = 1028;
     /// `oidvector`
     pub const OID_VECTOR: u32 = 30;
 }
@@ -28,6 +32,9 @@ pub mod type_id {
 pub const INT2_VECTOR: &str = "int2vector";
 /// The same of `oidvector`.
 pub const OID_VECTOR: &str = "oidvector";
+
+/// What the items of `oid[]` are called.
+pub const OIDS: &str = "oid";
 
 /// Whether a list with such items is a vector: it counts from 0 and is written without braces.
 pub fn is_vector(item: &Field) -> bool {
@@ -137,6 +144,7 @@ fn id_of_list(item: &Field) -> u32 {
     match (item.name().as_str(), item.data_type()) {
         (INT2_VECTOR, _) => type_id::INT2_VECTOR,
         (OID_VECTOR, _) => type_id::OID_VECTOR,
+        (OIDS, ArrowType::Int32) => type_id::OID_ARRAY,
         // Arrays of arrays have their elements' array type.
         (_, ArrowType::List(inner)) => id_of_list(inner),
         (_, ArrowType::Interval(_) | ArrowType::Struct(_)) => type_id::TEXT,
@@ -215,10 +223,18 @@ impl TypePlanner for PostgresTypes {
                 // Without a type modifier PostgreSQL keeps every digit; 38 digits are what we have.
                 Some(ArrowType::Decimal128(38, 10))
             }
+            SqlType::Array(ArrayElemTypeDef::SquareBracket(item, _)) if is_oid(item) => {
+                Some(ArrowType::List(Arc::new(Field::new(OIDS, ArrowType::Int32, true))))
+            }
             SqlType::Custom(name, _) => custom(&name.to_string().to_lowercase()),
             _ => None,
         })
     }
+}
+
+fn is_oid(item: &SqlType) -> bool {
+    matches!(item, SqlType::Custom(name, _)
+        if matches!(name.to_string().to_lowercase().as_str(), "oid" | "pg_catalog.oid"))
 }
 
 fn timestamp(zoned: bool) -> ArrowType {

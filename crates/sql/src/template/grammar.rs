@@ -225,6 +225,13 @@ impl Visitor for Names<'_> {
             }
             _ => Vec::new(),
         };
+        if let TableFactor::Table { name, with_ordinality: true, .. } = factor
+            && !is_unnest(name)
+        {
+            let message = format!("WITH ORDINALITY of {name} is not supported");
+            let error = Error::new(SqlState::FeatureNotSupported, message);
+            return ControlFlow::Break(error.hint("Number its rows by row_number() OVER ()."));
+        }
         rows_of_text(&unnested)
     }
 

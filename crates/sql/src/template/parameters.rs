@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::lex::LiteralKind;
 use super::lift::{Lifted, LiftedLiteral};
-use crate::catalog::types::{from_arrow, from_id, id_of, id_of_array, item_of_array};
+use crate::catalog::types::{
+    OIDS, from_arrow, from_id, id_of, id_of_array, item_of_array, type_id,
+};
 
 /// PostgreSQL's limit of a string's length.
 const ANY_LENGTH: u32 = 10_485_760;
@@ -22,6 +24,8 @@ pub struct Parameters {
     bounded: Vec<(usize, DataType)>,
     /// Parameters that are arrays, and the type of their elements. They travel as array literals, which are texts.
     arrays: Vec<(usize, DataType)>,
+    /// Those among them that are `oid[]`.
+    oid_arrays: Vec<usize>,
 }
 
 impl Parameters {
@@ -43,6 +47,7 @@ impl Parameters {
             client: lifted.client,
             bounded: Vec::new(),
             arrays: arrays.collect(),
+            oid_arrays: Vec::new(),
         }
     }
 
@@ -61,6 +66,7 @@ impl Parameters {
             client: 0,
             bounded: Vec::new(),
             arrays: Vec::new(),
+            oid_arrays: Vec::new(),
         }
     }
 
@@ -113,6 +119,9 @@ impl Parameters {
         if let ArrowType::List(item) = data_type
             && self.array(index).is_none()
         {
+            if item.name() == OIDS {
+                self.oid_arrays.push(index);
+            }
             self.arrays.push((index, from_arrow(item.data_type())));
         }
         true
@@ -204,6 +213,7 @@ impl Parameters {
         let types = self.types();
         let id = |i: usize| match self.declared.get(i) {
             Some(id) if *id != 0 => *id,
+            _ if self.oid_arrays.contains(&i) => type_id::OID_ARRAY,
             _ => self.array(i).map_or_else(|| id_of(types[i]), id_of_array),
         };
         (0..self.client).map(id).collect()

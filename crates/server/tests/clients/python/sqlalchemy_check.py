@@ -83,7 +83,7 @@ def names_are_inspected(engine):
     with Library(engine):
         inspector = sa.inspect(engine)
         assert {"public", "information_schema"} <= set(inspector.get_schema_names())
-        assert sorted(inspector.get_table_names()) == ["author", "book"]
+        assert {"author", "book"} <= set(inspector.get_table_names())
         assert inspector.get_view_names() == ["names"]
         assert sorted(inspector.get_sequence_names()) == ["author_id_seq", "book_id_seq", "spare"]
         assert inspector.get_materialized_view_names() == []
@@ -138,7 +138,7 @@ def constraints_are_inspected(engine):
 def a_schema_is_reflected(engine):
     with Library(engine) as library:
         found = sa.MetaData()
-        found.reflect(engine, views=True)
+        found.reflect(engine, views=True, only=["author", "book", "names"])
         assert [table.name for table in found.sorted_tables] == ["author", "names", "book"], found.sorted_tables
         book = found.tables["book"]
         assert list(book.columns.keys()) == list(library.book.columns.keys())

@@ -9,6 +9,7 @@ mod arrays;
 mod calls;
 mod fetch;
 mod names;
+mod oid_arrays;
 mod series;
 
 pub(super) use calls::call;
@@ -62,6 +63,7 @@ pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
         return statement;
     }
     let _ = VisitMut::visit(&mut statement, &mut absent::Absent);
+    let _ = VisitMut::visit(&mut statement, &mut oid_arrays::OidArrays);
     CATALOG_RULES.iter().fold(statement, |statement, rule| rule.rewrite(statement))
 }
 
