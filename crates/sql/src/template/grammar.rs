@@ -143,8 +143,17 @@ fn insert_into(text: &str, insert: &Insert) -> Result<()> {
 }
 
 fn is_unnest(name: &ObjectName) -> bool {
+    is_called(name, "unnest")
+}
+
+/// psql numbers the tables that a table is a part of; here it is a part of none.
+fn has_no_rows(name: &ObjectName) -> bool {
+    is_called(name, "pg_partition_ancestors")
+}
+
+fn is_called(name: &ObjectName, function: &str) -> bool {
     let last = name.0.last().and_then(|part| part.as_ident());
-    last.is_some_and(|name| name.value.eq_ignore_ascii_case("unnest"))
+    last.is_some_and(|name| name.value.eq_ignore_ascii_case(function))
 }
 
 fn argument(argument: &FunctionArg) -> Option<&Expr> {
@@ -227,6 +236,7 @@ impl Visitor for Names<'_> {
         };
         if let TableFactor::Table { name, with_ordinality: true, .. } = factor
             && !is_unnest(name)
+            && !has_no_rows(name)
         {
             let message = format!("WITH ORDINALITY of {name} is not supported");
             let error = Error::new(SqlState::FeatureNotSupported, message);
