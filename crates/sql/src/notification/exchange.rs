@@ -4,6 +4,7 @@
 //! heartbeat). The committing session then hands over all that has arrived, its own and what others have not come to yet:
 //! so everybody is told in the order of commits, and a session has its own notifications before its commit is answered.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -160,9 +161,8 @@ fn apply(channels: &mut Channels, mailbox: &Arc<Mailbox>, change: Change) {
     match change {
         Change::Listen(channel, place) => {
             let listeners = channels.entry(channel.clone()).or_default();
-            if !listeners.contains_key(&mailbox.process) {
-                let listener = Listener { mailbox: mailbox.clone(), _place: place };
-                listeners.insert(mailbox.process, listener);
+            if let Entry::Vacant(free) = listeners.entry(mailbox.process) {
+                free.insert(Listener { mailbox: mailbox.clone(), _place: place });
                 mailbox.channels.lock().push(channel);
             }
         }
