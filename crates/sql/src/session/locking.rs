@@ -2,7 +2,7 @@
 //!
 //! The query runs with the ids of the rows that it locks. What has changed since its snapshot is laid over that, and the query runs
 //! again: rows that no longer qualify are left out, others show their newest values. Under a LIMIT other rows take the places of
-//! those that were left out or skipped. Outside a block the locks end with the statement. Called by [`super::read`].
+//! those that were left out or skipped. Rows of one table that an index finds are read without a plan (`own_reads`). Outside a block the locks end with the statement. Called by [`super::read`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,12 +12,14 @@ use engine::storage::{Snapshot, Store};
 use engine::transaction::{Isolation, LockMode, WriteSet};
 use engine::types::{Error, Result, RowId, SqlState, TableId, Value, ValueRef};
 
+use super::own_reads::rows_with_ids;
+use super::settings::PathSetting;
 use super::table_locks::of_tables;
 use super::{Outcome, Rows, Session};
 use crate::alone::Overlay;
 use crate::statement::locked_subqueries::LockedSubquery;
 use crate::statement::locking::{Locked, Locking, Waits};
-use crate::template::QueryTemplate;
+use crate::template::{Path, QueryTemplate};
 use crate::text::is_utc;
 use crate::verification::{Question, Taken};
 
@@ -64,7 +66,15 @@ impl Session {
         }
         let snapshot = self.statement_snapshot();
         let mut set = self.block.open().map_or(own, |t| std::mem::take(&mut t.set));
-        let found = self.lock_and_read(locking, &values, &snapshot, isolation, &mut set).await;
+        let by_key = self.lock_by_key(template, locking, &values, &snapshot, isolation, &mut set);
+        let (found, taken) = match by_key.await {
+            Ok(None) => {
+                let read = self.lock_and_read(locking, &values, &snapshot, isolation, &mut set);
+                (read.await, Taken::Alone)
+            }
+            Ok(Some(found)) => (Ok(found), Taken::RowByRow),
+            Err(error) => (Err(error), Taken::RowByRow),
+        };
         let overlay = Overlay::new(&set, &template.tables);
         if let Some(transaction) = self.block.open() {
             transaction.set = set;
@@ -78,7 +88,7 @@ impl Session {
             let (template, values) = (template.clone(), values.into());
             let question =
                 Question { template, values, snapshot, overlay, is_uncut: false, is_utc: is_utc() };
-            self.verify_found(drawn, question, Taken::Alone, answer.clone()).await?;
+            self.verify_found(drawn, question, taken, answer.clone()).await?;
         }
         Ok(Outcome::Rows(Rows::complete(template.columns.clone(), answer, "SELECT")))
     }
@@ -103,6 +113,47 @@ impl Session {
             self.found.push(relation, &found?.0)?;
         }
         Ok(())
+    }
+
+    /// The same where the rows of one table are found by an index, as an UPDATE finds them: nothing is planned or submitted.
+    /// `None` where the query is another one.
+    async fn lock_by_key(
+        &self,
+        template: &Arc<QueryTemplate>,
+        locking: &Locking,
+        values: &[Value],
+        snapshot: &Snapshot,
+        isolation: Isolation,
+        set: &mut WriteSet,
+    ) -> Result<Option<(Vec<Vec<Value>>, bool)>> {
+        let ([(_, locked)], [table], None) = (&*locking.tables, &*template.tables, &locking.uncut)
+        else {
+            return Ok(None);
+        };
+        let Path::Shared(shared) = &template.path else { return Ok(None) };
+        let is_here = self.found.is_empty() && self.settings.path() != PathSetting::Alone;
+        if locked.table != *table || !is_here {
+            return Ok(None);
+        }
+        let store = self.database.engine.store();
+        let (mut newest, mut skipped) = (Newest::new(), HashSet::new());
+        let find = |set: &WriteSet, newest: &Newest| {
+            rows_with_ids(&shared.plan, values, store, snapshot, set, newest)
+        };
+        let Some(mut rows) = find(set, &newest)? else { return Ok(None) };
+        let mut taking = LockRows { session: self, isolation, snapshot, set, newest: &mut newest };
+        for (number, id) in rows.iter().filter_map(|found| found.id).enumerate() {
+            self.look_around_at(number + 1).await?;
+            if taking.take((*table, id), locked.mode, Some(locked)).await? == Taking::Skipped {
+                skipped.insert(id);
+            }
+        }
+        if !newest.is_empty() {
+            rows = find(set, &newest)?.unwrap_or_default();
+        }
+        rows.retain(|found| found.id.is_none_or(|id| !skipped.contains(&id)));
+        let is_newer = !newest.is_empty() || !skipped.is_empty();
+        Ok(Some((rows.into_iter().map(|found| found.row).collect(), is_newer)))
     }
 
     /// The rows, and whether they are others than those of the snapshot.

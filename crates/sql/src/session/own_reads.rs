@@ -1,4 +1,4 @@
-//! Reading what the transaction has just written, row by row.
+//! Reading what the transaction has just written, or is about to lock, row by row.
 //!
 //! A block that reads rows of a table that it has changed cannot ride the shared batch: nobody else
 //! may see its changes. Most such reads are look-ups by key (the bookstore's cart and stock,
@@ -14,9 +14,11 @@ use engine::plan::{Aggregate, AggregateFunction, JoinKind, PlanNode, SortKey, Te
 use engine::storage::{Bound, Snapshot, Store, TableView};
 use engine::transaction::{Evaluation, Overlay, Parameters, WriteSet};
 use engine::types::{
-    ColumnId, Comparison, DataType, IndexKind, IndexSchema, Location, Predicate, Result, Scalar,
-    TableId, TableSchema, Value, ValueRef,
+    ColumnId, Comparison, DataType, IndexKind, IndexSchema, Location, Predicate, Result, RowId,
+    Scalar, TableId, TableSchema, Value, ValueRef,
 };
+
+use super::locking::Newest;
 
 /// Rows beyond which the batch operators of the long way are better.
 const ROW_LIMIT: usize = 1000;
@@ -29,21 +31,44 @@ pub fn answer(
     snapshot: &Snapshot,
     set: &WriteSet,
 ) -> Result<Option<Answer>> {
-    let is_known = plan.scalar_subqueries.is_empty() && values.len() >= plan.parameters.len();
-    if !is_known || set.len() > ROW_LIMIT {
+    let newest = Newest::new();
+    let Some(reader) = Reader::new(plan, values, store, snapshot, set, &newest) else {
         return Ok(None);
-    }
-    let parameters = Parameters { values, types: &plan.parameters };
-    let reader = Reader { store, snapshot, set, parameters };
+    };
     let Some(rows) = reader.rows(&plan.root)? else { return Ok(None) };
     let parts = vec![AnswerPart::Own(rows.values)];
     Ok(Some(Answer::new(plan.output.clone(), parts)))
+}
+
+/// The rows of a query over one table that an index finds, each with the id of the row that it is made of; `None`: not here.
+pub fn rows_with_ids(
+    plan: &TemplatePlan,
+    values: &[Value],
+    store: &Arc<Store>,
+    snapshot: &Snapshot,
+    set: &WriteSet,
+    newest: &Newest,
+) -> Result<Option<Vec<Found>>> {
+    let Some(reader) = Reader::new(plan, values, store, snapshot, set, newest) else {
+        return Ok(None);
+    };
+    Ok(reader.with_ids(&plan.root)?.map(|(_, found)| found))
+}
+
+/// A row that was found.
+pub struct Found {
+    /// The id of the table's row; `None` for one of the own transaction.
+    pub id: Option<RowId>,
+    /// Its values, or what is made of them.
+    pub row: Vec<Value>,
 }
 
 struct Reader<'a> {
     store: &'a Arc<Store>,
     snapshot: &'a Snapshot,
     set: &'a WriteSet,
+    /// Rows that are no longer what the snapshot has.
+    newest: &'a Newest,
     parameters: Parameters<'a>,
 }
 
@@ -52,7 +77,21 @@ struct RowSet {
     values: Vec<Vec<Value>>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(
+        plan: &'a TemplatePlan,
+        values: &'a [Value],
+        store: &'a Arc<Store>,
+        snapshot: &'a Snapshot,
+        set: &'a WriteSet,
+        newest: &'a Newest,
+    ) -> Option<Reader<'a>> {
+        let is_known = plan.scalar_subqueries.is_empty() && values.len() >= plan.parameters.len();
+        let parameters = Parameters { values, types: &plan.parameters };
+        let is_small = set.len() <= ROW_LIMIT;
+        (is_known && is_small).then_some(Reader { store, snapshot, set, newest, parameters })
+    }
+
     fn rows(&self, node: &PlanNode) -> Result<Option<RowSet>> {
         match node {
             PlanNode::Scan { table, predicates } => self.scan(*table, predicates, &[]),
@@ -79,25 +118,36 @@ impl Reader<'_> {
         }
     }
 
-    fn evaluate<'a>(&'a self, row: &'a [Value], types: &'a [DataType]) -> Evaluation<'a, [Value]> {
+    fn evaluate<'r>(&'r self, row: &'r [Value], types: &'r [DataType]) -> Evaluation<'r, [Value]> {
         Evaluation { row, types, parameters: self.parameters }
     }
 
-    /// The rows of a table that meet the predicates and have these values in these columns, found
-    /// through an index.
+    /// The rows of a table that meet the predicates and have these values in these columns.
     fn scan(
         &self,
         table: TableId,
         predicates: &[Predicate],
         bound: &[(usize, Value)],
     ) -> Result<Option<RowSet>> {
+        let Some((types, found)) = self.find(table, predicates, bound)? else { return Ok(None) };
+        let values = found.into_iter().map(|found| found.row).collect();
+        Ok(Some(RowSet { types, values }))
+    }
+
+    /// The same with the rows' ids, found through an index.
+    fn find(
+        &self,
+        table: TableId,
+        predicates: &[Predicate],
+        bound: &[(usize, Value)],
+    ) -> Result<Option<(Vec<DataType>, Vec<Found>)>> {
         let Some(stored) = self.store.table(table) else { return Ok(None) };
         let view = stored.view(self.snapshot.version());
         let schema = view.schema().clone();
         let types: Vec<DataType> = schema.columns.iter().map(|c| c.data_type).collect();
         let Some(equal) = self.equalities(predicates, bound, &types)? else { return Ok(None) };
         let Some((index, key)) = best_index(&schema, &equal) else { return Ok(None) };
-        let Some(found) = probe(&view, index, &key) else { return Ok(None) };
+        let Some(locations) = probe(&view, index, &key) else { return Ok(None) };
         let equals = |row: &[Value], (column, value): &(usize, Value)| {
             !row[*column].is_null()
                 && row[*column].borrow().compare(value.borrow()) == Ordering::Equal
@@ -106,22 +156,61 @@ impl Reader<'_> {
             let is_bound = bound.iter().all(|pair| equals(row, pair));
             Ok(is_bound && self.evaluate(row, &types).all(predicates)?)
         };
-        let mut values = Vec::with_capacity(found.len());
-        for location in found {
-            if matches!(self.set.lookup(table, view.row_id(location)), Overlay::Untouched) {
-                let row = view.row(location);
-                if keeps(&row)? {
-                    values.push(row);
-                }
+        let mut found = Vec::with_capacity(locations.len());
+        for location in locations {
+            let id = view.row_id(location);
+            if !matches!(self.set.lookup(table, id), Overlay::Untouched) {
+                continue;
+            }
+            let newest = self.newest.get(&(table, id)).cloned();
+            let row = newest.unwrap_or_else(|| Some(view.row(location)));
+            if let Some(row) = row
+                && keeps(&row)?
+            {
+                found.push(Found { id: Some(id), row });
             }
         }
         // Own rows are copied only where they are wanted: a join looks at all of them once per outer row.
         for (_, row) in self.set.rows(table) {
             if keeps(row)? {
-                values.push(row.to_vec());
+                found.push(Found { id: None, row: row.to_vec() });
             }
         }
-        Ok(Some(RowSet { types, values }))
+        Ok(Some((types, found)))
+    }
+
+    /// The rows of a query over one table, each with the id of the row that it is made of.
+    fn with_ids(&self, node: &PlanNode) -> Result<Option<(Vec<DataType>, Vec<Found>)>> {
+        match node {
+            PlanNode::Scan { table, predicates } => self.find(*table, predicates, &[]),
+            PlanNode::Filter { input, predicates } => match input.as_ref() {
+                PlanNode::Scan { table, predicates: own } => {
+                    let all: Vec<Predicate> = own.iter().chain(predicates).cloned().collect();
+                    self.find(*table, &all, &[])
+                }
+                _ => Ok(None),
+            },
+            PlanNode::Project { input, expressions, types } => {
+                let Some((own, found)) = self.with_ids(input)? else { return Ok(None) };
+                let project = |found: Found| {
+                    let row = self.projected(&found.row, &own, expressions)?;
+                    Ok(Found { id: found.id, row })
+                };
+                let found = found.into_iter().map(project).collect::<Result<_>>()?;
+                Ok(Some((types.to_vec(), found)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn projected(
+        &self,
+        row: &[Value],
+        types: &[DataType],
+        expressions: &[Scalar],
+    ) -> Result<Vec<Value>> {
+        let evaluation = self.evaluate(row, types);
+        expressions.iter().map(|scalar| evaluation.scalar(scalar)).collect()
     }
 
     /// Columns with a known value; `None` where one can equal nothing that an index finds by its
@@ -186,9 +275,7 @@ impl Reader<'_> {
         }
         let mut values = Vec::with_capacity(rows.values.len());
         for row in &rows.values {
-            let evaluation = self.evaluate(row, &rows.types);
-            let cells = expressions.iter().map(|scalar| evaluation.scalar(scalar));
-            values.push(cells.collect::<Result<Vec<Value>>>()?);
+            values.push(self.projected(row, &rows.types, expressions)?);
         }
         Ok(Some(RowSet { types: types.to_vec(), values }))
     }
