@@ -28,6 +28,7 @@ use datafusion::physical_plan::collect;
 use engine::types::limit::current;
 use engine::types::{Error, SqlState};
 
+use super::groups_of_nothing::is_group_of_nothing;
 use super::hoisted::hoist;
 use super::nested::settle;
 use super::pinned::pin;
@@ -40,7 +41,9 @@ pub const COLLECT: &str = "__collect";
 /// Optimizes a plan; subqueries that stay in it are applied row by row.
 pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     check_expressions(plan).map_err(|fault| DataFusionError::External(Box::new(fault)))?;
-    let plan = &apply_unknown(plan.clone(), state)?.data;
+    let plan = apply_unknown(plan.clone(), state)?.data;
+    let apply_groups = |node| apply_in(node, is_group_of_nothing, state);
+    let plan = &plan.transform_up_with_subqueries(apply_groups)?.data;
     if has(plan, &|expr| matches!(expr, Expr::SetComparison(_))) {
         // DataFusion's own way mixes up the columns of a table that is on both sides.
         let applied = apply(plain_membership(plan.clone())?, state)?;
@@ -192,7 +195,7 @@ fn reaches_past(plan: &LogicalPlan) -> Result<bool> {
 }
 
 /// The columns that a query reads and no query in it gives.
-fn free_columns(query: &LogicalPlan) -> Result<Vec<Column>> {
+pub(super) fn free_columns(query: &LogicalPlan) -> Result<Vec<Column>> {
     let mut free = Vec::new();
     query.apply(|node| {
         node.apply_expressions(|expr| {
@@ -233,7 +236,7 @@ fn for_each_subquery(
     Ok(())
 }
 
-fn subquery_of(expr: &Expr) -> Option<&Subquery> {
+pub(super) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::Exists(exists) => Some(&exists.subquery),
         Expr::InSubquery(member) => Some(&member.subquery),
@@ -267,20 +270,30 @@ enum Kind {
 
 /// Replaces every subquery that is left over by a function of the columns around it.
 fn apply(plan: LogicalPlan, state: &SessionState) -> Result<Transformed<LogicalPlan>> {
-    plan.transform_up(|node| {
-        let mut schema = DFSchema::empty();
-        for input in node.inputs() {
-            schema.merge(input.schema());
-        }
-        let preserver = NamePreserver::new(&node);
-        let node = node.map_expressions(|expr| {
-            let name = preserver.save(&expr);
-            // From above: ARRAY must be seen before the subquery in it.
-            let applied = expr.transform_down(|expr| apply_one(expr, &schema, state))?;
-            Ok(applied.update_data(|expr| name.restore(expr)))
+    plan.transform_up(|node| apply_in(node, |expr| Ok(is_left_over(expr)), state))
+}
+
+/// Replaces the subqueries in a node's own expressions that are `wanted`.
+fn apply_in(
+    node: LogicalPlan,
+    wanted: fn(&Expr) -> Result<bool>,
+    state: &SessionState,
+) -> Result<Transformed<LogicalPlan>> {
+    let mut schema = DFSchema::empty();
+    for input in node.inputs() {
+        schema.merge(input.schema());
+    }
+    let preserver = NamePreserver::new(&node);
+    let node = node.map_expressions(|expr| {
+        let name = preserver.save(&expr);
+        // From above: ARRAY must be seen before the subquery in it.
+        let applied = expr.transform_down(|expr| match wanted(&expr)? {
+            true => apply_one(expr, &schema, state),
+            false => Ok(Transformed::no(expr)),
         })?;
-        if node.transformed { node.map_data(LogicalPlan::recompute_schema) } else { Ok(node) }
-    })
+        Ok(applied.update_data(|expr| name.restore(expr)))
+    })?;
+    if node.transformed { node.map_data(LogicalPlan::recompute_schema) } else { Ok(node) }
 }
 
 fn apply_one(expr: Expr, schema: &DFSchema, state: &SessionState) -> Result<Transformed<Expr>> {

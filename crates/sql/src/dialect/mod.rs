@@ -19,6 +19,7 @@ mod dependencies;
 mod domains;
 mod escapes;
 mod functions;
+mod groups_of_nothing;
 mod guards;
 mod hoisted;
 mod interval_aggregates;
