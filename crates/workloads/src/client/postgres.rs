@@ -28,16 +28,20 @@ pub struct PostgresClient {
     rows: Rows,
 }
 
+/// How long a server may take to let somebody in.
+const GREETING: Duration = Duration::from_secs(60);
+
 struct StatementTypes {
     parameters: Vec<u32>,
     columns: Vec<Encoding>,
 }
 
 impl PostgresClient {
-    /// Connects without a password (loopback trust).
+    /// Connects without a password (loopback trust). Who does not greet within [`GREETING`] counts as gone.
     pub fn connect(address: SocketAddr, user: &str, database: &str) -> Result<PostgresClient> {
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10))?;
         stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(GREETING))?;
         let mut client = PostgresClient {
             stream,
             out: BytesMut::with_capacity(4096),
@@ -49,6 +53,7 @@ impl PostgresClient {
         frontend::startup_message(parameters, &mut client.out)?;
         client.flush()?;
         client.until_ready(|_, _| Ok(()))?;
+        client.stream.set_read_timeout(None)?;
         Ok(client)
     }
 

@@ -38,6 +38,14 @@ impl Server {
         Ok(Server { child: Mutex::new(child), pid, log: log.to_owned() })
     }
 
+    /// What `find` finds in what the server says, as soon as it is there: the port that it has taken, say.
+    pub fn says<T>(&self, find: impl Fn(&str) -> Option<T>) -> Result<T> {
+        self.wait_for(|| {
+            let said = std::fs::read_to_string(&self.log)?;
+            find(&said).ok_or_else(|| Failure::without_state("it has not said where".to_owned()))
+        })
+    }
+
     /// Waits until what `connect` tries succeeds: a server that listens may still refuse.
     pub fn wait_for<T>(&self, connect: impl Fn() -> Result<T>) -> Result<T> {
         let deadline = Instant::now() + START;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::System;
 use super::postgres::copy_file;
-use super::process::{Server, command, free_port, on_cores};
+use super::process::{Server, command, on_cores};
 use crate::bookstore::schema::Dialect;
 use crate::client::{Client, PostgresClient, Result};
 
@@ -126,7 +126,6 @@ impl SharedDb {
     /// Starts the program; its data, if it keeps any, are under `folder`.
     pub fn start_with(folder: &Path, options: SharedDbOptions) -> Result<SharedDb> {
         let name = options.folder_name();
-        let port = free_port()?;
         let program = options.program.clone().map_or_else(usual_program, Ok)?;
         let mut command = command(program, None);
         command.arg("serve");
@@ -136,12 +135,12 @@ impl SharedDb {
             command.arg("--data").arg(&data);
         }
         command.args(["--max-connections", "2200"]);
-        command.args(["--listen", &format!("127.0.0.1:{port}")]);
+        command.args(["--listen", "127.0.0.1:0"]);
         command.args(options.sharing.argument()).args(options.packing.argument());
         command.args(&options.arguments);
         let log = folder.join(format!("{name}.log"));
         let server = Server::start(&mut on_cores(command, options.cores), &log)?;
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let address = server.says(listens_on)?;
         server.wait_for(|| connect(address))?;
         Ok(SharedDb { server: Arc::new(server), address, options })
     }
@@ -164,6 +163,12 @@ impl SharedDb {
 
 fn connect(address: SocketAddr) -> Result<PostgresClient> {
     PostgresClient::connect(address, "shareddb", "shareddb")
+}
+
+/// Where the server says that it listens, once the whole line is there.
+fn listens_on(said: &str) -> Option<SocketAddr> {
+    let (_, after) = said.split_once(" listens on ")?;
+    after.split_once('\n')?.0.trim().parse().ok()
 }
 
 /// The program to measure: `$SHAREDDB`, else this very program, or the one beside the driver.
