@@ -37,7 +37,7 @@ struct StatementTypes {
 }
 
 impl PostgresClient {
-    /// Connects without a password (loopback trust). Who does not greet within [`GREETING`] counts as gone.
+    /// Connects without a password (loopback trust). Who does not greet within a minute counts as gone.
     pub fn connect(address: SocketAddr, user: &str, database: &str) -> Result<PostgresClient> {
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10))?;
         stream.set_nodelay(true)?;
