@@ -482,10 +482,15 @@ impl<'s> TurnLocks<'s> {
         Ok(())
     }
 
-    /// What a change of rows uses of its table and of those that it refers to or is referred to by.
+    /// What a change of rows uses of its table and of those that it refers to or is referred to by. Where nobody excludes statements
+    /// from tables there is nothing to meet yet, whatever rows are locked; before it is applied all is looked at once more.
     pub fn table(&mut self, relation: &Relation) -> Result<()> {
-        let mut uses = relation.used_by_changes();
-        uses.try_for_each(|(table, mode)| self.need(LockKey::Table(table), mode))
+        let mut uses = relation.used_by_changes().map(|(id, mode)| (LockKey::Table(id), mode));
+        if self.shared.locks.exclude_statements() {
+            return uses.try_for_each(|(key, mode)| self.need(key, mode));
+        }
+        self.needs.extend(uses.map(|(key, mode)| (key, mode.into())));
+        Ok(())
     }
 }
 
