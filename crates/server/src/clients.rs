@@ -321,6 +321,16 @@ fn shut_down() -> Error {
 mod tests {
     use super::*;
 
+    /// A client whose session is said to have so many bytes.
+    fn enter(clients: &Clients, process: i32, bytes: usize) -> Arc<Client> {
+        let usage = Arc::<Usage>::default();
+        let entered = usage.enter();
+        engine::env::memory::allocated(bytes);
+        drop(entered);
+        engine::env::memory::freed(bytes);
+        clients.enter(clients.seat().expect("free"), process, Arc::default(), usage)
+    }
+
     #[test]
     fn seats_are_limited_and_come_back() {
         let clients = Clients::new(1);
@@ -347,15 +357,7 @@ mod tests {
     #[test]
     fn who_has_most_is_ended_and_goes_where_that_is_not_enough() {
         let clients = Clients::new(2);
-        let enter = |process, bytes| {
-            let usage = Arc::<Usage>::default();
-            let entered = usage.enter();
-            engine::env::memory::allocated(bytes);
-            drop(entered);
-            engine::env::memory::freed(bytes);
-            clients.enter(clients.seat().expect("free"), process, Arc::default(), usage)
-        };
-        let (small, large) = (enter(1, 1_000), enter(2, 2_000));
+        let (small, large) = (enter(&clients, 1, 1_000), enter(&clients, 2, 2_000));
         let now = Instant::now();
         assert_eq!(clients.relieve(500, 3_000, now), 0, "that would help nobody");
         assert_eq!(clients.relieve(500, 1_000, now), 1);
@@ -394,15 +396,7 @@ mod tests {
     #[test]
     fn who_rests_is_left_alone_and_what_it_had_is_waited_for() {
         let clients = Clients::new(2);
-        let enter = |process, bytes| {
-            let usage = Arc::<Usage>::default();
-            let entered = usage.enter();
-            engine::env::memory::allocated(bytes);
-            drop(entered);
-            engine::env::memory::freed(bytes);
-            clients.enter(clients.seat().expect("free"), process, Arc::default(), usage)
-        };
-        let (other, large) = (enter(1, 1_000), enter(2, 2_000));
+        let (other, large) = (enter(&clients, 1, 1_000), enter(&clients, 2, 2_000));
         let now = Instant::now();
         assert_eq!(clients.relieve(500, 1_000, now), 1);
         // It has its answer, and one more, while threads of the first statement still give back what it had.
