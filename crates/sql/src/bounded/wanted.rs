@@ -9,9 +9,10 @@ use engine::env::memory::{allocated_here, process};
 use engine::types::{Error, Result, SqlState};
 use parking_lot::Mutex;
 
-/// Steps of planning that one statement may take: nodes and parts of expressions, once for each rule that looks at them. The widest
-/// statements that people write take a hundredth of it.
-const STEP_LIMIT: u64 = 20_000_000;
+/// Steps of planning that one statement may take: nodes and parts of expressions, once for each rule that looks at them. Measured: a join
+/// of eight tables takes 1,800, a list of 10,000 numbers 40,000, a UNION ALL of 2,500 members 145,000, an OR of 20,000 pairs 680,000,
+/// and what rules do in a step grows with the statement.
+const STEP_LIMIT: u64 = 2_000_000;
 
 /// Tables and views, each as often as it is named, that one statement's plan may read: views name others.
 const RELATION_LIMIT: usize = 10_000;
