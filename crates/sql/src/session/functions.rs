@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::execute::shut_down;
 use super::pg_notify::{self, asks_for_channels, is_channels};
+use super::settings::ChangedSettings;
 use super::{Session, advisory};
 use crate::rights::{Need, Privileges};
 use crate::statement::create_table::text_constant;
@@ -177,14 +178,14 @@ pub struct Functions {
     /// Values; `None` while only the types matter.
     values: Option<Vec<Value>>,
     over_tables: bool,
-    settings: Vec<(String, String)>,
+    settings: ChangedSettings,
     role: String,
     channels: Vec<Arc<str>>,
 }
 
 impl Functions {
     /// For a query that is only described.
-    pub fn describe(settings: Vec<(String, String)>, role: String) -> Functions {
+    pub fn describe(settings: ChangedSettings, role: String) -> Functions {
         let (calls, channels) = (Vec::new(), Vec::new());
         Functions { calls, values: None, over_tables: false, settings, role, channels }
     }
@@ -192,7 +193,7 @@ impl Functions {
     /// The calls of a query.
     pub fn collect(
         query: &Query,
-        settings: Vec<(String, String)>,
+        settings: ChangedSettings,
         role: String,
         channels: Vec<Arc<str>>,
     ) -> Functions {
@@ -251,13 +252,13 @@ fn arguments(function: &Function) -> Vec<Expr> {
 
 struct Replacer<'a> {
     values: Option<&'a mut std::vec::IntoIter<Value>>,
-    settings: &'a [(String, String)],
+    settings: &'a ChangedSettings,
     role: &'a str,
     channels: &'a [Arc<str>],
 }
 
 /// `(SELECT ... FROM (VALUES ...))` in the place of `pg_settings`.
-fn settings_table(settings: &[(String, String)], factor: &TableFactor) -> Option<TableFactor> {
+fn settings_table(settings: &ChangedSettings, factor: &TableFactor) -> Option<TableFactor> {
     use std::fmt::Write;
     let mut text = String::from(
         "SELECT name, setting, NULL::text AS unit, NULL::text AS category, NULL::text AS short_desc, \
@@ -266,7 +267,7 @@ fn settings_table(settings: &[(String, String)], factor: &TableFactor) -> Option
          setting AS reset_val, NULL::text AS sourcefile, NULL::int AS sourceline, \
          false AS pending_restart FROM (VALUES ",
     );
-    for (i, (name, value)) in settings.iter().enumerate() {
+    for (i, (name, value)) in settings.all().iter().enumerate() {
         let comma = if i == 0 { "" } else { ", " };
         let value = value.replace('\'', "''");
         write!(text, "{comma}('{name}', '{value}')").expect("strings take all");

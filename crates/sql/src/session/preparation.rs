@@ -15,6 +15,7 @@ use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
 use super::pg_notify;
 use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
+use super::settings::ChangedSettings;
 use super::{Database, advisory};
 use crate::analysis;
 use crate::catalog::types::{from_id, id_of};
@@ -34,7 +35,7 @@ pub(super) struct Preparation {
     pub altered: HashSet<String>,
     /// What only this block sees is planned for it alone.
     pub is_private: bool,
-    pub settings: Vec<(String, String)>,
+    pub settings: ChangedSettings,
     /// The role whose rights it has.
     pub role: String,
 }

@@ -306,7 +306,7 @@ impl Session {
             catalog: self.catalog(),
             altered: definitions.map(|own| own.altered_names().clone()).unwrap_or_default(),
             is_private: definitions.is_some() || !self.settings.is_utc(),
-            settings: self.all_settings(),
+            settings: self.settings.changed(),
             role: self.acting_role(),
         }
     }

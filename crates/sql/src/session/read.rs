@@ -45,8 +45,12 @@ impl Session {
     ) -> Result<Outcome> {
         let mut query = query.clone();
         give_parameters(&mut query, types, values)?;
-        let mut functions =
-            Functions::collect(&query, self.all_settings(), self.acting_role(), self.channels());
+        let mut functions = Functions::collect(
+            &query,
+            self.settings.changed(),
+            self.acting_role(),
+            self.channels(),
+        );
         let called = functions.evaluate(self).await;
         // What a statement by itself has taken until the end of its transaction.
         let _own = self.end_statement_locks();

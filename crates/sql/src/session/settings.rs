@@ -1,6 +1,7 @@
 //! `SET`, `SHOW` and what the protocol reports of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use engine::heartbeat::Sharing;
 use engine::types::{Error, Result, SqlState};
@@ -118,8 +119,7 @@ const IDENTITY: [&str; 3] = ["role", "session_authorization", "is_superuser"];
 /// One session's settings.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// Values that differ from the default, by canonical name.
-    changed: BTreeMap<String, String>,
+    changed: ChangedSettings,
     /// Names that the protocol has yet to report.
     unreported: BTreeSet<&'static str>,
     /// Counts changes of who the session is.
@@ -146,11 +146,30 @@ pub enum PathSetting {
 /// What a setting was before a change; `None` for its default.
 pub type Before = (String, Option<String>);
 
+/// Values that differ from the default, by canonical name. Every statement takes them along, so a copy costs nothing.
+#[derive(Clone, Debug, Default)]
+pub struct ChangedSettings(Arc<BTreeMap<String, String>>);
+
+impl ChangedSettings {
+    /// All settings with their values, by name.
+    pub fn all(&self) -> Vec<(String, String)> {
+        let value = |d: &Definition| self.0.get(d.name).map_or(d.default, String::as_str);
+        let mut all: Vec<_> =
+            DEFINITIONS.iter().map(|d| (d.name.to_owned(), value(d).to_owned())).collect();
+        all.sort_by_key(|(name, _)| name.to_lowercase());
+        all
+    }
+
+    fn values(&mut self) -> &mut BTreeMap<String, String> {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
 impl Settings {
     /// Fresh settings; all that is reported will be.
     pub fn new(user: &str) -> Settings {
         let mut settings = Settings::default();
-        settings.changed.insert("session_authorization".to_owned(), user.to_owned());
+        settings.changed.values().insert("session_authorization".to_owned(), user.to_owned());
         let all = DEFINITIONS.iter().filter(|d| d.reported).map(|d| d.name);
         settings.unreported.extend(all);
         settings
@@ -162,17 +181,13 @@ impl Settings {
             Some(definition) => (definition.name, Some(definition.default)),
             None => (name, None),
         };
-        let value = self.changed.get(canonical).map(String::as_str).or(default);
+        let value = self.changed.0.get(canonical).map(String::as_str).or(default);
         value.map(str::to_owned).ok_or_else(|| unrecognized(name))
     }
 
-    /// All settings with their values, by name.
-    pub fn all(&self) -> Vec<(String, String)> {
-        let value = |d: &Definition| self.changed.get(d.name).map_or(d.default, String::as_str);
-        let mut all: Vec<_> =
-            DEFINITIONS.iter().map(|d| (d.name.to_owned(), value(d).to_owned())).collect();
-        all.sort_by_key(|(name, _)| name.to_lowercase());
-        all
+    /// What differs from the defaults, for a statement that goes on without its session.
+    pub fn changed(&self) -> ChangedSettings {
+        self.changed.clone()
     }
 
     /// Changes a setting; `None` is its default. Gives back what it was, for ROLLBACK and SET
@@ -183,7 +198,7 @@ impl Settings {
             Some(value) => Some(definition.check(value)?),
             None => None,
         };
-        let before = (definition.name.to_owned(), self.changed.get(definition.name).cloned());
+        let before = (definition.name.to_owned(), self.changed.0.get(definition.name).cloned());
         self.put(definition.name, value);
         Ok(before)
     }
@@ -194,7 +209,7 @@ impl Settings {
         if prefix.eq_ignore_ascii_case(RESERVED_PREFIX) {
             return Err(reserved(name));
         }
-        let before = (name.to_owned(), self.changed.get(name).cloned());
+        let before = (name.to_owned(), self.changed.0.get(name).cloned());
         self.put(name, value.map(str::to_owned));
         Ok(before)
     }
@@ -207,7 +222,8 @@ impl Settings {
     /// RESET ALL.
     pub fn reset_all(&mut self) {
         let stays = |name: &&String| IDENTITY.contains(&name.as_str());
-        let names: Vec<String> = self.changed.keys().filter(|name| !stays(name)).cloned().collect();
+        let names: Vec<String> =
+            self.changed.0.keys().filter(|name| !stays(name)).cloned().collect();
         names.iter().for_each(|name| self.put(name, None));
     }
 
@@ -216,21 +232,21 @@ impl Settings {
             self.unreported.insert(definition.name);
         }
         match value {
-            Some(value) => self.changed.insert(name.to_owned(), value),
-            None => self.changed.remove(name),
+            Some(value) => self.changed.values().insert(name.to_owned(), value),
+            None => self.changed.values().remove(name),
         };
         if IDENTITY[..2].contains(&name) {
             self.identity_serial += 1;
         }
         if name == "statement_timeout" {
-            let text = self.changed.get(name).map_or("0", String::as_str);
+            let text = self.changed.0.get(name).map_or("0", String::as_str);
             self.statement_timeout = milliseconds(text).unwrap_or(0);
         }
         if name == "shareddb.verify" {
-            self.verify = self.changed.get(name).and_then(|text| share(text));
+            self.verify = self.changed.0.get(name).and_then(|text| share(text));
         }
         if name == "TimeZone" {
-            self.is_elsewhere = self.changed.get(name).is_some_and(|zone| !is_utc(zone));
+            self.is_elsewhere = self.changed.0.get(name).is_some_and(|zone| !is_utc(zone));
         }
     }
 
@@ -241,25 +257,25 @@ impl Settings {
 
     /// The role by SET ROLE, if any.
     pub fn role(&self) -> Option<&str> {
-        self.changed.get("role").map(String::as_str)
+        self.changed.0.get("role").map(String::as_str)
     }
 
     /// SET ROLE, checked before; `None` for NONE.
     pub fn set_role(&mut self, role: Option<&str>) -> Before {
-        let before = ("role".to_owned(), self.changed.get("role").cloned());
+        let before = ("role".to_owned(), self.changed.0.get("role").cloned());
         self.put("role", role.map(str::to_owned));
         before
     }
 
     /// The role by SET SESSION AUTHORIZATION, or that came in.
     pub fn session_authorization(&self) -> &str {
-        self.changed.get("session_authorization").map_or("shareddb", String::as_str)
+        self.changed.0.get("session_authorization").map_or("shareddb", String::as_str)
     }
 
     /// SET SESSION AUTHORIZATION, checked before.
     pub fn set_session_authorization(&mut self, role: &str) -> Before {
         let name = "session_authorization";
-        let before = (name.to_owned(), self.changed.get(name).cloned());
+        let before = (name.to_owned(), self.changed.0.get(name).cloned());
         self.put(name, Some(role.to_owned()));
         before
     }
@@ -274,17 +290,17 @@ impl Settings {
 
     /// Whether a boolean setting is on.
     pub fn is_on(&self, name: &str) -> bool {
-        self.changed.get(name).is_some_and(|value| value == "on")
+        self.changed.0.get(name).is_some_and(|value| value == "on")
     }
 
     /// Whether a setting that differs from its default has this value.
     pub fn is_changed_to(&self, name: &str, value: &str) -> bool {
-        self.changed.get(name).is_some_and(|own| own == value)
+        self.changed.0.get(name).is_some_and(|own| own == value)
     }
 
     /// Where queries run that the global plan has.
     pub fn path(&self) -> PathSetting {
-        match self.changed.get("shareddb.path").map(String::as_str) {
+        match self.changed.0.get("shareddb.path").map(String::as_str) {
             Some("global") => PathSetting::Global,
             Some("alone") => PathSetting::Alone,
             _ => PathSetting::Automatic,
@@ -293,7 +309,7 @@ impl Settings {
 
     /// Whether queries of the global plan share; `None`: as the server was started.
     pub fn sharing(&self) -> Option<Sharing> {
-        match self.changed.get("shareddb.sharing").map(String::as_str) {
+        match self.changed.0.get("shareddb.sharing").map(String::as_str) {
             Some("automatic") => Some(Sharing::Automatic),
             Some("always") => Some(Sharing::Always),
             Some("never") => Some(Sharing::Never),

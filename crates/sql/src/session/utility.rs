@@ -200,7 +200,7 @@ impl Session {
     }
 
     pub(crate) fn all_settings(&self) -> Vec<(String, String)> {
-        self.settings.all()
+        self.settings.changed().all()
     }
 
     /// A setting's value; some say how the transaction runs.
