@@ -1,16 +1,16 @@
 //! Advisory locks: numbers that clients have agreed on, which the session or the transaction has until its end.
 //!
-//! The functions are called in the select list of a SELECT without FROM, so that it is plain how often and when they are: one
-//! after another, in the order in which they stand. Elsewhere they are refused ([`check`]). Locks of the session are counted, one for each key
-//! and mode is kept here; those of transactions end with them. Called by `functions` and `preparation`; who excludes whom is the
-//! engine's (`engine::heartbeat::Exclusion`).
+//! The functions are called in the select list of a SELECT without FROM, so that it is plain how often and when they are: one after
+//! another, in the order in which they stand. Elsewhere they are refused ([`check`]). Locks of the session are counted, one for
+//! each key and mode is kept here; those of transactions end with them. Called by `functions` and `preparation`; who excludes whom
+//! is the engine's (`engine::heartbeat::Exclusion`).
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, ObjectName,
-    Query, Select, SelectItem, Statement, TableFactor, UnaryOperator, Visit, Visitor,
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query,
+    Select, Statement, TableFactor, UnaryOperator, Visit, Visitor,
 };
 use engine::heartbeat::AdvisoryLock;
 use engine::transaction::{AdvisoryKey, TableMode, Waiting, WriteSet};
@@ -18,6 +18,7 @@ use engine::types::{DataType, Error, Result, SqlState, Value};
 
 use super::Session;
 use super::functions::Call;
+use super::plain_select::{items, plain_select};
 use crate::template::placeholder_index;
 
 /// What a function does.
@@ -131,29 +132,9 @@ fn refused(name: &str) -> Error {
 
 /// Calls that run exactly once, in order.
 fn plain_calls(query: &Query) -> usize {
-    let has_more = query.with.is_some()
-        || query.limit_clause.is_some()
-        || query.fetch.is_some()
-        || !query.locks.is_empty();
-    let Some(select) = query.body.as_select().filter(|select| !has_more && is_plain(select)) else {
-        return 0;
-    };
-    let of_item = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-            usize::from(plain_call(expr).is_some())
-        }
-        _ => 0,
-    };
-    select.projection.iter().map(of_item).sum()
-}
-
-fn is_plain(select: &Select) -> bool {
-    let is_grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
-    select.from.is_empty()
-        && select.selection.is_none()
-        && select.having.is_none()
-        && select.distinct.is_none()
-        && !is_grouped
+    let is_plain = |select: &&Select| select.distinct.is_none() && query.locks.is_empty();
+    let select = plain_select(query).filter(is_plain);
+    select.map_or(0, |select| items(select).filter_map(plain_call).count())
 }
 
 /// The call that an expression is, but for a cast or what is asked of its value.

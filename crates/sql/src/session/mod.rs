@@ -21,6 +21,7 @@ mod notifications;
 mod own_reads;
 mod owners;
 mod pg_notify;
+mod plain_select;
 mod preparation;
 pub(crate) mod prepared;
 mod read;

@@ -8,12 +8,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, GroupByExpr, Ident, Query, Select, SelectItem, TableAlias, TableAliasColumnDef,
-    TableFactor, TableFunctionArgs, Visit, Visitor,
+    Expr, Function, Ident, Query, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
+    Visit, Visitor,
 };
 use engine::types::{Error, Result, SqlState};
 
 use super::Session;
+use super::plain_select::{items, plain_select};
 
 /// NOTIFY as a function.
 pub const NOTIFY: &str = "pg_notify";
@@ -56,27 +57,14 @@ pub fn notifies(query: &Query) -> bool {
 /// 0A000 where a query calls it in another way than is there.
 pub fn check(query: &Query) -> Result<()> {
     let calls = calls(query);
-    let plain = query.body.as_select().map_or(0, |select| plain_calls(query, select));
+    let plain = plain_select(query)
+        .map_or(0, |select| items(select).filter(|item| calls_plainly(item)).count());
     if calls == plain { Ok(()) } else { Err(unsupported()) }
 }
 
-/// Items that call it, where each item is computed once.
-fn plain_calls(query: &Query, select: &Select) -> usize {
-    let is_grouped =
-        !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
-    let is_cut = query.limit_clause.is_some() || query.fetch.is_some() || query.with.is_some();
-    let is_filtered = select.selection.is_some() || select.having.is_some();
-    if !select.from.is_empty() || is_grouped || is_cut || is_filtered {
-        return 0;
-    }
-    select.projection.iter().filter(|item| calls_plainly(item)).count()
-}
-
-fn calls_plainly(item: &SelectItem) -> bool {
-    let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
-        return false;
-    };
-    let mut expr = expr;
+/// Whether an item is such a call, but for a cast.
+fn calls_plainly(item: &Expr) -> bool {
+    let mut expr = item;
     while let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
         expr = inner;
     }
