@@ -18,9 +18,8 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{InSubquery, ScalarFunction, SetComparison, SetQuantifier};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
-use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Operator,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Subquery, TypeSignature, Volatility,
     cast,
 };
@@ -30,8 +29,11 @@ use engine::types::{Error, SqlState};
 
 use super::groups_of_nothing::is_group_of_nothing;
 use super::hoisted::hoist;
+use super::memberships::apply_unknown;
 use super::nested::settle;
 use super::pinned::pin;
+use super::rewritten::with_expressions;
+use super::subqueries::{has, reaches_past};
 use crate::alone::{self, Limits};
 use crate::bounded::check_expressions;
 
@@ -41,7 +43,8 @@ pub const COLLECT: &str = "__collect";
 /// Optimizes a plan; subqueries that stay in it are applied row by row.
 pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     check_expressions(plan).map_err(|fault| DataFusionError::External(Box::new(fault)))?;
-    let plan = apply_unknown(plan.clone(), state)?.data;
+    let apply_member = |expr, schema: &DFSchema| apply_one(expr, schema, state);
+    let plan = apply_unknown(plan.clone(), &apply_member)?.data;
     let apply_groups = |node| apply_in(node, is_group_of_nothing, state);
     let plan = &plan.transform_up_with_subqueries(apply_groups)?.data;
     if has(plan, &|expr| matches!(expr, Expr::SetComparison(_))) {
@@ -64,74 +67,6 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
 
 fn settled(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     settle(plan, state.config_options())
-}
-
-/// Applies memberships whose third value matters: below OR, DataFusion marks rows that have a partner, and takes all others for
-/// no members, although `NULL NOT IN (..)` is not true. What stands alone in a WHERE, or is IN there, may be joined, but not a
-/// NOT IN whose subquery reads the row: its join would look for NULL among the rows of all subqueries. Nor one of a constant,
-/// whose join has no key that could be NULL.
-fn apply_unknown(plan: LogicalPlan, state: &SessionState) -> Result<Transformed<LogicalPlan>> {
-    plan.transform_up_with_subqueries(|node| {
-        let LogicalPlan::Filter(filter) = node else { return Ok(Transformed::no(node)) };
-        let schema = filter.input.schema().clone();
-        let mut changed = false;
-        let conjuncts = split_conjunction(&filter.predicate).into_iter().map(|conjunct| {
-            let applied = apply_unknown_in(conjunct.clone(), &schema, state)?;
-            changed |= applied.transformed;
-            Ok(applied.data)
-        });
-        let predicate = conjunction(conjuncts.collect::<Result<Vec<Expr>>>()?);
-        Ok(match predicate.filter(|_| changed) {
-            Some(predicate) => {
-                Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))
-            }
-            None => Transformed::no(LogicalPlan::Filter(filter)),
-        })
-    })
-}
-
-fn apply_unknown_in(
-    conjunct: Expr,
-    schema: &DFSchema,
-    state: &SessionState,
-) -> Result<Transformed<Expr>> {
-    if let Expr::InSubquery(member) = &conjunct
-        && (!member.negated || has_one_subquery_for_all(member))
-    {
-        return Ok(Transformed::no(conjunct));
-    }
-    apply_where_it_matters(conjunct, false, schema, state)
-}
-
-/// Below AND and OR alone of a WHERE what is neither true nor false is as good as false; below anything else it `matters`.
-fn apply_where_it_matters(
-    expr: Expr,
-    matters: bool,
-    schema: &DFSchema,
-    state: &SessionState,
-) -> Result<Transformed<Expr>> {
-    match &expr {
-        Expr::InSubquery(member)
-            if (member.negated || matters) && may_be_unknown(member, schema)? =>
-        {
-            apply_one(expr, schema, state)
-        }
-        Expr::BinaryExpr(binary) if matches!(binary.op, Operator::And | Operator::Or) => {
-            expr.map_children(|child| apply_where_it_matters(child, matters, schema, state))
-        }
-        _ => expr.map_children(|child| apply_where_it_matters(child, true, schema, state)),
-    }
-}
-
-/// Whether each row asks whether it is among the same values.
-fn has_one_subquery_for_all(member: &InSubquery) -> bool {
-    member.subquery.outer_ref_columns.is_empty() && !member.expr.column_refs().is_empty()
-}
-
-/// Whether NULL is compared, as far as types tell.
-fn may_be_unknown(member: &InSubquery, schema: &DFSchema) -> Result<bool> {
-    let inner = member.subquery.subquery.schema();
-    Ok(member.expr.nullable(schema)? || inner.fields().iter().any(|field| field.is_nullable()))
 }
 
 /// `= ANY` is IN, `<> ALL` is NOT IN: these DataFusion joins well.
@@ -160,90 +95,6 @@ fn plain_member(expr: Expr) -> Result<Transformed<Expr>> {
 
 fn has_left_over(plan: &LogicalPlan) -> bool {
     has(plan, &is_left_over)
-}
-
-/// Whether an expression anywhere in the plan is such.
-fn has(plan: &LogicalPlan, wanted: &dyn Fn(&Expr) -> bool) -> bool {
-    let mut found = false;
-    let _ = plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
-            found |= expr.exists(|expr| Ok(wanted(expr)))?;
-            Ok(TreeNodeRecursion::Continue)
-        })
-    });
-    found
-}
-
-/// Whether a subquery in a subquery reads a column of a query further out than the one around it. Of the outermost query's
-/// own subqueries none can: what one of them misses the planner reports.
-fn reaches_past(plan: &LogicalPlan) -> Result<bool> {
-    let mut reaches = false;
-    plan.apply(|node| {
-        for_each_subquery(node, &mut |subquery| {
-            subquery.apply_with_subqueries(|node| {
-                for_each_subquery(node, &mut |inner| {
-                    reaches |= free_columns(inner)?.iter().any(|column| !gives(node, column));
-                    Ok(())
-                })?;
-                Ok(TreeNodeRecursion::Continue)
-            })?;
-            Ok(())
-        })?;
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(reaches)
-}
-
-/// The columns that a query reads and no query in it gives.
-pub(super) fn free_columns(query: &LogicalPlan) -> Result<Vec<Column>> {
-    let mut free = Vec::new();
-    query.apply(|node| {
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                if let Expr::OuterReferenceColumn(_, column) = expr {
-                    free.push(column.clone());
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })?;
-        for_each_subquery(node, &mut |subquery| {
-            let read = free_columns(subquery)?;
-            free.extend(read.into_iter().filter(|column| !gives(node, column)));
-            Ok(())
-        })?;
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(free)
-}
-
-fn gives(node: &LogicalPlan, column: &Column) -> bool {
-    node.inputs().iter().any(|input| input.schema().has_column(column))
-}
-
-/// The subqueries in a node's own expressions.
-fn for_each_subquery(
-    node: &LogicalPlan,
-    visit: &mut dyn FnMut(&LogicalPlan) -> Result<()>,
-) -> Result<()> {
-    node.apply_expressions(|expr| {
-        expr.apply(|expr| {
-            if let Some(subquery) = subquery_of(expr) {
-                visit(&subquery.subquery)?;
-            }
-            Ok(TreeNodeRecursion::Continue)
-        })
-    })?;
-    Ok(())
-}
-
-pub(super) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
-    match expr {
-        Expr::Exists(exists) => Some(&exists.subquery),
-        Expr::InSubquery(member) => Some(&member.subquery),
-        Expr::SetComparison(compare) => Some(&compare.subquery),
-        Expr::ScalarSubquery(subquery) => Some(subquery),
-        _ => None,
-    }
 }
 
 fn is_left_over(expr: &Expr) -> bool {
@@ -279,23 +130,17 @@ fn apply_in(
     wanted: fn(&Expr) -> Result<bool>,
     state: &SessionState,
 ) -> Result<Transformed<LogicalPlan>> {
-    let mut schema = DFSchema::empty();
-    for input in node.inputs() {
-        schema.merge(input.schema());
-    }
-    let preserver = NamePreserver::new(&node);
-    let node = node.map_expressions(|expr| {
-        let name = preserver.save(&expr);
+    let node = with_expressions(node, |expr, schema| {
         // From above: ARRAY must be seen before the subquery in it.
-        let applied = expr.transform_down(|expr| match wanted(&expr)? {
-            true => apply_one(expr, &schema, state),
+        expr.transform_down(|expr| match wanted(&expr)? {
+            true => apply_one(expr, schema, state),
             false => Ok(Transformed::no(expr)),
-        })?;
-        Ok(applied.update_data(|expr| name.restore(expr)))
+        })
     })?;
     if node.transformed { node.map_data(LogicalPlan::recompute_schema) } else { Ok(node) }
 }
 
+/// Replaces a subquery by a function of the columns around it.
 fn apply_one(expr: Expr, schema: &DFSchema, state: &SessionState) -> Result<Transformed<Expr>> {
     if !is_left_over(&expr) {
         return Ok(Transformed::no(expr));

@@ -8,7 +8,7 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-use super::applied::{free_columns, subquery_of};
+use super::subqueries::{free_columns, subquery_of};
 
 /// Whether an expression is a subquery whose join would lack rows.
 pub fn is_group_of_nothing(expr: &Expr) -> Result<bool> {

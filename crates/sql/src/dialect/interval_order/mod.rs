@@ -14,7 +14,6 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     Distinct, Expr, ExprSchemable, Join, JoinConstraint, LogicalPlan, Operator,
 };
@@ -26,6 +25,7 @@ pub use expressions::by_span;
 pub use untyped::read_as_intervals;
 
 use super::intervals::gives_interval;
+use super::rewritten::with_expressions;
 use super::spans::{is_interval, spanned};
 
 /// The plan with intervals compared by what they amount to; `None` where there are none.
@@ -38,8 +38,8 @@ pub fn ordered_by_span(plan: &LogicalPlan, state: &SessionState) -> Result<Optio
     let options = state.config_options();
     let plan = TypeCoercion::new().analyze(plan, options.as_ref())?;
     plan.transform_up_with_subqueries(|node| {
-        let node = rewritten_node(node, &by_span)?;
-        compared(node)?.recompute_schema().map(Transformed::yes)
+        let node = with_expressions(node, by_span)?;
+        compared(node.data)?.recompute_schema().map(Transformed::yes)
     })
     .map(|plan| Some(plan.data))
 }
@@ -47,23 +47,10 @@ pub fn ordered_by_span(plan: &LogicalPlan, state: &SessionState) -> Result<Optio
 type Rewrite<'a> = &'a dyn Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>;
 
 fn rewritten(plan: LogicalPlan, rewrite: Rewrite<'_>) -> Result<LogicalPlan> {
-    let plan = plan
-        .transform_up_with_subqueries(|node| rewritten_node(node, rewrite).map(Transformed::yes))?;
-    Ok(plan.data)
-}
-
-/// The node with its expressions rewritten, under the same names.
-fn rewritten_node(node: LogicalPlan, rewrite: Rewrite<'_>) -> Result<LogicalPlan> {
-    let mut schema = DFSchema::empty();
-    for input in node.inputs() {
-        schema.merge(input.schema());
-    }
-    let preserver = NamePreserver::new(&node);
-    let node = node.map_expressions(|expr| {
-        let name = preserver.save(&expr);
-        Ok(rewrite(expr, &schema)?.update_data(|expr| name.restore(expr)))
+    let plan = plan.transform_up_with_subqueries(|node| {
+        with_expressions(node, rewrite).map(|node| Transformed::yes(node.data))
     })?;
-    Ok(node.data)
+    Ok(plan.data)
 }
 
 /// What the node itself compares.

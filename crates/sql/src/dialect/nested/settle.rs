@@ -9,6 +9,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Case, Expr, LogicalPlan};
 
 use super::super::guards::may_fail_anyhow;
+use super::super::rewritten::input_schema;
 use super::call::case_of;
 use super::coalesce;
 use super::lazy::lazy;
@@ -48,11 +49,7 @@ fn schema_of(node: &LogicalPlan) -> Result<DFSchema> {
     if let LogicalPlan::TableScan(scan) = node {
         return DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema());
     }
-    let mut schema = DFSchema::empty();
-    for input in node.inputs() {
-        schema.merge(input.schema());
-    }
-    Ok(schema)
+    Ok(input_schema(node))
 }
 
 fn is_branch(expr: &Expr) -> bool {
