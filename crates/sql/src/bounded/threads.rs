@@ -87,8 +87,8 @@ impl PlanningThreads {
         PlanningThreads { shared: Arc::new(shared) }
     }
 
-    /// Has `work` done for a text of so many bytes, in the zone of who calls. Whoever waits gives up once `cancelled` is set (57014), `deadline`
-    /// is over, or the future is dropped; the work hears of it at its next checkpoint.
+    /// Has `work` done for a text of so many bytes, in the zone of who calls. Whoever waits gives up once `cancelled` is set
+    /// (57014), `deadline` is over, or the future is dropped; the work hears of it at its next checkpoint.
     pub fn run<T: Send + 'static>(
         &self,
         text_bytes: usize,

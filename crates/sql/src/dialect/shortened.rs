@@ -21,8 +21,8 @@ pub fn named(key: u64) -> String {
     format!("..{key:016x}..")
 }
 
-/// A number for a call of a function with these arguments, where they are large. `known` tells that of an argument which has one: of a sum of
-/// n terms each has the one below, and is not looked through again.
+/// A number for a call of a function with these arguments, where they are large. `known` tells that of an argument which has one:
+/// of a sum of n terms each has the one below, and is not looked through again.
 pub fn key(
     function: &str,
     arguments: &[Expr],

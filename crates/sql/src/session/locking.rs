@@ -2,7 +2,8 @@
 //!
 //! The query runs with the ids of the rows that it locks. What has changed since its snapshot is laid over that, and the query runs
 //! again: rows that no longer qualify are left out, others show their newest values. Under a LIMIT other rows take the places of
-//! those that were left out or skipped. Rows of one table that an index finds are read without a plan (`own_reads`). Outside a block the locks end with the statement. Called by [`super::read`].
+//! those that were left out or skipped. Rows of one table that an index finds are read without a plan (`own_reads`). Outside a
+//! block the locks end with the statement. Called by [`super::read`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Finding out who waits for itself.
 //!
 //! Those who wait are sessions: their owners wait as one. Somebody who waits does so for all who have the thing in a conflicting
-//! mode, and for those who came before to wait for it in a conflicting mode. The latter is a matter of order alone: where a cycle goes through such an edge, the two change places (once)
-//! and nobody need go. A cycle without one stays until somebody in it goes.
+//! mode, and for those who came before to wait for it in a conflicting mode. The latter is a matter of order alone: where a cycle
+//! goes through such an edge, the two change places (once) and nobody need go. A cycle without one stays until somebody in it goes.
 
 use std::collections::HashSet;
 

@@ -1,10 +1,10 @@
 //! Locks: who of the blocks may change which rows and keys, who may use which tables, and who waits for whom.
 //!
 //! In come requests of blocks' statements (and of writes by themselves that have met a lock), out go locks, in the order of the
-//! requests. A lock is a [`LockMode`] or a [`TableMode`] on a [`LockKey`]; it belongs to an [`Owner`] and ends with it, which lives in the block's
-//! [`WriteSet`](super::WriteSet): at the visible end of COMMIT, at ROLLBACK, or when the client goes. Nobody's thread waits:
-//! whoever gets a lock is called back ([`Waiting`] makes a future of that). Who waits for long asks whether it stands in a cycle
-//! ([`Waiting::is_deadlocked`]). What is counted is the memory of the account of write sets.
+//! requests. A lock is a [`LockMode`] or a [`TableMode`] on a [`LockKey`]; it belongs to an [`Owner`] and ends with it, which lives
+//! in the block's [`WriteSet`](super::WriteSet): at the visible end of COMMIT, at ROLLBACK, or when the client goes. Nobody's
+//! thread waits: whoever gets a lock is called back ([`Waiting`] makes a future of that). Who waits for long asks whether it stands
+//! in a cycle ([`Waiting::is_deadlocked`]). What is counted is the memory of the account of write sets.
 //!
 //! The write heartbeat takes no locks, it looks at them: one load where there are none. What statements use of tables is only noted
 //! (`notes`) as long as nobody excludes statements from tables. Called by `heartbeat::write`.

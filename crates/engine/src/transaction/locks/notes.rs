@@ -2,9 +2,9 @@
 //!
 //! Statements that read or change rows do not exclude each other from tables, so what they take of them need not be entered
 //! anywhere that others look. A block notes it for itself ([`Notes`]). Who wants to exclude statements from a table first says so
-//! ([`Locks::tell_notes`] counts it), then walks through all notes and enters what they say of the table; statements that come after look at that
-//! count under the lock of their own notes, and queue like anybody else. So neither misses the other, and as long as nobody
-//! excludes statements a statement of a block pays for a lock that nobody else takes.
+//! ([`Locks::tell_notes`] counts it), then walks through all notes and enters what they say of the table; statements that come
+//! after look at that count under the lock of their own notes, and queue like anybody else. So neither misses the other, and as
+//! long as nobody excludes statements a statement of a block pays for a lock that nobody else takes.
 
 use std::sync::Arc;
 

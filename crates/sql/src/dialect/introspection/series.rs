@@ -1,7 +1,8 @@
 //! Functions that give rows, `generate_series`, `generate_subscripts` and `unnest`, in FROM and in the items of a SELECT.
 //!
-//! In FROM, PostgreSQL names the only column after the alias, or after the function; DataFusion has names of its own.
-//! Small integers give integers. WITH ORDINALITY is another array beside those of `unnest`. Among the items of a SELECT each row of the function is a row of the answer.
+//! In FROM, PostgreSQL names the only column after the alias, or after the function; DataFusion has names of its own. Small
+//! integers give integers. WITH ORDINALITY is another array beside those of `unnest`. Among the items of a SELECT each row of the
+//! function is a row of the answer.
 
 use std::ops::ControlFlow;
 
