@@ -264,15 +264,17 @@ fn settings_table(settings: &ChangedSettings, factor: &TableFactor) -> Option<Ta
         "SELECT name, setting, NULL::text AS unit, NULL::text AS category, NULL::text AS short_desc, \
          NULL::text AS extra_desc, 'user' AS context, 'string' AS vartype, 'session' AS source, \
          NULL::text AS min_val, NULL::text AS max_val, NULL::text AS enumvals, NULL::text AS boot_val, \
-         setting AS reset_val, NULL::text AS sourcefile, NULL::int AS sourceline, \
+         reset_val, NULL::text AS sourcefile, NULL::int AS sourceline, \
          false AS pending_restart FROM (VALUES ",
     );
-    for (i, (name, value)) in settings.all().iter().enumerate() {
+    for (i, setting) in settings.all().iter().enumerate() {
         let comma = if i == 0 { "" } else { ", " };
-        let value = value.replace('\'', "''");
-        write!(text, "{comma}('{name}', '{value}')").expect("strings take all");
+        let [value, first] =
+            [&setting.value, &setting.reset_value].map(|value| value.replace('\'', "''"));
+        let name = setting.name;
+        write!(text, "{comma}('{name}', '{value}', '{first}')").expect("strings take all");
     }
-    text.push_str(") AS v (name, setting)");
+    text.push_str(") AS v (name, setting, reset_val)");
     let ast::Statement::Query(subquery) = crate::template::parse(&text).ok()?.pop()? else {
         return None;
     };

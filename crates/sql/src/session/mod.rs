@@ -52,7 +52,7 @@ pub(crate) use pg_notify::unsupported as unsupported_pg_notify;
 use prepared::Prepared;
 pub(crate) use prepared::has_function;
 pub(crate) use settings::is_utc;
-pub use settings::{PathSetting, SERVER_VERSION, Settings};
+pub use settings::{Late, PathSetting, SERVER_VERSION, Settings, response_time};
 pub(crate) use write::{answer_of, check_at};
 
 /// A parsed and planned statement, ready to run with parameters; cheap to clone and to keep.

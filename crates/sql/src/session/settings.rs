@@ -1,12 +1,21 @@
 //! `SET`, `SHOW` and what the protocol reports of it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+mod changed;
+mod checked;
+mod durations;
+mod response_time;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use engine::heartbeat::Sharing;
 use engine::types::{Error, Result, SqlState};
 
 use crate::verification::Share;
+use durations::{duration_text, microseconds, microseconds_text, milliseconds};
+
+pub use changed::{ChangedSettings, ShownSetting};
+pub use response_time::{Late, response_time};
 
 /// What a setting's value must look like.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +25,8 @@ enum Kind {
     Integer(i64, i64),
     /// A number of milliseconds, with or without a unit.
     Duration,
+    /// The same to the microsecond.
+    PreciseDuration,
     /// A number from 0 to 1, or `server`.
     Share,
     OneOf(&'static [&'static str]),
@@ -43,9 +54,6 @@ const fn reported(name: &'static str, kind: Kind, default: &'static str) -> Defi
 
 /// PostgreSQL's version that clients see; drivers choose their catalog queries by it.
 pub const SERVER_VERSION: &str = concat!("15.0 (SharedDB ", env!("CARGO_PKG_VERSION"), ")");
-
-/// What comes before the dot in this server's own settings: nobody else may have names that begin so.
-const RESERVED_PREFIX: &str = "shareddb";
 
 const ISOLATION_LEVELS: &[&str] =
     &["read committed", "repeatable read", "read uncommitted", "serializable"];
@@ -94,8 +102,10 @@ const DEFINITIONS: &[Definition] = &[
     setting("max_index_keys", Kind::Fixed, "32"),
     setting("role", Kind::Fixed, "none"),
     setting("row_security", Kind::Boolean, "on"),
+    setting("shareddb.late", Kind::OneOf(&["drop", "finish"]), "drop"),
     setting("shareddb.path", Kind::OneOf(&["automatic", "global", "alone"]), "automatic"),
     setting("shareddb.pipelining", Kind::Boolean, "on"),
+    setting("shareddb.response_time", Kind::PreciseDuration, "0"),
     setting("shareddb.sharing", Kind::OneOf(&["server", "automatic", "always", "never"]), "server"),
     setting("shareddb.verify", Kind::Share, "server"),
     setting("search_path", Kind::Text, "\"$user\", public"),
@@ -126,6 +136,8 @@ pub struct Settings {
     identity_serial: u64,
     /// `statement_timeout` in milliseconds, kept beside its text since every statement asks.
     statement_timeout: u64,
+    /// `shareddb.response_time`, kept likewise; `None` for none.
+    response_time: Option<Duration>,
     /// `shareddb.verify`, kept likewise; `None` for the server's.
     verify: Option<Share>,
     /// `TimeZone` is something else than UTC; every statement asks, too.
@@ -146,30 +158,11 @@ pub enum PathSetting {
 /// What a setting was before a change; `None` for its default.
 pub type Before = (String, Option<String>);
 
-/// Values that differ from the default, by canonical name. Every statement takes them along, so a copy costs nothing.
-#[derive(Clone, Debug, Default)]
-pub struct ChangedSettings(Arc<BTreeMap<String, String>>);
-
-impl ChangedSettings {
-    /// All settings with their values, by name.
-    pub fn all(&self) -> Vec<(String, String)> {
-        let value = |d: &Definition| self.0.get(d.name).map_or(d.default, String::as_str);
-        let mut all: Vec<_> =
-            DEFINITIONS.iter().map(|d| (d.name.to_owned(), value(d).to_owned())).collect();
-        all.sort_by_key(|(name, _)| name.to_lowercase());
-        all
-    }
-
-    fn values(&mut self) -> &mut BTreeMap<String, String> {
-        Arc::make_mut(&mut self.0)
-    }
-}
-
 impl Settings {
     /// Fresh settings; all that is reported will be.
     pub fn new(user: &str) -> Settings {
         let mut settings = Settings::default();
-        settings.changed.values().insert("session_authorization".to_owned(), user.to_owned());
+        settings.changed.put("session_authorization", Some(user.to_owned()));
         let all = DEFINITIONS.iter().filter(|d| d.reported).map(|d| d.name);
         settings.unreported.extend(all);
         settings
@@ -181,7 +174,7 @@ impl Settings {
             Some(definition) => (definition.name, Some(definition.default)),
             None => (name, None),
         };
-        let value = self.changed.0.get(canonical).map(String::as_str).or(default);
+        let value = self.changed.get(canonical).map(String::as_str).or(default);
         value.map(str::to_owned).ok_or_else(|| unrecognized(name))
     }
 
@@ -190,27 +183,21 @@ impl Settings {
         self.changed.clone()
     }
 
-    /// Changes a setting; `None` is its default. Gives back what it was, for ROLLBACK and SET
+    /// Changes a setting; `None` is what it was when the session began. Gives back what it was, for ROLLBACK and SET
     /// LOCAL.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Before> {
-        let Some(definition) = find(name) else { return self.set_custom(name, value) };
-        let value = match value {
-            Some(value) => Some(definition.check(value)?),
-            None => None,
+        let definition = find(name);
+        let name = definition.map_or(name, |definition| definition.name);
+        let value = match definition {
+            Some(definition) => value.map(|value| definition.check(value)).transpose()?,
+            None => {
+                checked::check_custom(name)?;
+                value.map(str::to_owned)
+            }
         };
-        let before = (definition.name.to_owned(), self.changed.0.get(definition.name).cloned());
-        self.put(definition.name, value);
-        Ok(before)
-    }
-
-    /// `my.setting`: anybody may have some, but under this server's own prefix it is a slip of the pen.
-    fn set_custom(&mut self, name: &str, value: Option<&str>) -> Result<Before> {
-        let Some((prefix, _)) = name.split_once('.') else { return Err(unrecognized(name)) };
-        if prefix.eq_ignore_ascii_case(RESERVED_PREFIX) {
-            return Err(reserved(name));
-        }
-        let before = (name.to_owned(), self.changed.0.get(name).cloned());
-        self.put(name, value.map(str::to_owned));
+        let value = value.or_else(|| self.changed.first(name));
+        let before = (name.to_owned(), self.changed.get(name).cloned());
+        self.put(name, value);
         Ok(before)
     }
 
@@ -221,32 +208,38 @@ impl Settings {
 
     /// RESET ALL.
     pub fn reset_all(&mut self) {
-        let stays = |name: &&String| IDENTITY.contains(&name.as_str());
-        let names: Vec<String> =
-            self.changed.0.keys().filter(|name| !stays(name)).cloned().collect();
-        names.iter().for_each(|name| self.put(name, None));
+        for name in self.changed.since_first() {
+            let first = self.changed.first(&name);
+            self.put(&name, first);
+        }
+    }
+
+    /// What the settings are now is what RESET returns to.
+    pub fn settle(&mut self) {
+        self.changed.settle();
     }
 
     fn put(&mut self, name: &str, value: Option<String>) {
         if let Some(definition) = find(name).filter(|definition| definition.reported) {
             self.unreported.insert(definition.name);
         }
-        match value {
-            Some(value) => self.changed.values().insert(name.to_owned(), value),
-            None => self.changed.values().remove(name),
-        };
+        self.changed.put(name, value);
         if IDENTITY[..2].contains(&name) {
             self.identity_serial += 1;
         }
         if name == "statement_timeout" {
-            let text = self.changed.0.get(name).map_or("0", String::as_str);
+            let text = self.changed.get(name).map_or("0", String::as_str);
             self.statement_timeout = milliseconds(text).unwrap_or(0);
         }
+        if name == "shareddb.response_time" {
+            let text = self.changed.get(name);
+            self.response_time = text.and_then(|text| response_time(text));
+        }
         if name == "shareddb.verify" {
-            self.verify = self.changed.0.get(name).and_then(|text| share(text));
+            self.verify = self.changed.get(name).and_then(|text| share(text));
         }
         if name == "TimeZone" {
-            self.is_elsewhere = self.changed.0.get(name).is_some_and(|zone| !is_utc(zone));
+            self.is_elsewhere = self.changed.get(name).is_some_and(|zone| !is_utc(zone));
         }
     }
 
@@ -257,25 +250,25 @@ impl Settings {
 
     /// The role by SET ROLE, if any.
     pub fn role(&self) -> Option<&str> {
-        self.changed.0.get("role").map(String::as_str)
+        self.changed.get("role").map(String::as_str)
     }
 
     /// SET ROLE, checked before; `None` for NONE.
     pub fn set_role(&mut self, role: Option<&str>) -> Before {
-        let before = ("role".to_owned(), self.changed.0.get("role").cloned());
+        let before = ("role".to_owned(), self.changed.get("role").cloned());
         self.put("role", role.map(str::to_owned));
         before
     }
 
     /// The role by SET SESSION AUTHORIZATION, or that came in.
     pub fn session_authorization(&self) -> &str {
-        self.changed.0.get("session_authorization").map_or("shareddb", String::as_str)
+        self.changed.get("session_authorization").map_or("shareddb", String::as_str)
     }
 
     /// SET SESSION AUTHORIZATION, checked before.
     pub fn set_session_authorization(&mut self, role: &str) -> Before {
         let name = "session_authorization";
-        let before = (name.to_owned(), self.changed.0.get(name).cloned());
+        let before = (name.to_owned(), self.changed.get(name).cloned());
         self.put(name, Some(role.to_owned()));
         before
     }
@@ -290,17 +283,17 @@ impl Settings {
 
     /// Whether a boolean setting is on.
     pub fn is_on(&self, name: &str) -> bool {
-        self.changed.0.get(name).is_some_and(|value| value == "on")
+        self.changed.get(name).is_some_and(|value| value == "on")
     }
 
     /// Whether a setting that differs from its default has this value.
     pub fn is_changed_to(&self, name: &str, value: &str) -> bool {
-        self.changed.0.get(name).is_some_and(|own| own == value)
+        self.changed.get(name).is_some_and(|own| own == value)
     }
 
     /// Where queries run that the global plan has.
     pub fn path(&self) -> PathSetting {
-        match self.changed.0.get("shareddb.path").map(String::as_str) {
+        match self.changed.get("shareddb.path").map(String::as_str) {
             Some("global") => PathSetting::Global,
             Some("alone") => PathSetting::Alone,
             _ => PathSetting::Automatic,
@@ -309,7 +302,7 @@ impl Settings {
 
     /// Whether queries of the global plan share; `None`: as the server was started.
     pub fn sharing(&self) -> Option<Sharing> {
-        match self.changed.0.get("shareddb.sharing").map(String::as_str) {
+        match self.changed.get("shareddb.sharing").map(String::as_str) {
             Some("automatic") => Some(Sharing::Automatic),
             Some("always") => Some(Sharing::Always),
             Some("never") => Some(Sharing::Never),
@@ -328,25 +321,24 @@ impl Settings {
     }
 
     /// How long a statement may run.
-    pub fn statement_timeout(&self) -> Option<std::time::Duration> {
-        (self.statement_timeout > 0)
-            .then(|| std::time::Duration::from_millis(self.statement_timeout))
+    pub fn statement_timeout(&self) -> Option<Duration> {
+        (self.statement_timeout > 0).then(|| Duration::from_millis(self.statement_timeout))
     }
 
     /// How long a statement waits for a lock at most.
-    pub fn lock_timeout(&self) -> Option<std::time::Duration> {
+    pub fn lock_timeout(&self) -> Option<Duration> {
         let patience = self.duration("lock_timeout");
         (!patience.is_zero()).then_some(patience)
     }
 
     /// How long a statement waits for a lock before it looks whether that is in vain.
-    pub fn deadlock_timeout(&self) -> std::time::Duration {
-        self.duration("deadlock_timeout").max(std::time::Duration::from_millis(1))
+    pub fn deadlock_timeout(&self) -> Duration {
+        self.duration("deadlock_timeout").max(Duration::from_millis(1))
     }
 
-    fn duration(&self, name: &str) -> std::time::Duration {
+    fn duration(&self, name: &str) -> Duration {
         let text = self.show(name).unwrap_or_default();
-        std::time::Duration::from_millis(milliseconds(&text).unwrap_or(0))
+        Duration::from_millis(milliseconds(&text).unwrap_or(0))
     }
 
     /// Settings to report since the last call.
@@ -364,12 +356,6 @@ fn find(name: &str) -> Option<&'static Definition> {
 fn unrecognized(name: &str) -> Error {
     let message = format!("unrecognized configuration parameter \"{name}\"");
     Error::new(SqlState::UndefinedObject, message)
-}
-
-fn reserved(name: &str) -> Error {
-    let message = format!("invalid configuration parameter name \"{name}\"");
-    let detail = format!("\"{RESERVED_PREFIX}\" is a reserved prefix.");
-    Error::new(SqlState::InvalidName, message).detail(detail)
 }
 
 impl Definition {
@@ -400,6 +386,7 @@ impl Definition {
             Kind::Share if value.eq_ignore_ascii_case("server") => Ok("server".to_owned()),
             Kind::Share => share(value).map(|_| value.trim().to_owned()).ok_or_else(invalid),
             Kind::Duration => milliseconds(value).map(duration_text).ok_or_else(invalid),
+            Kind::PreciseDuration => microseconds(value).map(microseconds_text).ok_or_else(invalid),
             Kind::OneOf(words) => {
                 let known = words.iter().find(|word| word.eq_ignore_ascii_case(value));
                 known.map(|word| (*word).to_owned()).ok_or_else(invalid)
@@ -407,11 +394,16 @@ impl Definition {
             Kind::TimeZone => time_zone(value),
             Kind::Encoding => encoding(value).map(str::to_owned).ok_or_else(invalid),
             Kind::DateStyle => date_style(value).ok_or_else(invalid),
-            Kind::Fixed => {
-                let message = format!("parameter \"{}\" cannot be changed", self.name);
-                Err(Error::new(SqlState::FixedParameter, message))
-            }
+            Kind::Fixed => Err(self.fixed()),
         }
+    }
+}
+
+impl Definition {
+    /// 55P02
+    fn fixed(&self) -> Error {
+        let message = format!("parameter \"{}\" cannot be changed", self.name);
+        Error::new(SqlState::FixedParameter, message)
     }
 }
 
@@ -423,34 +415,8 @@ fn boolean(value: &str) -> Option<&'static str> {
     }
 }
 
-fn milliseconds(value: &str) -> Option<u64> {
-    let value = value.trim();
-    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let number: u64 = value[..digits].parse().ok()?;
-    let unit = match value[digits..].trim() {
-        "" | "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    number.checked_mul(unit).filter(|ms| *ms <= i32::MAX as u64)
-}
-
 fn share(value: &str) -> Option<Share> {
     value.trim().parse().ok().and_then(Share::new)
-}
-
-/// The largest unit that divides it, as SHOW writes it.
-fn duration_text(milliseconds: u64) -> String {
-    const UNITS: [(u64, &str); 4] =
-        [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
-    match UNITS.iter().find(|(unit, _)| milliseconds != 0 && milliseconds.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{}{name}", milliseconds / unit),
-        None if milliseconds == 0 => "0".to_owned(),
-        None => format!("{milliseconds}ms"),
-    }
 }
 
 /// All times are UTC here. Zones that mean the same are taken as they are; drivers announce their
@@ -520,7 +486,7 @@ mod tests {
     fn durations_have_units() {
         let mut settings = Settings::new("me");
         settings.set("statement_timeout", Some("2s")).expect("valid");
-        assert_eq!(settings.statement_timeout(), Some(std::time::Duration::from_secs(2)));
+        assert_eq!(settings.statement_timeout(), Some(Duration::from_secs(2)));
         assert_eq!(settings.show("statement_timeout"), Ok("2s".into()));
         let before = settings.set("statement_timeout", Some("1500")).expect("valid");
         assert_eq!(settings.show("STATEMENT_TIMEOUT"), Ok("1500ms".into()));

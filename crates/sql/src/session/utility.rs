@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use engine::types::{Error, Result, SqlState};
 
-use super::settings::Before;
+use super::settings::{Before, ShownSetting};
 use super::{ImplicitTransaction, Outcome, PREPARED_LIMIT, Session, Statement};
 use crate::statement::rights::RightsStatement;
 use crate::statement::{
@@ -199,7 +199,7 @@ impl Session {
         self.settings.reset_all();
     }
 
-    pub(crate) fn all_settings(&self) -> Vec<(String, String)> {
+    pub(crate) fn all_settings(&self) -> Vec<ShownSetting> {
         self.settings.changed().all()
     }
 

@@ -43,9 +43,10 @@ pub fn show(session: &mut Session, variable: &[Ident]) -> Result<Outcome> {
         columns.iter().map(|column| output_column(&column.name, DataType::Text)).collect();
     let text = |value: String| Value::Text(value.into());
     let values = if name.eq_ignore_ascii_case("all") {
-        let (names, values): (Vec<_>, Vec<_>) = session.all_settings().into_iter().unzip();
-        let blank = vec![text(String::new()); names.len()];
-        vec![names.into_iter().map(text).collect(), values.into_iter().map(text).collect(), blank]
+        let all = session.all_settings();
+        let names = all.iter().map(|setting| text(setting.name.to_owned())).collect();
+        let blank = vec![text(String::new()); all.len()];
+        vec![names, all.into_iter().map(|setting| text(setting.value)).collect(), blank]
     } else {
         vec![vec![text(session.show_setting(&name)?)]]
     };
