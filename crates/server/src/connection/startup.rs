@@ -349,6 +349,7 @@ async fn settle(
     for (name, value) in &greeting.settings {
         apply(socket, session, name, value).await?;
     }
+    session.settle_settings();
     let changes = session.take_parameter_changes();
     for (name, usual) in REPORTED {
         let changed = changes.iter().rfind(|(changed, _)| changed.eq_ignore_ascii_case(name));

@@ -1,4 +1,4 @@
-//! Who may do what: roles, owners, and what was granted.
+//! Who may do what: roles, owners, what was granted, and the settings that roles begin with.
 //!
 //! Entries of the engine's key-value catalog come in ([`Rights::read`]), answers to "may this role do that" go out. A
 //! [`Rights`] is immutable and part of one [`Catalog`](crate::catalog::Catalog): each change gives a new catalog with a
@@ -10,6 +10,7 @@ mod access;
 mod acl;
 mod audit;
 mod check;
+mod kept;
 mod needs;
 mod privilege;
 mod role;
@@ -18,10 +19,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use engine::types::{Error, Result, SqlState};
 
+use kept::KEPT_KEYS;
+
 pub use access::{Access, OBJECT_KEYS, Object};
 pub use acl::{Acl, AclItem};
 pub use audit::{Audit, Refusal};
 pub use check::{Holder, demand, demand_owner, kind_of, refused};
+pub use kept::{KeptKey, KeptSettings};
 pub use needs::{Need, Needs, Subject, columns_of, needs_of, query_needs};
 pub use privilege::{ObjectKind, Privileges};
 pub use role::{
@@ -82,6 +86,7 @@ pub struct Rights {
     by_name: HashMap<String, RoleId>,
     objects: BTreeMap<Object, Access>,
     defaults: BTreeMap<DefaultKey, Acl>,
+    kept: BTreeMap<KeptKey, KeptSettings>,
     next_role: u32,
 }
 
@@ -99,7 +104,8 @@ impl Rights {
 
     /// Whether an entry's key is one of these.
     pub fn concerns(key: &str) -> bool {
-        [ROLE_KEYS, OBJECT_KEYS, DEFAULT_KEYS, NEXT_ROLE].iter().any(|own| key.starts_with(own))
+        let own = [ROLE_KEYS, OBJECT_KEYS, DEFAULT_KEYS, KEPT_KEYS, NEXT_ROLE];
+        own.iter().any(|own| key.starts_with(own))
     }
 
     fn apply(&mut self, key: &str, value: Option<&[u8]>) {
@@ -118,6 +124,11 @@ impl Rights {
             match text.and_then(Acl::decode) {
                 Some(acl) => drop(self.defaults.insert(default, acl)),
                 None => drop(self.defaults.remove(&default)),
+            }
+        } else if let Some(kept) = KeptKey::of_key(key) {
+            match value.and_then(KeptSettings::decode) {
+                Some(settings) => drop(self.kept.insert(kept, settings)),
+                None => drop(self.kept.remove(&kept)),
             }
         } else if key == NEXT_ROLE {
             let text = value.and_then(|value| std::str::from_utf8(value).ok());

@@ -13,6 +13,7 @@ mod definitions;
 mod execute;
 mod explain;
 mod functions;
+mod kept_settings;
 mod limited;
 mod locking;
 mod locks;

@@ -67,6 +67,7 @@ impl Database {
         session.origin = Origin::Role(role.id);
         session.address = address;
         session.seat = Some(seat);
+        session.take_kept_settings(rights, role.id);
         session.standing();
         Ok(session)
     }

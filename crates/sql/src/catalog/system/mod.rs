@@ -12,6 +12,7 @@ mod pg_attribute;
 mod pg_class;
 mod pg_constraint;
 mod pg_database;
+mod pg_db_role_setting;
 mod pg_depend;
 mod pg_index;
 mod pg_locks;
@@ -98,6 +99,7 @@ fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
         ("pg_catalog", "pg_constraint") => pg_constraint::rows,
         ("pg_catalog", "pg_namespace") => pg_namespace::rows,
         ("pg_catalog", "pg_database") => pg_database::rows,
+        ("pg_catalog", "pg_db_role_setting") => pg_db_role_setting::rows,
         ("pg_catalog", "pg_depend") => pg_depend::rows,
         ("pg_catalog", "pg_locks") => pg_locks::rows,
         ("pg_catalog", "pg_roles") => pg_roles::roles,

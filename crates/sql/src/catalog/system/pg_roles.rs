@@ -2,6 +2,7 @@
 
 use super::super::Catalog;
 use super::lookup::acl_cell;
+use super::pg_db_role_setting;
 use super::pg_namespace::PUBLIC as PUBLIC_SCHEMA;
 use super::rows::{Cell, Kind, Rows, oid, text};
 use crate::rights::Role;
@@ -59,7 +60,7 @@ fn roles_with(catalog: &Catalog, password: impl Fn(&Role) -> Cell) -> Rows {
             password(role),
             until(role),
             Cell::Bool(role.bypass_policies),
-            Cell::Null,
+            pg_db_role_setting::of_role(catalog, role),
             oid(role.id.0),
         ]);
     }
@@ -100,7 +101,7 @@ fn users_with(catalog: &Catalog, password: impl Fn(&Role) -> Cell) -> Rows {
             Cell::Bool(role.bypass_policies),
             password(role),
             until(role),
-            Cell::Null,
+            pg_db_role_setting::of_role(catalog, role),
         ]);
     }
     rows

@@ -118,6 +118,9 @@ impl Words<'_> {
                 granted_by: None,
             })));
         }
+        if let Some(settings) = self.alter_database()? {
+            return Ok(Some(settings));
+        }
         self.alter_owner()
     }
 
@@ -125,15 +128,15 @@ impl Words<'_> {
         if self.peek("mapping") {
             return Ok(None);
         }
-        if self.peek("all") {
-            return Err(unsupported("ALTER ROLE ALL"));
+        if self.take("all") {
+            return self.role_settings(None).map(Some);
         }
         let role = self.role()?;
         if self.take_all(&["rename", "to"]) {
             return Ok(Some(RightsStatement::RenameRole { from: role, to: self.name()? }));
         }
         if self.peek("set") || self.peek("reset") || self.peek("in") {
-            return Err(unsupported("ALTER ROLE ... SET"));
+            return self.role_settings(Some(role)).map(Some);
         }
         let options = self.options()?;
         Ok(Some(RightsStatement::AlterRole { role, options }))

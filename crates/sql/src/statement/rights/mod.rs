@@ -1,10 +1,12 @@
-//! CREATE, ALTER and DROP ROLE, GRANT and REVOKE, owners: statements that change who may do what.
+//! CREATE, ALTER and DROP ROLE, GRANT and REVOKE, owners: statements that change who may do what, or what roles begin with.
 //!
 //! `grammar` makes trees of texts, [`run`] changes the entries that [`crate::rights`] reads. `utility` says whether a
 //! statement that is no query may run. Called by `session::utility`.
 
 mod grammar;
 mod grants;
+mod kept;
+mod kept_grammar;
 mod memberships;
 mod owners;
 mod roles;
@@ -15,7 +17,7 @@ mod words;
 use engine::types::{Definition, Error, Result, SqlState};
 
 use crate::catalog::Catalog;
-use crate::rights::{Access, DefaultKey, Object, PUBLIC, Role, RoleId};
+use crate::rights::{Access, DefaultKey, KeptKey, KeptSettings, Object, PUBLIC, Role, RoleId};
 use crate::session::Session;
 
 pub use grammar::parse;
@@ -59,6 +61,7 @@ pub async fn run(session: &mut Session, statement: &RightsStatement) -> Result<(
         RightsStatement::Owner { kind, name, if_exists, to } => {
             owners::alter(session, kind, name, *if_exists, to).await
         }
+        RightsStatement::Settings(alter) => kept::alter(session, alter).await,
         RightsStatement::Owned(_)
         | RightsStatement::SetRole { .. }
         | RightsStatement::SetSession { .. } => Ok(()),
@@ -77,6 +80,7 @@ pub fn tag(statement: &RightsStatement) -> String {
         RightsStatement::Membership(_) => "REVOKE ROLE",
         RightsStatement::Defaults { .. } => "ALTER DEFAULT PRIVILEGES",
         RightsStatement::Owner { kind, .. } => return format!("ALTER {}", kind.to_uppercase()),
+        RightsStatement::Settings(alter) => alter.tag,
         RightsStatement::Owned(owned) if owned.to.is_some() => "REASSIGN OWNED",
         RightsStatement::Owned(_) => "DROP OWNED",
         RightsStatement::SetRole { .. } | RightsStatement::SetSession { .. } => "SET",
@@ -118,4 +122,9 @@ fn put_access(object: &Object, access: &Access) -> Definition {
 
 fn put_default(key: DefaultKey, value: Option<String>) -> Definition {
     Definition::PutEntry { key: key.key(), value: value.map(String::into_bytes) }
+}
+
+fn put_kept(key: KeptKey, settings: Option<&KeptSettings>) -> Definition {
+    let settings = settings.filter(|settings| !settings.is_empty());
+    Definition::PutEntry { key: key.key(), value: settings.map(KeptSettings::encode) }
 }

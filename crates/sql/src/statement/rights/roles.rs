@@ -4,7 +4,7 @@ use engine::types::{DataType, Definition, Error, Result, SqlState, Value};
 
 use super::memberships::{self, add_member};
 use super::tree::{RoleOption, RoleSpec};
-use super::{known, put_role, role_of};
+use super::{known, put_kept, put_role, role_of};
 use crate::catalog::Catalog;
 use crate::rights::{Holder, NEXT_ROLE, Object, Role, RoleId, refused};
 use crate::session::Session;
@@ -271,6 +271,8 @@ pub async fn drop(session: &mut Session, specs: &[RoleSpec], if_exists: bool) ->
     let gone = dropped.iter();
     let gone = gone.map(|role| Definition::PutEntry { key: Role::key(&role.name), value: None });
     let mut changed: Vec<Definition> = gone.collect();
+    let kept = catalog.rights().kept().filter(|(key, _)| ids.contains(&key.role));
+    changed.extend(kept.map(|(key, _)| put_kept(key, None)));
     for other in catalog.rights().roles().filter(|role| !ids.contains(&role.id)) {
         let kept = other.memberships.iter().filter(|membership| !ids.contains(&membership.role));
         let kept: Vec<_> = kept.copied().collect();

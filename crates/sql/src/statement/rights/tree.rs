@@ -59,6 +59,8 @@ pub enum RightsStatement {
     },
     /// REASSIGN OWNED and DROP OWNED.
     Owned(Owned),
+    /// ALTER ROLE and ALTER DATABASE ... SET and RESET.
+    Settings(AlterSettings),
     /// SET ROLE and RESET ROLE.
     SetRole {
         /// `None`: NONE.
@@ -220,4 +222,35 @@ pub struct Owned {
     pub to: Option<RoleSpec>,
     /// CASCADE
     pub cascade: bool,
+}
+
+/// ALTER ROLE and ALTER DATABASE ... SET and RESET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlterSettings {
+    /// The statement's tag.
+    pub tag: &'static str,
+    /// Whose; `None`: everybody's.
+    pub role: Option<RoleSpec>,
+    /// IN DATABASE, or that of ALTER DATABASE.
+    pub database: Option<String>,
+    /// What changes.
+    pub change: KeptChange,
+}
+
+/// A change of kept settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptChange {
+    /// SET name TO value
+    Set {
+        /// The setting.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// SET name FROM CURRENT: as the session has it.
+    FromCurrent(String),
+    /// RESET name, and SET name TO DEFAULT.
+    Reset(String),
+    /// RESET ALL
+    ResetAll,
 }
