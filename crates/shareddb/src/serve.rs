@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use ::sql::session::response_time;
 use ::sql::verification::{Share, VerificationOptions};
 use ::sql::{Database, DatabaseOptions};
 use clap::{Args, ValueEnum};
@@ -66,6 +68,10 @@ pub struct ServeOptions {
     /// What --verify draws is the same with the same number [default: another draw each time]
     #[arg(long, value_name = "SEED")]
     verify_seed: Option<u64>,
+    /// In what time answers are wanted where a session, its role or the database does not say otherwise, as shareddb.response_time
+    /// (50ms, 1500us, 2s; a number alone counts milliseconds); 0: in whatever they take
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
+    response_time: Duration,
     /// File with the password of the role `shareddb` (or: environment variable SHAREDDB_PASSWORD)
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
@@ -180,12 +186,17 @@ fn database_options(options: &ServeOptions, cores: usize) -> DatabaseOptions {
             seed: options.verify_seed,
             executor: None,
         },
+        response_time: options.response_time,
     }
 }
 
 fn share(text: &str) -> Result<Share, String> {
     let share = text.parse().ok().and_then(Share::new);
     share.ok_or_else(|| "not a number from 0 to 1".to_owned())
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    response_time(text).ok_or_else(|| "not a time, as 50ms or 2s".to_owned())
 }
 
 /// Bytes that the process may take.

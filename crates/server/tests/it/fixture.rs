@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use engine::env::STACK_BYTES;
 use engine::heartbeat::{EngineOptions, HeldBack, Packing, Sharing};
@@ -33,21 +34,26 @@ impl Fixture {
 
     /// With others; `listen` is always a free local port.
     pub fn with(options: ServerOptions) -> Fixture {
-        Fixture::start(options, None)
+        Fixture::start(options, None, Duration::ZERO)
+    }
+
+    /// With a response time for sessions that ask for no other.
+    pub fn answering_within(response_time: Duration) -> Fixture {
+        Fixture::start(ServerOptions::default(), None, response_time)
     }
 
     /// Over a folder that keeps what is committed.
     pub fn stored(folder: &Path) -> Fixture {
-        Fixture::start(ServerOptions::default(), Some(folder.to_owned()))
+        Fixture::start(ServerOptions::default(), Some(folder.to_owned()), Duration::ZERO)
     }
 
-    fn start(options: ServerOptions, data: Option<PathBuf>) -> Fixture {
+    fn start(options: ServerOptions, data: Option<PathBuf>, response_time: Duration) -> Fixture {
         let (stop, stopped) = oneshot::channel::<()>();
         let (told, begun) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             runtime().block_on(async move {
                 let options = ServerOptions { listen: "127.0.0.1:0".to_string(), ..options };
-                let database = open(data);
+                let database = open(data, response_time);
                 let known = Arc::downgrade(&database);
                 let server = Server::bind(options, database).await.expect("binds");
                 told.send((server.local_address(), known)).expect("the test waits");
@@ -124,10 +130,10 @@ fn runtime() -> Runtime {
 
 /// A database that keeps nothing.
 pub fn database() -> Arc<Database> {
-    open(None)
+    open(None, Duration::ZERO)
 }
 
-fn open(data: Option<PathBuf>) -> Arc<Database> {
+fn open(data: Option<PathBuf>, response_time: Duration) -> Arc<Database> {
     let engine = EngineOptions {
         workers: 2,
         data,
@@ -139,6 +145,12 @@ fn open(data: Option<PathBuf>) -> Arc<Database> {
     };
     let password_verifier = Some(server::password_verifier as fn(&str) -> String);
     let verification = sql::verification::VerificationOptions::default();
-    let options = DatabaseOptions { engine, template_limit: 100, password_verifier, verification };
+    let options = DatabaseOptions {
+        engine,
+        template_limit: 100,
+        password_verifier,
+        verification,
+        response_time,
+    };
     Database::open(options).expect("opens")
 }

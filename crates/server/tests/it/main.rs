@@ -16,6 +16,7 @@ mod notifications;
 mod portals;
 mod raw;
 mod rights;
+mod role_settings;
 #[path = "../../../engine/tests/common/seeds.rs"]
 mod seeds;
 mod shared_rows;

@@ -7,6 +7,7 @@ mod kill;
 mod loading;
 mod memory;
 mod pgbench;
+mod role_settings;
 #[path = "../../../engine/tests/common/seeds.rs"]
 mod seeds;
 mod server;

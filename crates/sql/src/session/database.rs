@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use engine::heartbeat::{Engine, EngineOptions};
 use engine::types::{IndexId, Result, SequenceId, TableId};
@@ -27,6 +28,8 @@ pub struct DatabaseOptions {
     pub password_verifier: Option<fn(&str) -> String>,
     /// Which answers are run again by another path.
     pub verification: VerificationOptions,
+    /// `shareddb.response_time` of sessions for which nobody says otherwise; zero for none.
+    pub response_time: Duration,
 }
 
 /// The engine, the catalog and the template cache: what all sessions share.
@@ -47,6 +50,7 @@ pub struct Database {
     pub(super) pipelines: Arc<Lists>,
     /// Runs answers again by another path.
     pub(super) verification: Verification,
+    response_time: Duration,
     /// Sessions by role.
     pub(super) seats: Seats,
     /// Where refusals are told.
@@ -108,6 +112,7 @@ impl Database {
             running: AtomicUsize::new(0),
             pipelines: Arc::default(),
             verification,
+            response_time: options.response_time,
             seats: Seats::default(),
             audit: Audit::default(),
             exchange: Arc::default(),
@@ -133,7 +138,8 @@ impl Database {
     /// A conversation from inside the process, which may do everything; see `log_in` for those that come from outside.
     pub fn session(self: &Arc<Self>, user: &str) -> Session {
         let process = self.next_process.fetch_add(1, Ordering::Relaxed);
-        Session::new(self.clone(), user.into(), process, Settings::new(user))
+        let settings = Settings::new(user).with_response_time(self.response_time);
+        Session::new(self.clone(), user.into(), process, settings)
     }
 }
 

@@ -44,7 +44,13 @@ pub fn options(memory_limit: usize) -> DatabaseOptions {
         memory_limit,
     };
     let verification = VerificationOptions::default();
-    DatabaseOptions { engine, template_limit: 1000, password_verifier: None, verification }
+    DatabaseOptions {
+        engine,
+        template_limit: 1000,
+        password_verifier: None,
+        verification,
+        response_time: Duration::ZERO,
+    }
 }
 
 /// What a statement gave.

@@ -1,6 +1,7 @@
 //! Definitions inside blocks, as other sessions and the next process see them.
 
 use std::path::Path;
+use std::time::Duration;
 
 use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use sql::{Database, DatabaseOptions};
@@ -76,8 +77,13 @@ fn open(data: &Path) -> std::sync::Arc<Database> {
         memory_limit: 64 << 20,
     };
     let verification = sql::verification::VerificationOptions::default();
-    let options =
-        DatabaseOptions { engine, template_limit: 100, password_verifier: None, verification };
+    let options = DatabaseOptions {
+        engine,
+        template_limit: 100,
+        password_verifier: None,
+        verification,
+        response_time: Duration::ZERO,
+    };
     Database::open(options).expect("opens")
 }
 
