@@ -1,4 +1,4 @@
-//! The two buffers of a connection, and waiting: for input, for room to send, for a statement.
+//! The buffers of a connection, and waiting: for input, for room to send, for a statement.
 //!
 //! Whole messages are appended to `output`; nothing is sent before [`Socket::flush`], so that all answers of a
 //! pipeline leave in one write. A page that several connections send is not copied: it is sent from where it is, between
@@ -13,9 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use engine::env::memory::{self, Reservation, Share};
+use engine::env::memory;
 use engine::heartbeat::Pages;
 use engine::types::{Error, SqlState};
 use futures::FutureExt;
@@ -25,12 +25,10 @@ use tokio::task::coop::unconstrained;
 use tokio::time::Interval;
 
 use super::Stop;
+use super::input::Input;
 use crate::clients::{Client, StopLevel};
-use crate::message::frontend::{self, Frame, HEAD};
+use crate::message::frontend::{self, Frame};
 use crate::tls::{Stream, Tls};
-
-/// Bytes of a fresh input buffer: an idle connection keeps no more.
-const INPUT_BYTES: usize = 8 << 10;
 
 /// Bytes after which answers are sent while more of them are being made.
 pub const OUTPUT_BYTES: usize = 64 << 10;
@@ -40,116 +38,6 @@ const READ_AHEAD_BYTES: usize = 64 << 10;
 
 /// How often a client whose input nobody reads is asked whether it is still there.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// Bytes that every connection may keep of what it received; what it keeps beyond them is counted.
-const UNCOUNTED_BYTES: usize = 128 << 10;
-
-/// Bytes received and not yet understood.
-#[derive(Debug)]
-pub struct Input {
-    bytes: Vec<u8>,
-    start: usize,
-    held: Reservation,
-    /// The message that is passed over, since there was no memory for it.
-    refused: Option<Refused>,
-}
-
-/// A message that is received to its end and forgotten, so that what comes behind it is understood.
-#[derive(Debug)]
-struct Refused {
-    tag: u8,
-    /// Bytes of it that have not come yet.
-    left: usize,
-    error: Error,
-}
-
-impl Input {
-    fn new() -> Input {
-        Input {
-            bytes: Vec::with_capacity(INPUT_BYTES),
-            start: 0,
-            held: Reservation::new(Share::Messages),
-            refused: None,
-        }
-    }
-
-    /// All bytes not yet consumed.
-    pub fn pending(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-
-    /// The body of the message that the input starts with.
-    pub fn body(&self, frame: Frame) -> &[u8] {
-        &self.pending()[HEAD..frame.bytes()]
-    }
-
-    /// Drops bytes that were understood.
-    pub fn consume(&mut self, bytes: usize) {
-        self.start += bytes;
-        debug_assert!(self.start <= self.bytes.len(), "consumes what is there");
-        if self.start == self.bytes.len() || self.start >= UNCOUNTED_BYTES {
-            self.bytes.drain(..self.start);
-            self.start = 0;
-            self.bytes.shrink_to(INPUT_BYTES);
-            self.held.shrink_to(self.bytes.capacity().saturating_sub(UNCOUNTED_BYTES));
-        }
-    }
-
-    /// Makes room behind the pending bytes. Grows by doubling what has arrived, never by what a message declares, and where
-    /// memory is missing for more of an unfinished message, that message is passed over.
-    fn make_room(&mut self) {
-        if self.start > 0 && self.bytes.capacity() - self.bytes.len() < INPUT_BYTES / 2 {
-            self.bytes.drain(..self.start);
-            self.start = 0;
-        }
-        if self.bytes.len() == self.bytes.capacity() {
-            let more = self.bytes.len().max(INPUT_BYTES).min(self.missing());
-            match self.hold(self.bytes.len() + more) {
-                Ok(()) => self.bytes.reserve_exact(more),
-                Err(error) => self.refuse(error),
-            }
-        }
-    }
-
-    /// Bytes that the first message lacks; without bound where it is there.
-    fn missing(&self) -> usize {
-        match frontend::declared(self.pending()) {
-            Some(frame) if frame.bytes() > self.pending().len() => {
-                (frame.bytes() - self.pending().len()).max(INPUT_BYTES)
-            }
-            _ => usize::MAX,
-        }
-    }
-
-    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        self.held.grow_to(bytes.saturating_sub(UNCOUNTED_BYTES))
-    }
-
-    /// Passes the first message over, where it has not come to its end: what is there of it goes, the rest will not be kept.
-    fn refuse(&mut self, error: Error) {
-        let arrived = self.pending().len();
-        match frontend::declared(self.pending()) {
-            Some(frame) if frame.bytes() > arrived => {
-                self.refused =
-                    Some(Refused { tag: frame.tag, left: frame.bytes() - arrived, error });
-                self.consume(arrived);
-            }
-            // What is read ahead of whole messages has a limit of its own.
-            _ => self.bytes.reserve(INPUT_BYTES),
-        }
-    }
-
-    /// Forgets what has come of a message that is passed over; at its end gives its kind and why.
-    fn pass_over(&mut self) -> Option<(u8, Error)> {
-        let refused = self.refused.as_mut()?;
-        let come = refused.left.min(self.bytes.len() - self.start);
-        refused.left -= come;
-        let is_over = refused.left == 0;
-        self.consume(come);
-        let refused = self.refused.take_if(|_| is_over)?;
-        Some((refused.tag, refused.error))
-    }
-}
 
 /// A page that others send as well, and what of the output comes before it.
 #[derive(Debug)]
@@ -172,6 +60,12 @@ pub struct Socket {
     sent: usize,
     /// The client waits for what `output` holds.
     pub flush_due: bool,
+    /// When the first message of the input came, or what makes it whole.
+    pub arrived: Instant,
+    /// Since when the client does not read what is sent.
+    blocked: Option<Instant>,
+    /// How long it has not read, since somebody asked last.
+    unread: Duration,
     /// How others reach this connection; `None` before the client was let in.
     pub client: Option<Arc<Client>>,
 }
@@ -186,6 +80,9 @@ impl Socket {
             inset: None,
             sent: 0,
             flush_due: false,
+            arrived: Instant::now(),
+            blocked: None,
+            unread: Duration::ZERO,
             client: None,
         }
     }
@@ -245,7 +142,7 @@ impl Socket {
                 ready!(self.poll_read(context))?;
                 match self.input.pass_over() {
                     Some((tag, error)) => return Poll::Ready(Err(Stop::Refused(tag, error))),
-                    None if self.input.refused.is_some() => {}
+                    None if self.input.passes_over() => {}
                     None => return Poll::Ready(Ok(())),
                 }
             }
@@ -284,13 +181,25 @@ impl Socket {
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Stop>> {
+        let has_message = matches!(self.frame(), Ok(Some(_)));
         self.input.make_room();
         // Reading through the stream, not by `try_read`, tells the runtime when the socket is drained: that saves
         // the call that would only say so.
-        match ready!(pin!(self.stream.read_buf(&mut self.input.bytes)).poll(context)) {
-            Ok(1..) => Poll::Ready(Ok(())),
+        match ready!(pin!(self.stream.read_buf(self.input.buffer())).poll(context)) {
+            Ok(1..) => {
+                // What comes behind a message counts as having come with it.
+                if !has_message {
+                    self.arrived = Instant::now();
+                }
+                Poll::Ready(Ok(()))
+            }
             Ok(0) | Err(_) => Poll::Ready(Err(Stop::Gone)),
         }
+    }
+
+    /// How long the client has not read what was sent, since this was asked last.
+    pub fn take_unread(&mut self) -> Duration {
+        std::mem::take(&mut self.unread)
     }
 
     /// Appends a page that others send as well; it is copied where there is one already.
@@ -338,6 +247,15 @@ impl Socket {
     }
 
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Stop>> {
+        let polled = self.poll_send(context);
+        match polled.is_pending() {
+            true => _ = self.blocked.get_or_insert_with(Instant::now),
+            false => self.unread += self.blocked.take().map_or(Duration::ZERO, |at| at.elapsed()),
+        }
+        polled
+    }
+
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Stop>> {
         while self.sent < self.pending_bytes() {
             let stream = Pin::new(&mut self.stream);
             let written = match &self.inset {
@@ -366,8 +284,10 @@ impl Socket {
     /// Runs `future` while watching the socket and for a cancel request, after which it is polled once more. Where the client
     /// goes, it is cancelled and runs on until it ends: a definition that is under way is not left half made. A panic inside
     /// ends this connection and nothing else.
-    pub async fn attend<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Stop> {
-        let mut future = pin!(future);
+    pub async fn attend<T>(
+        &mut self,
+        mut future: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T, Stop> {
         let (mut is_told, mut watch) = (false, Watch::default());
         let mut gone: Option<Stop> = None;
         poll_fn(|context| {
@@ -424,7 +344,7 @@ impl Socket {
         {
             return Err(stop);
         }
-        while self.input.pending().len() < READ_AHEAD_BYTES && self.input.refused.is_none() {
+        while self.input.pending().len() < READ_AHEAD_BYTES && !self.input.passes_over() {
             match self.poll_read(context) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(stop)) => return Err(stop),
@@ -540,58 +460,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn input_keeps_pending_bytes_when_it_makes_room() {
-        let mut input = Input::new();
-        input.bytes.extend([7; INPUT_BYTES - 10]);
-        input.consume(INPUT_BYTES - 20);
-        input.bytes.extend([8; 10]);
-        input.make_room();
-        assert_eq!(input.start, 0);
-        assert_eq!(input.pending(), [[7; 10], [8; 10]].concat());
-        assert!(input.bytes.capacity() > input.bytes.len());
-    }
-
-    #[test]
-    fn a_message_without_memory_is_passed_over_and_the_next_one_understood() {
-        let mut input = Input::new();
-        input.bytes.extend([b'Q', 0, 0, 0, 104]);
-        input.bytes.extend([b'x'; 60]);
-        input.refuse(memory::ended());
-        assert!(input.pending().is_empty());
-        input.bytes.extend([b'x'; 30]);
-        assert!(input.pass_over().is_none() && input.refused.is_some());
-        input.bytes.extend([b'x'; 10]);
-        input.bytes.extend(b"next");
-        let (tag, error) = input.pass_over().expect("its end has come");
-        assert_eq!((tag, error.state), (b'Q', SqlState::OutOfMemory));
-        assert_eq!(input.pending(), b"next");
-        assert!(input.pass_over().is_none());
-    }
-
-    #[test]
-    fn a_buffer_grows_no_further_than_its_message() {
-        let mut input = Input::new();
-        input.bytes.extend([b'Q', 0, 2, 0, 4]);
-        input.bytes.extend(vec![b'x'; 120 << 10]);
-        input.bytes.shrink_to_fit();
-        input.make_room();
-        assert!(input.bytes.capacity() < 150 << 10);
-    }
-
-    #[test]
     fn what_is_sent_of_the_parts_is_left_out() {
         let left = |sent| rest([b"ab", b"cde", b"f"], sent).map(|part| part.to_vec());
         assert_eq!(left(0), [&b"ab"[..], b"cde", b"f"]);
         assert_eq!(left(1), [&b"b"[..], b"cde", b"f"]);
         assert_eq!(left(4), [&b""[..], b"e", b"f"]);
         assert_eq!(left(6), [b"", b"", b""]);
-    }
-
-    #[test]
-    fn a_large_message_leaves_no_large_buffer_behind() {
-        let mut input = Input::new();
-        input.bytes.extend(vec![1; 1 << 20]);
-        input.consume(1 << 20);
-        assert!(input.bytes.capacity() < 1 << 15);
     }
 }
