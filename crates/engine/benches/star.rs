@@ -118,6 +118,7 @@ fn arrivals(
             parameters: queries[place].1(&mut numbers).into(),
             snapshot: None,
             sharing: engine.sharing(),
+            deadline: None,
             cancelled: Arc::<AtomicBool>::default(),
             figures: Some(own),
             receiver: Box::new(move |answer: Result<Answer>| {

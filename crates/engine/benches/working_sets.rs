@@ -50,6 +50,7 @@ fn together(engine: &Engine, requests: &[Request]) -> Figures {
             parameters: parameters.clone().into(),
             snapshot: None,
             sharing: engine.sharing(),
+            deadline: None,
             cancelled: Arc::default(),
             figures: Some(figures.clone()),
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use super::read::{Figures, HeldBack, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
 use super::{
-    Answer, BlockStatement, BulkLoad, DefinitionChanges, Exclusion, Ledger, LoadPlan, Receiver,
-    RowLock, Seen, Step, Template,
+    Answer, BlockStatement, BulkLoad, DefinitionChanges, Exclusion, Ledger, LoadPlan, Promises,
+    Receiver, RowLock, Seen, Step, Template,
 };
 use crate::env::Environment;
 use crate::operators::Packing;
@@ -32,7 +33,7 @@ pub struct EngineOptions {
     pub packing: Packing,
     /// Star queries that arrive while a pass over their fact table runs join it, instead of waiting for the next one.
     pub boarding: bool,
-    /// Activations that may wait in one lane; one more is refused with 53400.
+    /// Activations that may wait in one lane; one more is refused with 53000.
     pub queue_limit: usize,
     /// Bytes that the intermediate results of one batch may take; beyond it queries fail with 53200.
     pub memory_limit: usize,
@@ -55,6 +56,7 @@ pub struct Engine {
     writes: WriteHeartbeat,
     reads: Arc<Reads>,
     ledger: Ledger,
+    promises: Promises,
 }
 
 /// One request.
@@ -67,6 +69,8 @@ pub struct Activation {
     pub snapshot: Option<Snapshot>,
     /// Whether it shares; usually what [`Engine::sharing`] says.
     pub sharing: Sharing,
+    /// When its answer was promised to be there; where it can be kept, others that have more time come after it.
+    pub deadline: Option<Instant>,
     /// Set when whoever submitted it waits no longer (cancelled, timed out, gone), and never cleared: the activation leaves
     /// its batch.
     pub cancelled: Arc<AtomicBool>,
@@ -110,7 +114,12 @@ impl Engine {
             WriteHeartbeat::open(environment.clone(), data, *workers, *queue_limit, tuning)?;
         let store = writes.store().clone();
         let reads = Reads::start(store, &environment, &options, writes.heavy_work().clone())?;
-        Ok(Arc::new(Engine { writes, reads, ledger: Ledger::default() }))
+        Ok(Arc::new(Engine {
+            writes,
+            reads,
+            ledger: Ledger::default(),
+            promises: Promises::default(),
+        }))
     }
 
     /// What is stored.
@@ -131,6 +140,11 @@ impl Engine {
     /// What verification of answers has found.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// What became of promised response times.
+    pub fn promises(&self) -> &Promises {
+        &self.promises
     }
 
     /// The outside world, for what runs beside the engine.
@@ -177,7 +191,7 @@ impl Engine {
         self.reads.unregister(template);
     }
 
-    /// Puts an activation into its lane; 53400 through the receiver when the lane is full. Whoever submits also
+    /// Puts an activation into its lane; 53000 through the receiver when the lane is full. Whoever submits also
     /// calls [`Self::lead`]: nothing runs before somebody does.
     pub fn submit(&self, activation: Activation) {
         self.reads.submit(activation);

@@ -1,4 +1,4 @@
-//! The engine about itself, as tables: templates, lanes, operators, heartbeats, memory, verification.
+//! The engine about itself, as tables: templates, lanes, operators, heartbeats, memory, verification, promises.
 //!
 //! The engine comes in, rows of plain values go out; the `sql` crate shows them as `shareddb.templates` and so
 //! on. Nothing here runs unless somebody asks.
@@ -7,6 +7,7 @@ mod heartbeats;
 mod lanes;
 mod memory;
 mod operators;
+mod promises;
 mod templates;
 mod verification;
 
@@ -25,7 +26,7 @@ pub struct SystemTable {
 }
 
 /// All tables about the engine.
-pub const TABLES: [SystemTable; 7] = [
+pub const TABLES: [SystemTable; 8] = [
     templates::TABLE,
     lanes::TABLE,
     operators::TABLE,
@@ -33,6 +34,7 @@ pub const TABLES: [SystemTable; 7] = [
     memory::TABLE,
     verification::TABLE,
     verification::DIFFERENCES,
+    promises::TABLE,
 ];
 
 fn number(value: impl TryInto<i64>) -> Value {

@@ -204,10 +204,11 @@ states! {
     PrivilegeNotRevoked "01006" "privilege_not_revoked: a warning";
     InvalidForeignKey "42830" "invalid_foreign_key";
     InsufficientPrivilege "42501" "insufficient_privilege";
+    InsufficientResources "53000" "insufficient_resources: a queue is full";
     DiskFull "53100" "disk_full";
     OutOfMemory "53200" "out_of_memory";
     TooManyConnections "53300" "too_many_connections";
-    ConfigurationLimit "53400" "configuration_limit_exceeded: a queue is full";
+    PromiseNotKept "53400" "configuration_limit_exceeded: shareddb.response_time would not be kept";
     StatementTooComplex "54001" "statement_too_complex";
     ProgramLimit "54000" "program_limit_exceeded";
     TooManyColumns "54011" "too_many_columns";

@@ -137,6 +137,7 @@ impl Shop {
             parameters: parameters.clone().into(),
             snapshot,
             sharing: self.engine.sharing(),
+            deadline: None,
             cancelled: cancelled.clone(),
             figures: Some(Arc::clone(&figures)),
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -400,6 +400,7 @@ pub fn run(
             parameters: parameters.into(),
             snapshot: None,
             sharing: engine.sharing(),
+            deadline: None,
             cancelled: Arc::new(AtomicBool::new(false)),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -468,6 +469,7 @@ pub fn submit(
         parameters: parameters.into(),
         snapshot: None,
         sharing: engine.sharing(),
+        deadline: None,
         cancelled: Arc::new(AtomicBool::new(false)),
         figures: None,
         receiver: Box::new(receive),

@@ -175,7 +175,7 @@ fn a_full_lane_refuses() {
     let refused = answers.iter().filter(|a| a.is_err()).count();
     assert_eq!(refused, 4);
     assert!(answers[..4096].iter().all(|a| a.as_ref().is_ok_and(|rows| rows.len() == 1)));
-    assert_eq!(answers[4099].as_ref().map_err(|e| e.state), Err(SqlState::ConfigurationLimit));
+    assert_eq!(answers[4099].as_ref().map_err(|e| e.state), Err(SqlState::InsufficientResources));
 }
 
 #[test]
@@ -213,6 +213,7 @@ fn each_activation_reads_its_own_snapshot() {
                 parameters: vec![parameter.clone()].into(),
                 snapshot,
                 sharing: engine.sharing(),
+                deadline: None,
                 cancelled: Arc::default(),
                 figures: None,
                 receiver: Box::new(move |answer: Result<Answer>| {
@@ -250,6 +251,7 @@ fn what_waits_when_its_template_goes_still_runs() {
             parameters: vec![Value::Integer(42)].into(),
             snapshot: None,
             sharing: engine.sharing(),
+            deadline: None,
             cancelled: Arc::default(),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -275,6 +277,7 @@ fn figures_tell_what_a_heartbeat_did() {
             parameters: vec![text(subject)].into(),
             snapshot: None,
             sharing: engine.sharing(),
+            deadline: None,
             cancelled: Arc::default(),
             figures: Some(place.clone()),
             receiver: Box::new(move |_: Result<Answer>| {
@@ -381,6 +384,7 @@ fn a_product_ends_when_it_is_cancelled() {
         parameters: Arc::default(),
         snapshot: None,
         sharing: engine.sharing(),
+        deadline: None,
         cancelled: cancelled.clone(),
         figures: None,
         receiver: Box::new(move |answer: Result<Answer>| {

@@ -59,6 +59,7 @@ impl Fixture {
             parameters: Arc::default(),
             snapshot,
             sharing: self.engine.sharing(),
+            deadline: None,
             cancelled: cancelled.clone(),
             figures: None,
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -220,7 +221,7 @@ fn no_more_follow_than_may_wait() {
         fixture.during(|fixture, _| (0..5).map(|_| fixture.ask()).collect());
     assert_eq!(late[..4], vec![first; 4]);
     let state = late[4].clone().map_err(|error| error.state);
-    assert_eq!(state, Err(SqlState::ConfigurationLimit));
+    assert_eq!(state, Err(SqlState::InsufficientResources));
     assert_eq!(passes, 2);
 }
 

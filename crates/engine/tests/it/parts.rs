@@ -51,6 +51,7 @@ fn run(engine: &Engine, asked: &[Asked]) -> Vec<Answered> {
             parameters: vec![Value::Integer(*from)].into(),
             snapshot: None,
             sharing: *sharing,
+            deadline: None,
             cancelled: Arc::default(),
             figures: Some(place),
             receiver: Box::new(move |answer: Result<Answer>| {

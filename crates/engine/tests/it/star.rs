@@ -272,6 +272,7 @@ fn noted(engine: &Engine, requests: &[Request]) -> (Vec<Result<Vec<Vec<Value>>>>
             parameters: parameters.clone().into(),
             snapshot: None,
             sharing: engine.sharing(),
+            deadline: None,
             cancelled: Arc::default(),
             figures: Some(place.clone()),
             receiver: Box::new(move |answer: Result<Answer>| {
@@ -303,6 +304,7 @@ fn a_star_query_goes_over_its_fact_table_once() {
             parameters: parameters(&mut numbers).into(),
             snapshot: None,
             sharing: engine.sharing(),
+            deadline: None,
             cancelled: Arc::default(),
             figures: Some(figures.clone()),
             receiver: Box::new(move |answer: Result<Answer>| {

@@ -139,7 +139,7 @@ impl Lane {
         self.queue.lock().waiting.len()
     }
 
-    /// Lets an activation wait; 53400 to its receiver where `limit` wait already.
+    /// Lets an activation wait; 53000 to its receiver where `limit` wait already.
     pub fn submit(&self, activation: Activation, limit: usize) {
         let is_uneven = self.weight == Weight::Heavy && activation.template.program().is_uneven;
         let mut queue = self.queue.lock();
@@ -153,7 +153,7 @@ impl Lane {
         }
         drop(queue);
         self.totals.refused.fetch_add(1, Ordering::Relaxed);
-        let error = Error::new(SqlState::ConfigurationLimit, "too many statements are waiting")
+        let error = Error::new(SqlState::InsufficientResources, "too many statements are waiting")
             .detail(format!("{limit} activations wait in lane {}.", self.id))
             .hint("Retry later, or raise the queue limit.");
         activation.receiver.receive(Err(error));

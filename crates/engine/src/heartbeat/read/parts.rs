@@ -10,7 +10,9 @@
 //! batch spares most where many share what costs much by itself: if each of n activations took a share c and their batch a
 //! besides, clients who ask again at once would be answered fastest by batches in proportion to the root of a. What costs
 //! little by itself has little to share and does not wait long, what costs much waits for company. But nobody waits longer
-//! than [`PATIENCE`] times what all takes that waits, however many others are. (Least time for each answer first, which it
+//! than [`PATIENCE`] times what all takes that waits, however many others are. And whose answer was promised comes before whoever has
+//! more time, where it would else be late and can still be in time: earliest deadline first, but no sooner than it must, since
+//! what waits is shared by more. (Least time for each answer first, which it
 //! was before, lets cheap ones run one by one while all others wait.)
 
 use std::time::{Duration, Instant};
@@ -53,6 +55,10 @@ pub struct Outlook {
     /// Who runs.
     pub part: Part,
     predicted: Duration,
+    /// What it takes without the other parts.
+    own: Duration,
+    /// How much later than now it may begin to keep what was promised; `None` where nothing was, or it is too late.
+    slack: Option<Duration>,
     /// How long it has waited beyond all patience.
     overdue: Duration,
     urgency: f64,
@@ -77,7 +83,14 @@ impl Outlook {
     ) -> Outlook {
         let all: Vec<TemplateId> = waiting.iter().map(|own| own.template.id).collect();
         let predicted = costs.together(&all);
-        let whole = Outlook { part: Part::All, predicted, overdue: Duration::ZERO, urgency: 0.0 };
+        let whole = Outlook {
+            part: Part::All,
+            predicted,
+            own: predicted,
+            slack: None,
+            overdue: Duration::ZERO,
+            urgency: 0.0,
+        };
         if !whole.is_long() {
             since.clear();
             return whole;
@@ -89,7 +102,9 @@ impl Outlook {
             let waited = began.elapsed();
             let urgency = urgency(own.len(), waited, costs.alone(own[0]));
             let overdue = waited.saturating_sub(patience);
-            Outlook { part: *part, predicted, overdue, urgency }
+            let own_time = of_part(costs, own);
+            let slack = slack(own, own_time);
+            Outlook { part: *part, predicted, own: own_time, slack, overdue, urgency }
         });
         let first =
             |best: Outlook, other: Outlook| if other.precedes(&best) { other } else { best };
@@ -103,8 +118,31 @@ impl Outlook {
 
     /// Whether it should run before another.
     pub fn precedes(&self, other: &Outlook) -> bool {
-        (self.overdue, self.urgency) > (other.overdue, other.urgency)
+        let (own, others) = (self.pressed_by(other), other.pressed_by(self));
+        if self.overdue != other.overdue || own == others {
+            return (self.overdue, self.urgency) > (other.overdue, other.urgency);
+        }
+        match (own, others) {
+            (Some(own), Some(others)) => own < others,
+            (own, _) => own.is_some(),
+        }
     }
+
+    /// By when its answers were promised, from now, where they would be late behind another and are not before it.
+    fn pressed_by(&self, other: &Outlook) -> Option<Duration> {
+        self.slack.filter(|slack| *slack < other.own).map(|slack| slack + self.own)
+    }
+}
+
+/// What the activations of one part take.
+fn of_part(costs: &dyn Costs, own: &[&Activation]) -> Duration {
+    let templates: Vec<TemplateId> = own.iter().map(|activation| activation.template.id).collect();
+    costs.together(&templates)
+}
+
+fn slack(own: &[&Activation], took: Duration) -> Option<Duration> {
+    let deadline = own.iter().filter_map(|activation| activation.deadline).min()?;
+    deadline.checked_duration_since(Instant::now() + took)
 }
 
 /// Of so many activations that have waited so long and of which one takes so long by itself: the square of their number
@@ -186,6 +224,8 @@ mod tests {
         let outlook = |overdue: u64, urgency: f64| Outlook {
             part: Part::All,
             predicted: Duration::ZERO,
+            own: Duration::ZERO,
+            slack: None,
             overdue: milliseconds(overdue),
             urgency,
         };
@@ -193,5 +233,27 @@ mod tests {
         assert!(outlook(1, of(1, 1_000, 1_000)).precedes(&many));
         assert!(!many.precedes(&outlook(1, 0.0)));
         assert!(outlook(2, 0.0).precedes(&outlook(1, 5.0)));
+    }
+
+    #[test]
+    fn who_would_break_a_promise_behind_others_comes_before_them() {
+        let outlook = |own: u64, slack: Option<u64>, urgency: f64| Outlook {
+            part: Part::All,
+            predicted: Duration::ZERO,
+            own: milliseconds(own),
+            slack: slack.map(milliseconds),
+            overdue: Duration::ZERO,
+            urgency,
+        };
+        let many = outlook(50, None, 100.0);
+        assert!(outlook(5, Some(20), 1.0).precedes(&many), "50 ms are too long a wait");
+        assert!(!many.precedes(&outlook(5, Some(20), 1.0)));
+        assert!(!outlook(5, Some(80), 1.0).precedes(&many), "it has time");
+        // Of two that have none the one that was promised earlier.
+        let (early, late) = (outlook(10, Some(5), 1.0), outlook(10, Some(8), 9.0));
+        assert!(early.precedes(&late) && !late.precedes(&early));
+        // Who waits beyond all patience comes before promises.
+        let starved = Outlook { overdue: milliseconds(1), ..many };
+        assert!(!outlook(5, Some(20), 1.0).precedes(&starved));
     }
 }

@@ -199,7 +199,7 @@ impl Shared {
 }
 
 fn queue_full() -> Error {
-    Error::new(SqlState::ConfigurationLimit, "too many writes are waiting")
+    Error::new(SqlState::InsufficientResources, "too many writes are waiting")
 }
 
 impl Drop for WriteHeartbeat {

@@ -406,7 +406,10 @@ impl Writer {
             return Ok(false);
         }
         if needed > u32::MAX as usize / 2 {
-            return Err(Error::new(SqlState::ConfigurationLimit, "the transaction is too large"));
+            return Err(Error::new(
+                SqlState::InsufficientResources,
+                "the transaction is too large",
+            ));
         }
         match log.make_room(needed) {
             Ok(()) => {

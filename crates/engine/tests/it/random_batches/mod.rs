@@ -244,6 +244,7 @@ impl Run {
                 parameters: member.parameters.clone().into(),
                 snapshot: member.age.map(|_| self.snapshot(member).clone()),
                 sharing: sharing(member),
+                deadline: None,
                 cancelled: Arc::new(member.cancelled.into()),
                 figures: None,
                 receiver: Box::new(move |answer: Result<Answer>| {
