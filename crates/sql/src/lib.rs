@@ -11,6 +11,7 @@ pub mod compile;
 mod dialect;
 pub mod explain;
 pub mod notification;
+mod promise;
 pub mod rights;
 pub mod session;
 pub mod statement;

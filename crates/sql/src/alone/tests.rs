@@ -154,6 +154,7 @@ fn shared(planner: &Planner, text: &str) -> Option<Result<Vec<String>>> {
         parameters: values.into(),
         snapshot: None,
         sharing: planner.engine().sharing(),
+        deadline: None,
         cancelled: Arc::new(AtomicBool::new(false)),
         figures: None,
         receiver: Box::new(move |answer: Result<Answer>| sender.send(answer).unwrap()),

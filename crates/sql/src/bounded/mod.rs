@@ -1,7 +1,7 @@
 //! What a statement's text may cost before it runs, and on whose thread.
 //!
 //! In come parsing and planning as closures; out come their results, or 54001 for what is nested too deeply, is too large once
-//! written out or takes too long, 57014 for what nobody waits for any more, 53400 where too many wait. They run on
+//! written out or takes too long, 57014 for what nobody waits for any more, 53000 where too many wait. They run on
 //! [`PlanningThreads`], few threads of their own with large stacks, so that connections never wait for somebody else's plan.
 //! Whatever takes long looks at [`checkpoint`] now and then, the parser by way of [`Counted`]. [`check_tokens`] counts before
 //! anything recurses, [`flatten`] makes long chains of AND, OR and UNION shallow, [`check_widths`] counts columns, [`check_plan`]

@@ -146,7 +146,7 @@ impl Shared {
         let mut state = shared.state.lock();
         if state.waiting.len() >= QUEUE_LIMIT {
             let message = "too many statements wait to be planned";
-            return Err(Error::new(SqlState::ConfigurationLimit, message));
+            return Err(Error::new(SqlState::InsufficientResources, message));
         }
         state.waiting.push_back(order);
         if state.idle >= state.waiting.len() {
@@ -457,7 +457,7 @@ mod tests {
         until_running(&threads, 1);
         let waiting: Vec<_> = (0..QUEUE_LIMIT).map(|_| run(&threads, SMALL, || Ok(()))).collect();
         let refused = run(&threads, SMALL, || Ok(())).await.expect_err("one too many");
-        assert_eq!(refused.state, SqlState::ConfigurationLimit);
+        assert_eq!(refused.state, SqlState::InsufficientResources);
         drop((first, waiting));
         drop(go);
     }

@@ -53,6 +53,11 @@ impl Told {
         told
     }
 
+    /// Says something more of all of it.
+    pub fn note(&mut self, line: String) {
+        self.notes.push(line);
+    }
+
     /// The lines of the text.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = match &self.plan {

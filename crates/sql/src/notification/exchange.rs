@@ -94,13 +94,13 @@ impl Exchange {
         })
     }
 
-    /// LISTEN of a session that listens to so many channels, or is about to; 53400 where it may listen to no more.
+    /// LISTEN of a session that listens to so many channels, or is about to; 53000 where it may listen to no more.
     pub fn listen(&self, channel: &str, listened: usize) -> Result<Change> {
         check_channel(channel)?;
         let place = self.listened.take(1).filter(|_| listened < SESSION_LIMIT);
         let place = place.ok_or_else(|| {
             let message = "too many channels are listened to";
-            Error::new(SqlState::ConfigurationLimit, message).hint(HINT)
+            Error::new(SqlState::InsufficientResources, message).hint(HINT)
         })?;
         Ok(Change::Listen(channel.into(), place))
     }

@@ -41,7 +41,7 @@ impl Said {
     pub fn change(&mut self, change: Change) -> Result<()> {
         if self.changes.len() == CHANGE_LIMIT {
             let message = "too many LISTEN and UNLISTEN in one transaction";
-            return Err(Error::new(SqlState::ConfigurationLimit, message));
+            return Err(Error::new(SqlState::InsufficientResources, message));
         }
         self.changes.push(change);
         Ok(())

@@ -154,7 +154,7 @@ fn names_payloads_and_numbers_are_bounded() {
     assert!(exchange.notification(1, "c", "x").is_ok(), "what was rolled back is forgotten");
     assert_eq!(
         exchange.listen("c", 1 << 20).expect_err("full").state,
-        SqlState::ConfigurationLimit
+        SqlState::InsufficientResources
     );
     assert_eq!(exchange.listened_taken(), 0);
 }

@@ -14,6 +14,7 @@ use super::advisory::Advisory;
 use super::block::{Block, OpenedBy, Transaction};
 use super::cursor::OpenCursor;
 use super::notifications::Listening;
+use super::promised::Promising;
 use super::rights::{Origin, Standing};
 use super::seats::RoleSeat;
 use super::submitted::submitted;
@@ -55,6 +56,8 @@ pub struct Session {
     pub(super) report: Option<Arc<crate::alone::Report>>,
     /// Advisory locks that it has until it gives them back.
     pub(super) advisory: Advisory,
+    /// What it promises.
+    pub(super) promising: Promising,
     notices: Vec<Error>,
     /// What it listens to, from its first LISTEN on.
     pub(super) listening: Option<Box<Listening>>,
@@ -89,6 +92,7 @@ impl Session {
             figures: None,
             report: None,
             advisory: Advisory::default(),
+            promising: Promising::default(),
             notices: Vec::new(),
             listening: None,
             bell: None,
@@ -145,9 +149,17 @@ impl Session {
 
     /// A statement begins, or the rest of one whose rows a client takes bit by bit: its time is counted from now on.
     pub fn begin_statement(&self) {
+        self.begin_promised(None);
+    }
+
+    /// The same for one that was promised to be answered by then.
+    pub(super) fn begin_promised(&self, promised: Option<Instant>) {
         self.begin_usage();
         let limit = self.settings.statement_timeout();
         self.limits.begin(limit.map(|limit| Instant::now() + limit));
+        if let Some(promised) = promised {
+            self.limits.promise(promised);
+        }
     }
 
     /// Whether the running statement has changed a definition.

@@ -13,6 +13,7 @@ use super::{Session, Settings};
 use crate::alone::Lists;
 use crate::catalog::Catalog;
 use crate::notification::Exchange;
+use crate::promise::{Response, Stations};
 use crate::rights::Audit;
 use crate::template::{Planner, TemplateCache};
 use crate::verification::{Verification, VerificationOptions};
@@ -51,6 +52,10 @@ pub struct Database {
     /// Runs answers again by another path.
     pub(super) verification: Verification,
     response_time: Duration,
+    /// What runs or waits now.
+    pub(super) stations: Stations,
+    /// How long texts take to be planned.
+    pub(super) planning: Response,
     /// Sessions by role.
     pub(super) seats: Seats,
     /// Where refusals are told.
@@ -113,6 +118,8 @@ impl Database {
             pipelines: Arc::default(),
             verification,
             response_time: options.response_time,
+            stations: Stations::default(),
+            planning: Response::default(),
             seats: Seats::default(),
             audit: Audit::default(),
             exchange: Arc::default(),

@@ -35,17 +35,33 @@ impl Session {
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
         self.begin_usage();
-        self.begin_statement();
+        let (stay, promised) = match self.let_in(statement) {
+            Ok(let_in) => let_in,
+            Err(refusal) => {
+                self.block.fail();
+                return Err(refusal);
+            }
+        };
+        self.begin_promised(promised);
         self.has_defined = false;
         let utc = self.settings.is_utc();
         let outcome = match self.limits.deadline() {
             None if utc => self.run(statement, parameters, implicit).await,
-            None => polled_in_zone(utc, self.run(statement, parameters, implicit)).await,
-            Some(deadline) => {
-                let run = self.run_limited(statement, parameters, implicit, deadline);
+            Some(deadline) if utc => {
+                self.run_limited(statement, parameters, implicit, deadline).await
+            }
+            // What is rare lies elsewhere than in the future that every statement has moved about.
+            None => {
+                let run = Box::pin(self.run(statement, parameters, implicit));
                 polled_in_zone(utc, run).await
             }
+            Some(deadline) => {
+                let run = self.run_limited(statement, parameters, implicit, deadline);
+                polled_in_zone(utc, Box::pin(run)).await
+            }
         };
+        drop(stay);
+        self.is_computed(outcome.as_ref().err());
         if let Err(fault) = &outcome {
             self.audit(&statement.text, fault);
             self.block.fail();
@@ -60,18 +76,16 @@ impl Session {
         implicit: ImplicitTransaction,
         deadline: Instant,
     ) -> Result<Outcome> {
-        let cancelled = self.limits.cancelled.clone();
+        let (limits, cancelled) = (self.limits.clone(), self.limits.cancelled.clone());
         let mut run = std::pin::pin!(self.run(statement, parameters, implicit));
         tokio::select! {
             biased;
             outcome = &mut run => outcome,
             () = tokio::time::sleep_until(deadline.into()) => {
                 cancelled.store(true, Ordering::Relaxed);
+                let late = limits.late();
                 run.await.map_err(|error| match error.state {
-                    SqlState::QueryCanceled => Error::new(
-                        SqlState::QueryCanceled,
-                        "canceling statement due to statement timeout",
-                    ),
+                    SqlState::QueryCanceled => late,
                     _ => error,
                 })
             }
@@ -103,7 +117,7 @@ impl Session {
         // What it locks stays locked until its changes are visible: it is a transaction of its own.
         self.block = Block::Open(self.new_transaction(OpenedBy::Pipeline));
         let outcome = self.run_planned(statement, &parameters, implicit).await;
-        let ended = self.end_implicit_block(outcome.is_err()).await;
+        let ended = Box::pin(self.end_implicit_block(outcome.is_err())).await;
         outcome.and_then(|outcome| ended.map(|()| outcome))
     }
 
@@ -230,7 +244,7 @@ impl Session {
             return self.run_plan(statement, parameters, implicit).await;
         }
         let values = self.values(parameters, &statement.literals, true);
-        let outcome = match self.lock_subqueries(locked, &values).await {
+        let outcome = match Box::pin(self.lock_subqueries(locked, &values)).await {
             Ok(()) => self.run_plan(statement, parameters, implicit).await,
             Err(fault) => Err(fault),
         };
@@ -263,21 +277,21 @@ impl Session {
             }
             Plan::InsertQuery(insert) => {
                 let values = self.values(parameters, &statement.literals, insert.now);
-                self.run_insert_query(insert, values).await
+                Box::pin(self.run_insert_query(insert, values)).await
             }
             Plan::Complex(write) => {
                 let values = self.values(parameters, &statement.literals, write.now);
-                self.run_complex(write, values, statement.columns.as_ref()).await
+                Box::pin(self.run_complex(write, values, statement.columns.as_ref())).await
             }
             Plan::AlterSequence(alter) => {
-                alter_sequence::run(self, alter).await.map(Outcome::Command)
+                Box::pin(alter_sequence::run(self, alter)).await.map(Outcome::Command)
             }
             Plan::Checkpoint => self.checkpoint().await,
             Plan::Rights(rights) => Box::pin(self.run_rights(rights)).await.map(Outcome::Command),
             Plan::Declare(declare) => {
                 Box::pin(self.declare_cursor(declare, parameters.to_vec())).await
             }
-            Plan::Fetch(fetch) => self.fetch_cursor(fetch).await,
+            Plan::Fetch(fetch) => Box::pin(self.fetch_cursor(fetch)).await,
             Plan::Close(name) => self.close_cursors(name.as_deref()),
             Plan::Utility(utility) => {
                 let utility = utility.clone();

@@ -1,6 +1,7 @@
 //! What EXPLAIN says of a statement.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use datafusion::sql::sqlparser::ast;
 use engine::types::{Error, Result, SqlState, Value};
@@ -9,13 +10,15 @@ use futures::TryStreamExt;
 use super::prepared::{Plan, Query};
 use super::{Outcome, Session, Statement};
 use crate::explain::Told;
+use crate::promise::Shown;
 use crate::statement::prepare;
 
 impl Session {
     /// What EXPLAIN says; with `analyze` the statement is run.
     pub(crate) async fn explain(&mut self, inner: &ast::Statement, analyze: bool) -> Result<Told> {
         let (statement, values) = self.explained(inner).await?;
-        let told = match &statement.prepared.plan {
+        let promised = self.told_promise(&statement);
+        let mut told = match &statement.prepared.plan {
             Plan::Query(query) => self.told_of(query, &values, &statement.literals),
             Plan::SessionQuery(_) => Told::without_plan("Alone: it asks the session"),
             Plan::Write(write) => {
@@ -46,17 +49,30 @@ impl Session {
             let report = Arc::default();
             self.figures = Some(Arc::clone(&figures));
             self.report = Some(Arc::clone(&report));
+            let began = Instant::now();
             let ran = self.run_explained(&statement, values.clone()).await;
+            let took = Shown(began.elapsed());
             (self.figures, self.report) = (None, None);
             ran?;
             if let Plan::Query(query) = &statement.prepared.plan {
                 let values = self.values(&values, &statement.literals, query.now);
                 let (figures, path) = (figures.get(), self.settings.path());
-                let template = &query.template;
-                return Ok(Told::analyzed(template, &values, figures, &report, path));
+                told = Told::analyzed(&query.template, &values, figures, &report, path);
             }
+            promised.into_iter().for_each(|line| told.note(format!("{line}; it took {took}")));
+            return Ok(told);
         }
+        promised.into_iter().for_each(|line| told.note(line));
         Ok(told)
+    }
+
+    /// What the session promises for a statement, and what is expected of it.
+    fn told_promise(&self, statement: &Statement) -> Option<String> {
+        let promise = Shown(self.promise()?);
+        Some(match self.forecast(statement) {
+            Some(forecast) => format!("Promised: {promise}; forecast: {forecast}"),
+            None => format!("Promised: {promise}; nothing is known of it yet"),
+        })
     }
 
     /// The statement to explain with the values of its parameters: only EXECUTE has some.

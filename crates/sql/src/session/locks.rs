@@ -29,8 +29,8 @@ impl Session {
     pub(super) async fn settled<T>(&self, step: Step<T>) -> Result<Option<T>> {
         match step {
             Step::Done(done) => return Ok(Some(done)),
-            Step::Wait(waiting) => self.wait_for(waiting).await?,
-            Step::Pause(pause) => self.pause(pause).await?,
+            Step::Wait(waiting) => Box::pin(self.wait_for(waiting)).await?,
+            Step::Pause(pause) => Box::pin(self.pause(pause)).await?,
         }
         Ok(None)
     }

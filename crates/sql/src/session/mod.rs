@@ -25,6 +25,7 @@ mod pg_notify;
 mod plain_select;
 mod preparation;
 pub(crate) mod prepared;
+mod promised;
 mod read;
 mod rights;
 mod script;

@@ -114,6 +114,9 @@ impl Preparation {
         let lifted = lift(text, statement);
         let (mut prepared, parameters) = self.plan_lifted(lifted.clone(), types)?;
         (prepared.needs, prepared.sources) = (needs, sources);
+        if !matches!(prepared.plan, Plan::Query(_)) {
+            prepared.shape = Some(lifted.text.as_str().into());
+        }
         let literals = parameters.literal_values()?;
         let prepared = Arc::new(prepared);
         let all = parameters.types();

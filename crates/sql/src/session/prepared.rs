@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use datafusion::sql::sqlparser::ast;
 use engine::env::memory::{Reservation, Share};
@@ -15,6 +16,7 @@ use super::table_locks::Uses;
 use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
 use crate::catalog::{Catalog, Sources};
+use crate::promise::Response;
 use crate::rights::Needs;
 use crate::statement::alter_sequence::AlterSequence;
 use crate::statement::complex::ComplexWrite;
@@ -53,6 +55,10 @@ pub struct Prepared {
     pub needs: Needs,
     /// The role that it was last cleared for with this catalog; 0 for none.
     pub cleared: AtomicU32,
+    /// Its text with its literals lifted, where it is no query's: those have it in their template.
+    pub shape: Option<Arc<str>>,
+    /// How long its answers take.
+    pub response: Response,
     /// What it uses of tables, once somebody has asked.
     pub(super) used: OnceLock<Box<Uses>>,
     /// Its part of what plans may take, as long as somebody keeps it.
@@ -190,6 +196,11 @@ impl Plan {
         )
     }
 
+    /// Whether a later run of it is like this one, so that what this one takes says something: its plan is kept.
+    pub fn is_measured(&self) -> bool {
+        matches!(self, Plan::Query(_) | Plan::Write(_) | Plan::InsertQuery(_) | Plan::Complex(_))
+    }
+
     /// Whether a failed block accepts it.
     pub fn ends_block(&self) -> bool {
         use ast::Statement::{Commit, Rollback};
@@ -221,10 +232,19 @@ impl Session {
         if let Some(known) = self.known(text, types) {
             return Ok(known);
         }
-        self.begin_statement();
-        self.prepare_part(text, types).await.map_err(|fault| match plain(text) {
-            Ok(plain) => place(fault, &plain),
-            Err(_) => fault,
+        let words = plain(text);
+        let words = words.as_deref().unwrap_or(text);
+        let promised = self.let_text_in(words)?;
+        self.begin_promised(promised);
+        let began = Instant::now();
+        let stay = self.database().stations.texts.enter(text.len() as u64);
+        let prepared = self.prepare_part(text, types).await;
+        if prepared.is_ok() && !is_brief(words) {
+            self.database().planning.note(stay.load(), began.elapsed());
+        }
+        prepared.map_err(|fault| match fault.state {
+            SqlState::QueryCanceled if self.limits.is_over() => self.limits.late(),
+            _ => place(fault, words),
         })
     }
 
@@ -366,7 +386,7 @@ impl Statement {
 }
 
 /// Whether a text is parsed in less time than it takes to wake another thread, and not planned at all.
-fn is_brief(text: &str) -> bool {
+pub(super) fn is_brief(text: &str) -> bool {
     const WORDS: [&str; 17] = [
         "begin",
         "start",
@@ -439,6 +459,8 @@ impl Prepared {
             locked_subqueries: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
+            shape: None,
+            response: Response::default(),
             used: OnceLock::new(),
             held: OnceLock::new(),
         }
@@ -484,6 +506,8 @@ impl Prepared {
             locked_subqueries: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
+            shape: None,
+            response: Response::default(),
             used: OnceLock::new(),
             held: OnceLock::new(),
         }

@@ -28,7 +28,7 @@ impl Session {
         let template = &query.template;
         if let Some(locking) = &query.locking {
             self.refuse_read_only(&locking.command())?;
-            return self.run_locking(template, locking, values).await;
+            return Box::pin(self.run_locking(template, locking, values)).await;
         }
         let pieces = self.read(template, values).await?;
         let columns = template.columns.clone();
@@ -73,23 +73,38 @@ impl Session {
         let touched = self.touched(&template.tables);
         let drawn = self.draw_unless_found();
         if !touched.is_empty() {
-            return self.read_own(template, values, &touched, drawn).await;
+            return Box::pin(self.read_own(template, values, &touched, drawn)).await;
         }
         let snapshot = self.transaction_snapshot();
         if let Path::Shared(shared) = &template.path
             && self.settings.path() != PathSetting::Alone
         {
             if let Some(run) = self.lone_run(shared) {
-                return self.read_lone(template, shared, run, values, snapshot, drawn).await;
+                let read = self.read_lone(template, shared, run, values, snapshot, drawn);
+                return Box::pin(read).await;
             }
             let answer = self.submit(shared, &values, snapshot.clone(), drawn.as_ref()).await;
             // What is too large to be kept whole may go out piece by piece.
             let is_too_large = is_out_of_memory(&answer) && self.is_automatic();
             if !is_outdated(&answer) && !is_too_large {
-                let answer = self.verify_shared(drawn, template, &values, snapshot, answer).await;
-                return Ok(whole(answer?));
+                if drawn.is_none() {
+                    return answer.map(whole);
+                }
+                let verified = self.verify_shared(drawn, template, &values, snapshot, answer);
+                return Box::pin(verified).await.map(whole);
             }
         }
+        Box::pin(self.read_alone(template, values, snapshot, drawn)).await
+    }
+
+    /// Query at a time.
+    async fn read_alone(
+        &self,
+        template: &Arc<QueryTemplate>,
+        values: Arc<[Value]>,
+        snapshot: Option<Snapshot>,
+        drawn: Option<Drawn>,
+    ) -> Result<alone::Answers> {
         let snapshot = snapshot.unwrap_or_else(|| self.database.engine.store().snapshot());
         let reading = self.reading(snapshot, None);
         let answers = self.run_alone(template, &values, &reading).await;
@@ -290,6 +305,7 @@ impl Session {
             },
             snapshot,
             sharing: self.sharing(),
+            deadline: self.limits.promised_by(),
             cancelled: has_left,
             figures: self.figures.clone(),
             receiver: match drawn {

@@ -49,7 +49,7 @@ impl Session {
     /// A write: whether its rows are to be searched for again.
     pub(super) async fn draw_write(&self, write: &Write, values: &[Value]) -> Option<DrawnWrite> {
         let drawn = self.draw()?;
-        let search = self.search(&write.plan.text, &write.plan.parameters).await?;
+        let search = Box::pin(self.search(&write.plan.text, &write.plan.parameters)).await?;
         let reads_before = !write.subqueries.is_empty();
         Some(DrawnWrite { drawn, search, values: values.into(), reads_before })
     }

@@ -53,7 +53,7 @@ impl Session {
         };
         for subquery in &write.subqueries {
             let known = values[..subquery.parameters.len().min(values.len())].to_vec();
-            let answer = self.read_all(subquery, known).await?;
+            let answer = Box::pin(self.read_all(subquery, known)).await?;
             values.push(single_value(&answer)?);
         }
         let written = self.write_seeing(&write.plan, write.table, values, drawn.as_ref()).await;
@@ -62,7 +62,7 @@ impl Session {
         }
         let (outcome, sight) = written?;
         if let Some(drawn) = drawn {
-            self.verify_write(drawn, sight, &outcome).await?;
+            Box::pin(self.verify_write(drawn, sight, &outcome)).await?;
         }
         Ok(finish(outcome, write.tag, columns))
     }
@@ -87,7 +87,7 @@ impl Session {
     ) -> Result<(WriteOutcome, Sight)> {
         if !self.in_block() || self.writes_at_once(table) {
             if plan.is_large_insert() {
-                let outcome = self.insert_in_bulk(plan.clone(), values).await?;
+                let outcome = Box::pin(self.insert_in_bulk(plan.clone(), values)).await?;
                 return Ok((outcome, Sight::Turn));
             }
             let (engine, session) = (&self.database.engine, self.id());
@@ -113,7 +113,7 @@ impl Session {
                     let advance = move |set: &mut WriteSet| {
                         engine.advance(&mut statement, set).map(|step| (step, statement))
                     };
-                    let (step, advanced) = self.change_set(advance).await??;
+                    let (step, advanced) = Box::pin(self.change_set(advance)).await??;
                     statement = advanced;
                     step
                 }

@@ -125,6 +125,7 @@ impl Executor for GlobalPlan {
             parameters: values[..wanted].into(),
             snapshot: Some(snapshot.clone()),
             sharing: Sharing::Never,
+            deadline: None,
             cancelled: cancelled.clone(),
             figures: None,
             receiver: Box::new(move |answer| {

@@ -54,7 +54,7 @@ pub fn excuse(error: &Error) -> Option<&'static str> {
         SqlState::OutOfMemory => Some("memory"),
         SqlState::OutdatedPlan | SqlState::UndefinedTable => Some("definitions"),
         SqlState::ProgramLimit => Some("size"),
-        SqlState::ConfigurationLimit => Some("queue"),
+        SqlState::InsufficientResources => Some("queue"),
         SqlState::AdminShutdown => Some("shutdown"),
         _ => None,
     }

@@ -1,0 +1,377 @@
+//! What a session promises its client: statements are let in with a forecast or refused, and what came of them is noted.
+//!
+//! `shareddb.response_time` runs from the moment at which the server has the whole message ([`Session::message_has_come`]) to the
+//! moment at which the answer's last byte is handed to the socket ([`Session::answers_are_out`]). Called by `execute` and by the
+//! connection. How a forecast is made, and who is refused, is [`crate::promise`]'s.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use engine::heartbeat::{Record, Template};
+use engine::plan::Weight;
+use engine::types::{Error, Result};
+
+use super::prepared::{Plan, Prepared, is_brief};
+use super::settings::Late;
+use super::{Session, Statement};
+use crate::promise::{Asked, Forecast, Refusal, Stay, decide};
+use crate::template::{Path, QueryTemplate};
+
+/// Microseconds that a query takes by itself of which nothing is known.
+const UNKNOWN_WORK: u64 = 1_000;
+
+/// What a statement adds to the load that it meets, in the units of [`Work::scaled`].
+const OWN: u64 = 8;
+
+/// Stands in `shareddb.promises` for texts that were refused before they were planned.
+const NEW: &str = "(new)";
+
+/// What a session knows of its promises.
+#[derive(Debug, Default)]
+pub(super) struct Promising {
+    /// When the message came that is dealt with.
+    arrived: Option<Instant>,
+    /// The last statement was refused.
+    was_refused: bool,
+    /// A statement of the block or pipeline has run: the others are let in.
+    has_begun: bool,
+    /// The statement whose answer is not out yet.
+    under_way: Option<UnderWay>,
+}
+
+/// A statement that was let in.
+#[derive(Debug)]
+struct UnderWay {
+    prepared: Arc<Prepared>,
+    /// The load when it was let in; `None` where nothing is to be learned of it.
+    load: Option<u64>,
+    since: Instant,
+    arrived: Instant,
+    /// When all of its answer was there.
+    computed: Option<Instant>,
+    promised: Option<(Arc<Record>, Duration)>,
+    forecast: Option<Duration>,
+}
+
+/// What a statement is to those that compete with it.
+#[derive(Debug)]
+enum Work {
+    /// It is answered where it is read, by index: nobody waits for it.
+    Light,
+    /// Microseconds that it takes by itself, and what its access paths are predicted to take.
+    Query(u64, Option<Duration>),
+    /// A change by itself.
+    Write,
+}
+
+impl Work {
+    /// The load that it meets, in eighths of what it adds itself: what is known of it at a load stays true where it is found to
+    /// be more or less work than was thought.
+    fn scaled(&self, stay: Option<&Stay>) -> u64 {
+        let own = match self {
+            Work::Query(own, _) => *own,
+            Work::Light | Work::Write => 1,
+        };
+        stay.map_or(OWN, |stay| stay.load().saturating_mul(OWN) / own.max(1))
+    }
+}
+
+impl Session {
+    /// A message has come whose statements run from then on. `None`: what it says is no statement that runs.
+    pub fn message_has_come(&mut self, at: Option<Instant>) {
+        self.promising.arrived = at;
+    }
+
+    /// The client has its answers, but for what it did not read for so long.
+    pub fn answers_are_out(&mut self, unread: Duration) {
+        if let Some(under_way) = self.promising.under_way.take() {
+            let out = Instant::now();
+            under_way.settle(out.checked_sub(unread).unwrap_or(out));
+        }
+    }
+
+    /// What is promised, if anything.
+    pub(super) fn promise(&self) -> Option<Duration> {
+        self.settings.response_time().filter(|time| !time.is_zero())
+    }
+
+    /// Lets a statement in, or refuses it with 53400. What it takes of others' time ends with the result; until when it must be
+    /// answered is told besides, unless it may be late.
+    pub(super) fn let_in(
+        &mut self,
+        statement: &Statement,
+    ) -> Result<(Option<Stay>, Option<Instant>)> {
+        self.settle_computed();
+        if !self.in_block() {
+            self.promising.has_begun = false;
+        }
+        let inner = self.executed(statement);
+        let statement = inner.as_deref().unwrap_or(statement);
+        if self.block.is_failed() || is_exempt(&statement.prepared.plan) {
+            return Ok((None, None));
+        }
+        let has_begun = std::mem::replace(&mut self.promising.has_begun, true);
+        let promise = self.promise();
+        let work = self.work(&statement.prepared);
+        if promise.is_none() && matches!(work, Work::Light) {
+            return Ok((None, None));
+        }
+        let since = Instant::now();
+        let arrived = self.promising.arrived.unwrap_or(since);
+        let stay = self.enter(&work);
+        let load = work.scaled(stay.as_ref());
+        let mut under_way = UnderWay {
+            prepared: statement.prepared.clone(),
+            load: statement.prepared.plan.is_measured().then_some(load),
+            since,
+            arrived,
+            computed: None,
+            promised: None,
+            forecast: None,
+        };
+        let Some(promise) = promise else {
+            self.promising.under_way = Some(under_way);
+            return Ok((stay, None));
+        };
+        let record = self.record(statement);
+        let asked = self.asks(promise, since - arrived, load, &work);
+        let forecast = match has_begun {
+            true => Forecast::of(&statement.prepared.response, &asked),
+            false => self.admit(statement, &record, &asked)?,
+        };
+        let forecast = forecast.map(|forecast| forecast.total);
+        record.admit(promise, forecast);
+        (under_way.promised, under_way.forecast) = (Some((record, promise)), forecast);
+        self.promising.under_way = Some(under_way);
+        let is_dropped = !has_begun && self.settings.late() == Late::Drop;
+        Ok((stay, is_dropped.then(|| arrived + promise)))
+    }
+
+    fn admit(
+        &mut self,
+        statement: &Statement,
+        record: &Record,
+        asked: &Asked,
+    ) -> Result<Option<Forecast>> {
+        let decided = decide(&statement.prepared.response, asked);
+        self.promising.was_refused = decided.is_err();
+        decided.map_err(|refusal| {
+            // Nothing of the block or pipeline has run.
+            self.promising.has_begun = false;
+            record.refuse(asked.promise, refusal.forecast.total);
+            refusal.into()
+        })
+    }
+
+    /// Lets a text in to be planned, or refuses it with 53400: what it takes to plan it, beside others, counts as its
+    /// statement's. Until when it must be done is told, unless it may be late.
+    pub(super) fn let_text_in(&mut self, text: &str) -> Result<Option<Instant>> {
+        let (Some(promise), Some(arrived)) = (self.promise(), self.promising.arrived) else {
+            return Ok(None);
+        };
+        let has_begun = self.in_block() && self.promising.has_begun;
+        if has_begun || self.block.is_failed() || is_exempt_text(text) {
+            return Ok(None);
+        }
+        let own = text.len() as u64;
+        let load = own + self.database.stations.texts.load();
+        let asked = self.asks(promise, arrived.elapsed(), load, &Work::Light);
+        let asked = Asked { own, ..asked };
+        let decided = decide(&self.database.planning, &asked);
+        self.promising.was_refused = decided.is_err();
+        decided.map_err(|refusal| self.refuse_text(promise, refusal))?;
+        let is_dropped = self.settings.late() == Late::Drop;
+        Ok(is_dropped.then(|| arrived + promise))
+    }
+
+    fn refuse_text(&self, promise: Duration, refusal: Refusal) -> Error {
+        let (role, statement) = (Arc::from(self.acting_role()), Arc::from(NEW));
+        let record = self.database.engine.promises().record(&role, &statement);
+        record.refuse(promise, refusal.forecast.total);
+        refusal.into()
+    }
+
+    /// What is expected of a statement that would begin now.
+    pub(super) fn forecast(&self, statement: &Statement) -> Option<Forecast> {
+        if is_exempt(&statement.prepared.plan) {
+            return None;
+        }
+        let work = self.work(&statement.prepared);
+        let load = work.scaled(self.enter(&work).as_ref());
+        let promise = self.promise().unwrap_or_default();
+        let asked = self.asks(promise, Duration::ZERO, load, &work);
+        Forecast::of(&statement.prepared.response, &asked)
+    }
+
+    fn asks(&self, promise: Duration, waited: Duration, load: u64, work: &Work) -> Asked {
+        let predicted = match work {
+            Work::Query(_, predicted) => *predicted,
+            Work::Light | Work::Write => None,
+        };
+        let now = self.database.engine.environment().clock.now();
+        let was_served = !self.promising.was_refused;
+        Asked { promise, waited, was_served, load, own: OWN, predicted, now }
+    }
+
+    fn enter(&self, work: &Work) -> Option<Stay> {
+        let stations = &self.database.stations;
+        match work {
+            Work::Light => None,
+            Work::Query(own, _) => Some(stations.queries.enter(*own)),
+            Work::Write => Some(stations.writes.enter(1)),
+        }
+    }
+
+    fn work(&self, prepared: &Prepared) -> Work {
+        match &prepared.plan {
+            Plan::Query(query) => work_of(&query.template, prepared),
+            Plan::InsertQuery(insert) => work_of(&insert.source, prepared),
+            Plan::Complex(write) => work_of(&write.query, prepared),
+            Plan::Write(_) if !self.in_block() => Work::Write,
+            _ => Work::Light,
+        }
+    }
+
+    /// The statement that EXECUTE runs.
+    fn executed(&self, statement: &Statement) -> Option<Arc<Statement>> {
+        let Plan::Utility(utility) = &statement.prepared.plan else { return None };
+        let Ast::Execute { name: Some(name), .. } = &**utility else { return None };
+        let [only] = &name.0[..] else { return None };
+        self.statements.get(&only.as_ident()?.value).cloned()
+    }
+
+    fn record(&self, statement: &Statement) -> Arc<Record> {
+        let role: Arc<str> = self.acting_role().into();
+        self.database.engine.promises().record(&role, &shape(statement))
+    }
+
+    /// All of the answer is there, or the reason why there is none.
+    pub(super) fn is_computed(&mut self, fault: Option<&Error>) {
+        let Some(under_way) = &mut self.promising.under_way else { return };
+        under_way.computed = Some(Instant::now());
+        if fault.is_some() {
+            // What ended early says nothing of those that do not.
+            under_way.load = None;
+        }
+        if fault.is_some()
+            && self.limits.is_promise_missed()
+            && let Some((record, _)) = under_way.promised.take()
+        {
+            record.drop_late();
+        }
+    }
+
+    /// What was computed before and is not known to be out went out then, as far as anybody can tell.
+    fn settle_computed(&mut self) {
+        if let Some(under_way) = self.promising.under_way.take()
+            && let Some(computed) = under_way.computed
+        {
+            under_way.settle(computed);
+        }
+    }
+}
+
+impl UnderWay {
+    fn settle(self, out: Instant) {
+        if let Some(load) = self.load {
+            self.prepared.response.note(load, out.saturating_duration_since(self.since));
+        }
+        if let Some((record, promise)) = self.promised {
+            let took = out.saturating_duration_since(self.arrived);
+            record.answer(promise, took, self.forecast);
+        }
+    }
+}
+
+fn work_of(template: &QueryTemplate, prepared: &Prepared) -> Work {
+    match &template.path {
+        Path::Shared(shared) if shared.weight() == Weight::Light => Work::Light,
+        Path::Shared(shared) => {
+            let predicted = predicted(shared);
+            Work::Query((predicted.as_micros() as u64).max(1), Some(predicted))
+        }
+        Path::Alone(_) => {
+            let least = prepared.response.least();
+            Work::Query(least.map_or(UNKNOWN_WORK, |least| least.as_micros() as u64).max(1), None)
+        }
+    }
+}
+
+/// What one takes by itself, on the path that is the cheaper one.
+fn predicted(shared: &Template) -> Duration {
+    let costs = shared.path_costs();
+    match costs.is_alone_cheaper() {
+        true => costs.alone.corrected,
+        false => costs.global.measured.unwrap_or(costs.global.corrected),
+    }
+}
+
+/// What is never refused, and never dropped: whoever may not end what was begun, or take a promise back, would be worse off than
+/// without one. A COPY takes as long as its client sends or reads.
+fn is_exempt(plan: &Plan) -> bool {
+    match plan {
+        Plan::Empty | Plan::Close(_) | Plan::Rights(_) => true,
+        Plan::Utility(utility) => matches!(
+            **utility,
+            Ast::StartTransaction { .. }
+                | Ast::Commit { .. }
+                | Ast::Rollback { .. }
+                | Ast::Savepoint { .. }
+                | Ast::ReleaseSavepoint { .. }
+                | Ast::Set(_)
+                | Ast::Reset(_)
+                | Ast::ShowVariable { .. }
+                | Ast::Discard { .. }
+                | Ast::Deallocate { .. }
+                | Ast::Copy { .. }
+        ),
+        _ => false,
+    }
+}
+
+/// The same of a text that nobody has parsed.
+fn is_exempt_text(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.take(2).map(str::to_ascii_lowercase).collect();
+    let is_of_role = || matches!(&words[1..], [of] if matches!(&**of, "role" | "user" | "group"));
+    match words.first().map(String::as_str) {
+        Some("copy" | "grant" | "revoke" | "close") => true,
+        Some("alter") => is_of_role() || words.get(1).is_some_and(|of| of == "database"),
+        Some("create" | "drop") => is_of_role(),
+        _ => is_brief(text),
+    }
+}
+
+/// A statement's text with its literals lifted, or the word that it begins with.
+fn shape(statement: &Statement) -> Arc<str> {
+    let prepared = &statement.prepared;
+    match (&prepared.plan, &prepared.shape) {
+        (Plan::Query(query), _) => query.template.text.clone(),
+        (_, Some(shape)) => shape.clone(),
+        _ => statement.text.split_whitespace().next().unwrap_or_default().to_uppercase().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_end_things_or_take_a_promise_back_are_never_refused() {
+        let never = [
+            "COMMIT",
+            "  rollback to a",
+            "SET x = 1",
+            "Alter Role ann RESET ALL",
+            "ALTER DATABASE d RESET shareddb.response_time",
+            "copy t from stdin",
+            "GRANT SELECT ON t TO ann",
+            "DROP USER ann",
+        ];
+        never.iter().for_each(|text| assert!(is_exempt_text(text), "{text}"));
+        for text in ["", "SELECT 1", "ALTER TABLE t ADD c integer", "CREATE TABLE role (i int)"] {
+            assert!(!is_exempt_text(text), "{text}");
+        }
+    }
+}
