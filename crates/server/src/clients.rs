@@ -173,7 +173,7 @@ impl Client {
                 let message =
                     "terminating connection because too many notifications wait to be read";
                 let hint = "A session that listens must read, and end its transactions soon.";
-                Error::new(SqlState::ConfigurationLimit, message).hint(hint)
+                Error::new(SqlState::InsufficientResources, message).hint(hint)
             }
             false => shut_down(),
         }

@@ -1,5 +1,7 @@
 //! The COPY sub-protocols.
 
+use std::pin::pin;
+
 use engine::types::{Error, SqlState};
 use sql::{CopyIn, CopyOut};
 
@@ -39,7 +41,7 @@ impl Connection {
                         return Err(error.into());
                     }
                     let done = copy.done(&mut self.session);
-                    let tag = self.socket.attend(done).await??;
+                    let tag = self.socket.attend(pin!(done)).await??;
                     self.write_notices();
                     backend::command_complete(&mut self.socket.output, &tag);
                     return Ok(());
@@ -48,7 +50,7 @@ impl Connection {
                     let message = Fields::new(self.socket.input.body(frame)).string();
                     let message = message.unwrap_or_default().to_string();
                     self.socket.input.consume(frame.bytes());
-                    self.socket.attend(copy.fail(&mut self.session, &message)).await?;
+                    self.socket.attend(pin!(copy.fail(&mut self.session, &message))).await?;
                     let message = format!("COPY from stdin failed: {message}");
                     return Err(Error::new(SqlState::QueryCanceled, message).into());
                 }
@@ -57,7 +59,7 @@ impl Connection {
                 tag => {
                     let message =
                         format!("unexpected message type 0x{tag:02X} during COPY from stdin");
-                    self.socket.attend(copy.fail(&mut self.session, &message)).await?;
+                    self.socket.attend(pin!(copy.fail(&mut self.session, &message))).await?;
                     return Err(violation(message).into());
                 }
             }

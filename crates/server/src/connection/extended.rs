@@ -1,5 +1,6 @@
 //! The extended protocol: Parse, Bind, Describe, Close, Execute, Sync.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use engine::types::{DataType, Error, Result, SqlState, Value};
@@ -42,7 +43,7 @@ impl Connection {
             Parsed::Known(statement) => statement,
             Parsed::Unknown(text, types) => {
                 self.client().clear_cancel();
-                self.socket.attend(self.session.prepare(&text, &types)).await??
+                self.socket.attend(pin!(Box::pin(self.session.prepare(&text, &types)))).await??
             }
         };
         if !name.is_empty() {
@@ -156,8 +157,11 @@ impl Connection {
             backend::command_complete(&mut self.socket.output, tag);
             return Ok(());
         }
-        let run = self.session.execute(&portal.statement, parameters, implicit);
-        match self.socket.attend(run).await?? {
+        let outcome = {
+            let run = pin!(self.session.execute(&portal.statement, parameters, implicit));
+            self.socket.attend(run).await??
+        };
+        match outcome {
             Outcome::Rows(rows) => {
                 let cursor = Box::new(Cursor::query(rows, &portal.formats)?);
                 self.send_rows(portal, cursor, limit).await
@@ -181,8 +185,8 @@ impl Connection {
                 backend::empty_query(&mut self.socket.output);
                 Ok(())
             }
-            Outcome::CopyIn(copy) => self.copy_in(copy).await,
-            Outcome::CopyOut(copy) => self.copy_out(copy).await,
+            Outcome::CopyIn(copy) => Box::pin(self.copy_in(copy)).await,
+            Outcome::CopyOut(copy) => Box::pin(self.copy_out(copy)).await,
             Outcome::Rows(_) => unreachable!("the caller sends rows"),
         }
     }

@@ -10,6 +10,7 @@ mod copy;
 mod copy_binary;
 mod deallocate;
 mod extended;
+mod input;
 mod notifications;
 mod portal;
 mod rows;
@@ -17,6 +18,7 @@ mod simple;
 mod socket;
 mod startup;
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,7 +72,7 @@ pub async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let _leave = Leave { shared: &shared, client };
     let usage = session.usage().clone();
     let mut connection = Connection::new(socket, session);
-    let stop = memory::counted(&usage, connection.run()).await;
+    let stop = memory::counted(&usage, Box::pin(connection.run())).await;
     farewell(&mut connection.socket, stop).await;
 }
 
@@ -186,7 +188,7 @@ impl Connection {
         let Some(frame) = self.next_frame()? else {
             self.write_notifications_if_idle();
             if self.socket.flush_due {
-                self.socket.flush().await?;
+                self.flush().await?;
             }
             self.client().set_rests(self.keeps_nothing());
             let waited = self.wait().await;
@@ -197,11 +199,18 @@ impl Connection {
             return Err(Stop::Fatal(self.client().why_stopped()));
         }
         if self.socket.pending_bytes() >= OUTPUT_BYTES {
-            self.socket.flush().await?;
+            self.flush().await?;
         }
         // A long pipeline must not keep the thread from other connections.
         tokio::task::coop::consume_budget().await;
         self.message(frame).await
+    }
+
+    /// Sends all that there is for the client.
+    async fn flush(&mut self) -> Result<(), Stop> {
+        self.socket.flush().await?;
+        self.session.answers_are_out(self.socket.take_unread());
+        Ok(())
     }
 
     /// Whether nothing is left of its statements and messages that could be given back.
@@ -223,6 +232,9 @@ impl Connection {
             return Ok(());
         }
         self.is_in_pipeline |= matches!(frame.tag, b'P' | b'B' | b'D' | b'C' | b'E');
+        // Parse runs nothing: what is promised begins with Execute.
+        let runs = matches!(frame.tag, b'Q' | b'E');
+        self.session.message_has_come(runs.then_some(self.socket.arrived));
         match frame.tag {
             b'Q' => self.simple_query(frame).await,
             b'P' => self.parse(frame).await,
@@ -231,7 +243,7 @@ impl Connection {
             b'S' => self.sync(frame).await,
             b'H' => {
                 self.socket.input.consume(frame.bytes());
-                self.socket.flush().await
+                self.flush().await
             }
             b'X' => Err(Stop::Gone),
             // What is left of a COPY that failed: the client has not read the error yet.
@@ -300,8 +312,11 @@ impl Connection {
     /// Ends the implicit transaction, if one was begun, and says that the server is ready.
     async fn ready(&mut self) -> Result<(), Stop> {
         if self.executed || self.failed {
-            let end = self.session.end_implicit(self.failed);
-            if let Err(error) = self.socket.attend(end).await? {
+            let ended = {
+                let end = pin!(self.session.end_implicit(self.failed));
+                self.socket.attend(end).await?
+            };
+            if let Err(error) = ended {
                 self.write_error(&error);
             }
         }

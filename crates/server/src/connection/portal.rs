@@ -176,7 +176,7 @@ fn check_room<T>(things: &Named<T>, what: &str) -> Result<()> {
         return Ok(());
     }
     let message = format!("too many {what}: at most {NAME_LIMIT} on one connection");
-    Err(Error::new(SqlState::ConfigurationLimit, message))
+    Err(Error::new(SqlState::InsufficientResources, message))
 }
 
 /// The statement of that name, or 26000.

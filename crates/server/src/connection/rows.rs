@@ -5,6 +5,7 @@
 //!
 //! Where equal statements of several clients were run as one, whoever comes first encodes for all of them.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use engine::env::memory;
@@ -221,7 +222,7 @@ impl Cursor {
 
     /// Fetches the next piece; `false` at the end.
     async fn next_answer(&mut self, socket: &mut Socket) -> Result<bool, Stop> {
-        match socket.attend(self.rows.pieces.next()).await? {
+        match socket.attend(pin!(self.rows.pieces.next())).await? {
             None => Ok(false),
             Some(Err(fault)) => Err(Stop::Fault(fault)),
             Some(Ok(answer)) => {

@@ -1,5 +1,6 @@
 //! The simple protocol: one message of text with any number of statements, one transaction.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use engine::types::{Error, SqlState};
@@ -34,7 +35,7 @@ impl Connection {
         // A request that came when the last message was done with was not meant for this one.
         self.client().clear_cancel();
         let parsed = self.session.parse_script(&script);
-        let texts = self.socket.attend(parsed).await??;
+        let texts = self.socket.attend(pin!(parsed)).await??;
         let script = (texts.len() > 1).then_some(script);
         if texts.is_empty() {
             backend::empty_query(&mut self.socket.output);
@@ -87,14 +88,20 @@ impl Connection {
         self.client().clear_cancel();
         let statement = match self.session.known(text, &[]) {
             Some(known) => known,
-            None => self.socket.attend(self.session.prepare(text, &[])).await??,
+            None => {
+                let prepare = Box::pin(self.session.prepare(text, &[]));
+                self.socket.attend(pin!(prepare)).await??
+            }
         };
         if !statement.parameters.is_empty() {
             let message = "there is no parameter $1";
             return Err(Error::new(SqlState::UndefinedParameter, message).into());
         }
-        let run = self.session.execute(&statement, Vec::new(), implicit);
-        match self.socket.attend(run).await?? {
+        let outcome = {
+            let run = pin!(self.session.execute(&statement, Vec::new(), implicit));
+            self.socket.attend(run).await??
+        };
+        match outcome {
             Outcome::Rows(rows) => self.send_query(rows).await,
             outcome => self.finish(outcome).await,
         }

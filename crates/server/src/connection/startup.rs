@@ -1,6 +1,7 @@
 //! Letting a client in: encryption requests, the start-up packet, authentication, settings.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use engine::types::{Error, Result, SqlState};
@@ -374,9 +375,9 @@ async fn apply(
     value: &str,
 ) -> Result<(), Stop> {
     let text = set_statement(name, value).map_err(Stop::Fatal)?;
-    let statement = socket.attend(session.prepare(&text, &[])).await?.map_err(Stop::Fatal)?;
+    let statement = socket.attend(pin!(session.prepare(&text, &[]))).await?.map_err(Stop::Fatal)?;
     let run = session.execute(&statement, Vec::new(), ImplicitTransaction::Alone);
-    socket.attend(run).await?.map(drop).map_err(Stop::Fatal)
+    socket.attend(pin!(run)).await?.map(drop).map_err(Stop::Fatal)
 }
 
 /// SET with the name checked and the value quoted: both come from a stranger.

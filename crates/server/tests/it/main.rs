@@ -14,6 +14,7 @@ mod limits;
 mod moving;
 mod notifications;
 mod portals;
+mod promises;
 mod raw;
 mod rights;
 mod role_settings;

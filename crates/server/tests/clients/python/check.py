@@ -243,7 +243,66 @@ def binary_copy_goes_in_and_out():
         connection.execute("DROP TABLE bc")
 
 
+def refused(connection, query, parameters=()):
+    """What a client is told whose statement would be late."""
+    try:
+        connection.execute(query, parameters)
+    except errors.ConfigurationLimitExceeded as error:
+        assert error.diag.sqlstate == "53400" and error.diag.message_detail and error.diag.message_hint
+        return error
+    raise AssertionError(f"{query} should be refused")
+
+
+def promises_are_kept_or_refused():
+    with connect(autocommit=True) as connection:
+        connection.execute("CREATE TABLE p (i integer PRIMARY KEY, s text)")
+        connection.execute("INSERT INTO p VALUES (1, 'one'), (2, 'two')")
+        connection.execute("SET shareddb.response_time = '60min'")
+        query = "SELECT s FROM p WHERE i = %s"
+        for i in (1, 2) * 4:  # prepared from the sixth on
+            assert connection.execute(query, (i,)).fetchone() is not None
+        connection.execute("SET shareddb.response_time = '1us'")
+        refused(connection, query, (1,))
+        with connection.transaction():
+            connection.execute("SET LOCAL shareddb.response_time = 0")
+            assert connection.execute(query, (1,)).fetchone() == ("one",)
+            # What has begun goes on.
+            connection.execute("SET LOCAL shareddb.response_time = '1us'")
+            connection.execute("UPDATE p SET s = 'ONE' WHERE i = 1")
+        refused(connection, query, (1,))
+        connection.execute("RESET shareddb.response_time")
+        assert connection.execute(query, (1,)).fetchone() == ("ONE",)
+        seen = connection.execute(
+            "SELECT sum(kept) > 0, sum(refused) > 0 FROM shareddb.promises WHERE role = current_user"
+        )
+        assert seen.fetchone() == (True, True)
+
+
+def roles_and_databases_promise_too():
+    with connect(autocommit=True) as admin:
+        admin.execute("CREATE ROLE hasty LOGIN")
+        admin.execute("GRANT SELECT ON p TO hasty")
+        admin.execute("ALTER ROLE hasty SET shareddb.response_time = '1us'")
+        with connect(user="hasty", autocommit=True) as connection:
+            refused(connection, "SELECT s FROM p WHERE i = 1")
+            connection.execute("ALTER ROLE hasty RESET shareddb.response_time")
+        with connect(user="hasty", autocommit=True) as connection:
+            assert connection.execute("SELECT s FROM p WHERE i = 1").fetchone() == ("ONE",)
+        with connect(user="hasty", options="-c shareddb.response_time=1us", autocommit=True) as connection:
+            refused(connection, "SELECT s FROM p WHERE i = 1")
+        admin.execute("ALTER DATABASE shareddb SET shareddb.response_time = '1us'")
+        try:
+            with connect(user="hasty", autocommit=True) as connection:
+                refused(connection, "SELECT s FROM p WHERE i = 1")
+        finally:
+            admin.execute("ALTER DATABASE shareddb RESET shareddb.response_time")
+        admin.execute("DROP TABLE p")
+        admin.execute("DROP ROLE hasty")
+
+
 CHECKS = [
+    promises_are_kept_or_refused,
+    roles_and_databases_promise_too,
     named_cursors_take_rows_as_they_are_wanted,
     binary_copy_goes_in_and_out,
     types_round_trip_in_both_formats,
