@@ -5,6 +5,7 @@
 mod analytic;
 mod bookstore;
 mod load;
+mod overload;
 mod star;
 mod tpch;
 
@@ -15,6 +16,7 @@ use crate::loading::{self, LoadOptions};
 pub use self::analytic::load_over_the_wire;
 pub use self::bookstore::BookstoreOptions;
 pub use self::load::{LoadTimes, Population, load_bookstore};
+pub use self::overload::OverloadOptions;
 pub use self::star::StarOptions;
 pub use self::tpch::TpchOptions;
 
@@ -34,6 +36,8 @@ enum Workload {
     Star(StarOptions),
     /// A workload derived from TPC-H: 22 templates.
     Tpch(TpchOptions),
+    /// Star queries at multiples of the rate that can be answered, with and without a promised response time.
+    Overload(OverloadOptions),
     /// Measures nothing: loads a workload or files into a running server.
     Load(LoadOptions),
 }
@@ -54,6 +58,7 @@ pub fn run(options: &BenchOptions) -> Result<(), Failure> {
         Workload::Bookstore(options) => bookstore::run(options),
         Workload::Star(options) => star::run(options),
         Workload::Tpch(options) => tpch::run(options),
+        Workload::Overload(options) => overload::run(options),
         Workload::Load(options) => Ok(loading::run(options)?),
     }
 }
