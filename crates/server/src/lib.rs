@@ -5,6 +5,9 @@
 //! pgwire. Absent here: what statements mean, and anything that outlives a connection except passwords, which the
 //! engine keeps.
 
+// Every statement has the futures that it goes through moved about: what is rare in them is boxed.
+#![cfg_attr(not(test), warn(clippy::large_futures))]
+
 mod authentication;
 mod clients;
 mod connection;

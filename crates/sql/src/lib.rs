@@ -3,6 +3,9 @@
 //! SQL text comes in through a [`Session`]; out go activations and writes for the engine, or answers of the
 //! query-at-a-time path. The only crate that names DataFusion. Called by `server` and by the program.
 
+// Every statement has the futures that it goes through moved about: what is rare in them is boxed.
+#![cfg_attr(not(test), warn(clippy::large_futures))]
+
 pub mod alone;
 mod analysis;
 mod bounded;
