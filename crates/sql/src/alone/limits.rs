@@ -66,6 +66,12 @@ impl Limits {
         self.promised_by().is_some_and(|at| Instant::now() >= at)
     }
 
+    /// What is said of a statement that failed: where its time is over, that is why it was cancelled.
+    pub fn told(&self, fault: Error) -> Error {
+        let is_late = fault.state == SqlState::QueryCanceled && self.is_over();
+        if is_late { self.late() } else { fault }
+    }
+
     /// When its answer was promised to be there.
     pub fn promised_by(&self) -> Option<Instant> {
         self.deadline.lock().filter(|deadline| deadline.is_promised).map(|deadline| deadline.at)

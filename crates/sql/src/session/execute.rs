@@ -61,6 +61,7 @@ impl Session {
             }
         };
         drop(stay);
+        let outcome = outcome.map_err(|fault| self.limits.told(fault));
         self.is_computed(outcome.as_ref().err());
         if let Err(fault) = &outcome {
             self.audit(&statement.text, fault);
@@ -76,18 +77,14 @@ impl Session {
         implicit: ImplicitTransaction,
         deadline: Instant,
     ) -> Result<Outcome> {
-        let (limits, cancelled) = (self.limits.clone(), self.limits.cancelled.clone());
+        let cancelled = self.limits.cancelled.clone();
         let mut run = std::pin::pin!(self.run(statement, parameters, implicit));
         tokio::select! {
             biased;
             outcome = &mut run => outcome,
             () = tokio::time::sleep_until(deadline.into()) => {
                 cancelled.store(true, Ordering::Relaxed);
-                let late = limits.late();
-                run.await.map_err(|error| match error.state {
-                    SqlState::QueryCanceled => late,
-                    _ => error,
-                })
+                run.await
             }
         }
     }

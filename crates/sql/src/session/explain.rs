@@ -68,7 +68,7 @@ impl Session {
 
     /// What the session promises for a statement, and what is expected of it.
     fn told_promise(&self, statement: &Statement) -> Option<String> {
-        let promise = Shown(self.promise()?);
+        let promise = Shown(self.settings.response_time()?);
         Some(match self.forecast(statement) {
             Some(forecast) => format!("Promised: {promise}; forecast: {forecast}"),
             None => format!("Promised: {promise}; nothing is known of it yet"),

@@ -242,10 +242,7 @@ impl Session {
         if prepared.is_ok() && !is_brief(words) {
             self.database().planning.note(stay.load(), began.elapsed());
         }
-        prepared.map_err(|fault| match fault.state {
-            SqlState::QueryCanceled if self.limits.is_over() => self.limits.late(),
-            _ => place(fault, words),
-        })
+        prepared.map_err(|fault| place(self.limits.told(fault), words))
     }
 
     /// The same for a text that is part of another one, or not as the client wrote it, and as part of a statement that runs:

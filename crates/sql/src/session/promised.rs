@@ -91,11 +91,6 @@ impl Session {
         }
     }
 
-    /// What is promised, if anything.
-    pub(super) fn promise(&self) -> Option<Duration> {
-        self.settings.response_time().filter(|time| !time.is_zero())
-    }
-
     /// Lets a statement in, or refuses it with 53400. What it takes of others' time ends with the result; until when it must be
     /// answered is told besides, unless it may be late.
     pub(super) fn let_in(
@@ -112,7 +107,7 @@ impl Session {
             return Ok((None, None));
         }
         let has_begun = std::mem::replace(&mut self.promising.has_begun, true);
-        let promise = self.promise();
+        let promise = self.settings.response_time();
         let work = self.work(&statement.prepared);
         if promise.is_none() && matches!(work, Work::Light) {
             return Ok((None, None));
@@ -167,7 +162,9 @@ impl Session {
     /// Lets a text in to be planned, or refuses it with 53400: what it takes to plan it, beside others, counts as its
     /// statement's. Until when it must be done is told, unless it may be late.
     pub(super) fn let_text_in(&mut self, text: &str) -> Result<Option<Instant>> {
-        let (Some(promise), Some(arrived)) = (self.promise(), self.promising.arrived) else {
+        let (Some(promise), Some(arrived)) =
+            (self.settings.response_time(), self.promising.arrived)
+        else {
             return Ok(None);
         };
         let has_begun = self.in_block() && self.promising.has_begun;
@@ -199,7 +196,7 @@ impl Session {
         }
         let work = self.work(&statement.prepared);
         let load = work.scaled(self.enter(&work).as_ref());
-        let promise = self.promise().unwrap_or_default();
+        let promise = self.settings.response_time().unwrap_or_default();
         let asked = self.asks(promise, Duration::ZERO, load, &work);
         Forecast::of(&statement.prepared.response, &asked)
     }

@@ -233,7 +233,8 @@ impl Settings {
         }
         if name == "shareddb.response_time" {
             let text = self.changed.get(name);
-            self.response_time = text.and_then(|text| response_time(text));
+            let time = text.and_then(|text| response_time(text));
+            self.response_time = time.filter(|time| !time.is_zero());
         }
         if name == "shareddb.verify" {
             self.verify = self.changed.get(name).and_then(|text| share(text));
