@@ -113,13 +113,9 @@ impl Engine {
         let writes =
             WriteHeartbeat::open(environment.clone(), data, *workers, *queue_limit, tuning)?;
         let store = writes.store().clone();
+        let promises = Promises::new(environment.clock.clone());
         let reads = Reads::start(store, &environment, &options, writes.heavy_work().clone())?;
-        Ok(Arc::new(Engine {
-            writes,
-            reads,
-            ledger: Ledger::default(),
-            promises: Promises::default(),
-        }))
+        Ok(Arc::new(Engine { writes, reads, ledger: Ledger::default(), promises }))
     }
 
     /// What is stored.
@@ -142,7 +138,7 @@ impl Engine {
         &self.ledger
     }
 
-    /// What became of promised response times.
+    /// How long answers take, what runs or waits, and what became of promised response times.
     pub fn promises(&self) -> &Promises {
         &self.promises
     }

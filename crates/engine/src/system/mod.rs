@@ -26,7 +26,7 @@ pub struct SystemTable {
 }
 
 /// All tables about the engine.
-pub const TABLES: [SystemTable; 8] = [
+pub const TABLES: [SystemTable; 9] = [
     templates::TABLE,
     lanes::TABLE,
     operators::TABLE,
@@ -35,6 +35,7 @@ pub const TABLES: [SystemTable; 8] = [
     verification::TABLE,
     verification::DIFFERENCES,
     promises::TABLE,
+    promises::CAPACITY,
 ];
 
 fn number(value: impl TryInto<i64>) -> Value {

@@ -1,9 +1,11 @@
 //! `shareddb.promises`: what became of promised response times (`shareddb.response_time`), by role and statement.
+//! `shareddb.capacity`: how much more could be promised.
 
 use std::sync::Arc;
 
 use super::{SystemTable, micros, number, text};
-use crate::heartbeat::{Engine, Promised};
+use crate::heartbeat::Engine;
+use crate::heartbeat::promises::{Capacity, Place, Promised};
 use crate::types::{DataType, Value};
 
 pub(super) const TABLE: SystemTable = SystemTable {
@@ -28,6 +30,37 @@ pub(super) const TABLE: SystemTable = SystemTable {
     ],
     rows,
 };
+
+pub(super) const CAPACITY: SystemTable = SystemTable {
+    name: "capacity",
+    columns: &[
+        // all, lane, alone, writes
+        ("place", DataType::Text),
+        ("lane", DataType::BigInt),
+        // The shortest promise of what runs there now.
+        ("promised_us", DataType::Double),
+        // Answers of statements with a promise, in the last second.
+        ("running_per_s", DataType::Double),
+        // So many more of them in a second would still be kept.
+        ("more_per_s", DataType::Double),
+    ],
+    rows: capacity,
+};
+
+fn capacity(engine: &Engine) -> Vec<Vec<Value>> {
+    engine.promises().capacity().into_iter().map(capacity_row).collect()
+}
+
+fn capacity_row(own: Capacity) -> Vec<Value> {
+    let (place, lane) = match own.place {
+        None => ("all", Value::Null),
+        Some(Place::Lane(lane)) => ("lane", number(lane.0)),
+        Some(Place::Alone) => ("alone", Value::Null),
+        Some(Place::Writes) => ("writes", Value::Null),
+    };
+    let rates = [own.per_second, own.more].map(Value::Double);
+    [text(place), lane, micros(own.promise)].into_iter().chain(rates).collect()
+}
 
 fn rows(engine: &Engine) -> Vec<Vec<Value>> {
     engine.promises().all().into_iter().map(row).collect()

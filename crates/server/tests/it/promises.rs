@@ -170,3 +170,16 @@ fn what_came_of_promises_is_known() {
     let text = format!("{times} FROM shareddb.promises WHERE kept = 5");
     assert_eq!(client.column(&text), ["t"]);
 }
+
+#[test]
+fn how_much_more_could_be_promised_is_told() {
+    let fixture = Fixture::new();
+    let mut client = fixture.with_rows(2_000);
+    promise(&mut client, "60min");
+    let list = "SELECT place FROM shareddb.capacity WHERE running_per_s > 0 AND more_per_s >= 0";
+    let places = eventually("something has run in the last second", || {
+        client.run(GROUPS);
+        Some(client.column(list)).filter(|places| !places.is_empty())
+    });
+    assert_eq!(places, ["all", "lane"]);
+}

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use engine::types::{Error, SqlState};
 
-use super::Response;
-
-/// What lies within so many average deviations above the mean is expected: about 99 of 100 statements.
-const DEVIATIONS: u32 = 3;
+use engine::heartbeat::promises::{DEVIATIONS, Response};
 
 /// The least that an answer takes: nothing shorter can be promised.
 const LEAST: Duration = Duration::from_micros(20);

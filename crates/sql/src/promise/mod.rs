@@ -1,8 +1,8 @@
 //! Promised response times: a statement that would not be answered in time is refused at once (53400).
 //!
 //! In come a statement that begins, with what its session promises ([`Asked`]), and what was learned of its kind
-//! ([`Response`]) and of what runs beside it ([`Stations`]); out goes a [`Forecast`], or the refusal. What came of it is noted by
-//! the session, in the same [`Response`] and in the engine's book (`shareddb.promises`). Called by `session`.
+//! (`engine::heartbeat::promises`) and of what runs beside it; out goes a [`Forecast`], or the refusal. What came of it is noted by
+//! the session, in the same place (`shareddb.promises`). Called by `session`.
 //!
 //! The load of a station is the work of all who are inside, each by what it takes by itself; to a statement it is so many times
 //! its own. How long answers take at which load is measured, whether or not anybody promises something: it holds whatever the
@@ -10,9 +10,5 @@
 //! lanes and planner (docs/decisions/promise.md tells what others do).
 
 mod admission;
-mod response;
-mod station;
 
 pub use admission::{Asked, Forecast, Refusal, Shown, decide};
-pub use response::Response;
-pub use station::{Stations, Stay};

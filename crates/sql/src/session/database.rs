@@ -7,13 +7,13 @@ use std::time::Duration;
 use engine::heartbeat::{Engine, EngineOptions};
 use engine::types::{IndexId, Result, SequenceId, TableId};
 
+use super::controls::Controls;
 use super::prepared::Prepared;
 use super::seats::Seats;
 use super::{Session, Settings};
 use crate::alone::Lists;
 use crate::catalog::Catalog;
 use crate::notification::Exchange;
-use crate::promise::{Response, Stations};
 use crate::rights::Audit;
 use crate::template::{Planner, TemplateCache};
 use crate::verification::{Verification, VerificationOptions};
@@ -40,6 +40,8 @@ pub struct Database {
     /// Plans statements.
     pub(crate) planner: Arc<Planner>,
     pub(super) cache: TemplateCache<Prepared>,
+    /// Texts that begin and end transactions.
+    pub(super) controls: Controls,
     /// New ids.
     pub(crate) ids: Ids,
     /// Statements that change definitions run one after another.
@@ -52,10 +54,6 @@ pub struct Database {
     /// Runs answers again by another path.
     pub(super) verification: Verification,
     response_time: Duration,
-    /// What runs or waits now.
-    pub(super) stations: Stations,
-    /// How long texts take to be planned.
-    pub(super) planning: Response,
     /// Sessions by role.
     pub(super) seats: Seats,
     /// Where refusals are told.
@@ -111,6 +109,7 @@ impl Database {
             engine,
             planner,
             cache: TemplateCache::new(options.template_limit),
+            controls: Controls::default(),
             ids: Ids::default(),
             defining: Arc::default(),
             password_verifier: options.password_verifier,
@@ -118,8 +117,6 @@ impl Database {
             pipelines: Arc::default(),
             verification,
             response_time: options.response_time,
-            stations: Stations::default(),
-            planning: Response::default(),
             seats: Seats::default(),
             audit: Audit::default(),
             exchange: Arc::default(),

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use datafusion::sql::sqlparser::ast;
 use engine::env::memory::{Reservation, Share};
+use engine::heartbeat::promises::Response;
 use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::functions::is_session_function;
@@ -16,7 +17,6 @@ use super::table_locks::Uses;
 use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
 use crate::catalog::{Catalog, Sources};
-use crate::promise::Response;
 use crate::rights::Needs;
 use crate::statement::alter_sequence::AlterSequence;
 use crate::statement::complex::ComplexWrite;
@@ -58,7 +58,7 @@ pub struct Prepared {
     /// Its text with its literals lifted, where it is no query's: those have it in their template.
     pub shape: Option<Arc<str>>,
     /// How long its answers take.
-    pub response: Response,
+    pub response: Arc<Response>,
     /// What it uses of tables, once somebody has asked.
     pub(super) used: OnceLock<Box<Uses>>,
     /// Its part of what plans may take, as long as somebody keeps it.
@@ -220,6 +220,9 @@ impl Session {
         if !self.settings.is_utc() {
             return None;
         }
+        if let Some(control) = self.database().controls.find(text) {
+            return Some(Statement::new(text, types, true, control, Vec::new()));
+        }
         let catalog = self.catalog();
         let holds = |prepared: &Prepared| prepared.holds(&catalog);
         let (prepared, literals) = self.database().cache.find(text, types, holds)?;
@@ -237,10 +240,10 @@ impl Session {
         let promised = self.let_text_in(words)?;
         self.begin_promised(promised);
         let began = Instant::now();
-        let stay = self.database().stations.texts.enter(text.len() as u64);
+        let stay = self.database().engine.promises().stations.texts.enter(text.len() as u64);
         let prepared = self.prepare_part(text, types).await;
         if prepared.is_ok() && !is_brief(words) {
-            self.database().planning.note(stay.load(), began.elapsed());
+            self.database().engine.promises().planning.note(stay.load(), began.elapsed());
         }
         prepared.map_err(|fault| place(self.limits.told(fault), words))
     }
@@ -276,7 +279,9 @@ impl Session {
             PlannedText::Whole(prepared, literals) => (prepared, literals),
             PlannedText::Utility(statement) => {
                 let columns = describe::columns(self, &statement)?;
-                utility(Plan::Utility(statement), columns)
+                let planned = utility(Plan::Utility(statement), columns);
+                self.database().controls.keep(text, &planned.0);
+                planned
             }
             PlannedText::Cursor(CursorStatement::Declare(declare)) => {
                 (Box::pin(self.plan_declare(text, declare, types)).await?, vec![])
@@ -457,7 +462,7 @@ impl Prepared {
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
             shape: None,
-            response: Response::default(),
+            response: Arc::default(),
             used: OnceLock::new(),
             held: OnceLock::new(),
         }
@@ -504,7 +509,7 @@ impl Prepared {
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
             shape: None,
-            response: Response::default(),
+            response: Arc::default(),
             used: OnceLock::new(),
             held: OnceLock::new(),
         }

@@ -8,21 +8,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::Statement as Ast;
-use engine::heartbeat::{Record, Template};
+use engine::heartbeat::Template;
+use engine::heartbeat::promises::{Meets, OWN, Place, Record, Stay};
 use engine::plan::Weight;
 use engine::types::{Error, Result};
 
 use super::prepared::{Plan, Prepared, is_brief};
 use super::settings::Late;
 use super::{Session, Statement};
-use crate::promise::{Asked, Forecast, Refusal, Stay, decide};
+use crate::promise::{Asked, Forecast, Refusal, decide};
 use crate::template::{Path, QueryTemplate};
 
 /// Microseconds that a query takes by itself of which nothing is known.
 const UNKNOWN_WORK: u64 = 1_000;
-
-/// What a statement adds to the load that it meets, in the units of [`Work::scaled`].
-const OWN: u64 = 8;
 
 /// Stands in `shareddb.promises` for texts that were refused before they were planned.
 const NEW: &str = "(new)";
@@ -59,8 +57,8 @@ struct UnderWay {
 enum Work {
     /// It is answered where it is read, by index: nobody waits for it.
     Light,
-    /// Microseconds that it takes by itself, and what its access paths are predicted to take.
-    Query(u64, Option<Duration>),
+    /// Microseconds that it takes by itself, what its access paths are predicted to take, and where it runs.
+    Query(u64, Option<Duration>, Place),
     /// A change by itself.
     Write,
 }
@@ -70,10 +68,22 @@ impl Work {
     /// be more or less work than was thought.
     fn scaled(&self, stay: Option<&Stay>) -> u64 {
         let own = match self {
-            Work::Query(own, _) => *own,
+            Work::Query(own, ..) => *own,
             Work::Light | Work::Write => 1,
         };
         stay.map_or(OWN, |stay| stay.load().saturating_mul(OWN) / own.max(1))
+    }
+
+    /// The same for whoever asks how much more of it there may be.
+    fn meets(&self, prepared: &Prepared) -> Option<Meets> {
+        let response = || prepared.response.clone();
+        match self {
+            Work::Light => None,
+            Work::Query(work, _, place) => {
+                Some(Meets { place: *place, work: *work, response: response() })
+            }
+            Work::Write => Some(Meets { place: Place::Writes, work: 1, response: response() }),
+        }
     }
 }
 
@@ -136,7 +146,7 @@ impl Session {
             false => self.admit(statement, &record, &asked)?,
         };
         let forecast = forecast.map(|forecast| forecast.total);
-        record.admit(promise, forecast);
+        record.admit(promise, forecast, work.meets(&statement.prepared));
         (under_way.promised, under_way.forecast) = (Some((record, promise)), forecast);
         self.promising.under_way = Some(under_way);
         let is_dropped = !has_begun && self.settings.late() == Late::Drop;
@@ -172,10 +182,10 @@ impl Session {
             return Ok(None);
         }
         let own = text.len() as u64;
-        let load = own + self.database.stations.texts.load();
+        let load = own + self.database.engine.promises().stations.texts.load();
         let asked = self.asks(promise, arrived.elapsed(), load, &Work::Light);
         let asked = Asked { own, ..asked };
-        let decided = decide(&self.database.planning, &asked);
+        let decided = decide(&self.database.engine.promises().planning, &asked);
         self.promising.was_refused = decided.is_err();
         decided.map_err(|refusal| self.refuse_text(promise, refusal))?;
         let is_dropped = self.settings.late() == Late::Drop;
@@ -203,7 +213,7 @@ impl Session {
 
     fn asks(&self, promise: Duration, waited: Duration, load: u64, work: &Work) -> Asked {
         let predicted = match work {
-            Work::Query(_, predicted) => *predicted,
+            Work::Query(_, predicted, _) => *predicted,
             Work::Light | Work::Write => None,
         };
         let now = self.database.engine.environment().clock.now();
@@ -212,10 +222,10 @@ impl Session {
     }
 
     fn enter(&self, work: &Work) -> Option<Stay> {
-        let stations = &self.database.stations;
+        let stations = &self.database.engine.promises().stations;
         match work {
             Work::Light => None,
-            Work::Query(own, _) => Some(stations.queries.enter(*own)),
+            Work::Query(own, ..) => Some(stations.queries.enter(*own)),
             Work::Write => Some(stations.writes.enter(1)),
         }
     }
@@ -286,11 +296,16 @@ fn work_of(template: &QueryTemplate, prepared: &Prepared) -> Work {
         Path::Shared(shared) if shared.weight() == Weight::Light => Work::Light,
         Path::Shared(shared) => {
             let predicted = predicted(shared);
-            Work::Query((predicted.as_micros() as u64).max(1), Some(predicted))
+            Work::Query(
+                (predicted.as_micros() as u64).max(1),
+                Some(predicted),
+                Place::Lane(shared.lane()),
+            )
         }
         Path::Alone(_) => {
             let least = prepared.response.least();
-            Work::Query(least.map_or(UNKNOWN_WORK, |least| least.as_micros() as u64).max(1), None)
+            let own = least.map_or(UNKNOWN_WORK, |least| least.as_micros() as u64).max(1);
+            Work::Query(own, None, Place::Alone)
         }
     }
 }

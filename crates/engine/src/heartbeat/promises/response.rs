@@ -8,6 +8,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// So many average deviations above the mean are expected: about 99 of 100 statements take no more.
+pub const DEVIATIONS: u32 = 3;
+
+/// What a statement adds to the load that it meets, where loads are told as multiples of that.
+pub const OWN: u64 = 8;
+
 /// Loads are powers of two: the last is of 2^31 and more.
 const SIZES: usize = 32;
 /// Of a new measurement in the mean.
@@ -114,6 +120,22 @@ impl Response {
     pub fn least(&self) -> Option<Duration> {
         let least = f32::from_bits(self.least.load(Ordering::Relaxed) as u32);
         (least > 0.0).then(|| Duration::from_secs_f32(least / 1e6))
+    }
+
+    /// How many of its kind, answered within `promise`, can be answered in a second, by what was measured at loads in units of
+    /// [`OWN`]; `None` where nothing was. Loads that are much higher than any that was met are not guessed at.
+    pub fn most_per_second(&self, promise: Duration) -> Option<f64> {
+        let highest = (0..SIZES).rev().find(|size| self.known(*size).is_some())?;
+        let loads = (2 * OWN.ilog2()..=2 * (highest as u32 + 1)).map(|half| {
+            let power = 1u64 << (half / 2);
+            if half % 2 == 0 { power } else { power + power / 2 }
+        });
+        let most = loads.filter_map(|load| {
+            let Expected { mean, deviation } = self.at(load)?;
+            let is_kept = mean + deviation * DEVIATIONS <= promise;
+            is_kept.then(|| load as f64 / OWN as f64 / mean.as_secs_f64().max(1e-6))
+        });
+        Some(most.fold(0.0, f64::max))
     }
 
     /// Whether one may be let in although what was measured speaks against it: else nothing new would be measured.
@@ -250,5 +272,19 @@ mod tests {
             response.note(load, Duration::from_secs(1 << 20));
             assert!(response.at(load).is_some());
         }
+    }
+
+    #[test]
+    fn what_can_be_answered_in_a_second_grows_with_what_is_promised() {
+        let response = Response::default();
+        assert_eq!(response.most_per_second(MILLISECOND), None);
+        // One by itself takes 2 ms, sixteen at once 8: two thousand a second, beside each other.
+        learn(&response, OWN, 2 * MILLISECOND);
+        learn(&response, 16 * OWN, 8 * MILLISECOND);
+        assert_eq!(response.most_per_second(MILLISECOND), Some(0.0));
+        let short = response.most_per_second(3 * MILLISECOND).expect("known");
+        assert!((300.0..900.0).contains(&short), "{short}");
+        let long = response.most_per_second(10 * MILLISECOND).expect("known");
+        assert!((1_500.0..2_700.0).contains(&long), "{long}");
     }
 }

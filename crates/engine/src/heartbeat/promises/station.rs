@@ -3,14 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::rate::Rate;
+use crate::env::Clock;
+
 /// Where statements are that compete with each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Station {
     load: AtomicU64,
+    /// Work of those who have left.
+    done: Rate,
+    clock: Arc<dyn Clock>,
 }
 
 /// The stations of a server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Stations {
     /// Queries that share the workers, and those that run query at a time beside them. Microseconds that each takes by itself.
     pub queries: Arc<Station>,
@@ -20,7 +26,24 @@ pub struct Stations {
     pub texts: Arc<Station>,
 }
 
+impl Stations {
+    /// Nobody is there yet.
+    pub fn new(clock: &Arc<dyn Clock>) -> Stations {
+        let station = || Arc::new(Station::new(clock.clone()));
+        Stations { queries: station(), writes: station(), texts: station() }
+    }
+}
+
 impl Station {
+    fn new(clock: Arc<dyn Clock>) -> Station {
+        Station { load: AtomicU64::new(0), done: Rate::default(), clock }
+    }
+
+    /// Work of those who have left in the last second.
+    pub fn done_per_second(&self) -> f64 {
+        self.done.per_second(self.clock.now())
+    }
+
     /// The work of all who are inside.
     pub fn load(&self) -> u64 {
         self.load.load(Ordering::Relaxed)
@@ -51,16 +74,18 @@ impl Stay {
 impl Drop for Stay {
     fn drop(&mut self) {
         self.station.load.fetch_sub(self.work, Ordering::Relaxed);
+        self.station.done.note(self.station.clock.now(), self.work);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::Environment;
 
     #[test]
     fn who_leaves_takes_its_work_along() {
-        let station = Arc::<Station>::default();
+        let station = Arc::new(Station::new(Environment::system().clock));
         let first = station.enter(100);
         let second = station.enter(20);
         assert_eq!((first.load(), second.load(), station.load()), (100, 120, 120));
