@@ -54,7 +54,7 @@ fn what_a_session_begins_with_is_what_reset_returns_to() {
     let mut ann = session(&fixture, "ann", &options);
     for (change, back) in [
         (
-            "SET statement_timeout = 1; SET lock_timeout = 1; SET application_name = 'a'",
+            "SET statement_timeout = 3600001; SET lock_timeout = 3600001; SET application_name = 'a'",
             "RESET ALL",
         ),
         ("SET statement_timeout = 0; SET my.own = 'y'", "DISCARD ALL"),

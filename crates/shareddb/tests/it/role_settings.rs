@@ -18,7 +18,7 @@ fn begun(server: &Server, role: &str, setting: &str) -> String {
 fn kept_settings_are_there_after_a_kill() {
     let _turn = turns::beside_others();
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let options = ["--response-time", "50ms"];
+    let options = ["--response-time", "50min"];
     let mut server = Server::start_with(Some(folder.path()), &options);
     let mut client = server.connect().expect("it serves");
     for statement in [
@@ -27,19 +27,19 @@ fn kept_settings_are_there_after_a_kill() {
         "ALTER ROLE ann SET shareddb.late = finish",
         "CHECKPOINT",
         "ALTER ROLE ann RESET work_mem",
-        "ALTER ROLE ann IN DATABASE shareddb SET shareddb.response_time = '1.5ms'",
+        "ALTER ROLE ann IN DATABASE shareddb SET shareddb.response_time = '90.5s'",
     ] {
         client.run(statement).unwrap_or_else(|failure| panic!("{statement}: {failure}"));
     }
-    assert_eq!(begun(&server, "shareddb", "shareddb.response_time"), "50ms");
+    assert_eq!(begun(&server, "shareddb", "shareddb.response_time"), "50min");
     server.kill();
     let server = Server::start_with(Some(folder.path()), &options);
     for (role, setting, value) in [
         ("ann", "work_mem", "4MB"),
         ("ann", "shareddb.late", "finish"),
-        ("ann", "shareddb.response_time", "1500us"),
+        ("ann", "shareddb.response_time", "90500ms"),
         ("shareddb", "shareddb.late", "drop"),
-        ("shareddb", "shareddb.response_time", "50ms"),
+        ("shareddb", "shareddb.response_time", "50min"),
     ] {
         assert_eq!(begun(&server, role, setting), value, "{setting} of {role}");
     }
