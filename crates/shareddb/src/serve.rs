@@ -23,13 +23,24 @@ const QUEUE_LIMIT: usize = 100_000;
 /// Templates in the cache: an application has dozens, and generated SQL must not push them out at once.
 const TEMPLATE_LIMIT: usize = 8_192;
 
+/// For --help.
+const EXAMPLES: &str = "\
+Examples:
+  shareddb serve --demo bookstore
+  shareddb serve --data /var/lib/shareddb --memory 16GiB
+  shareddb serve --listen 0.0.0.0:5432 --data db --password-file password --tls-certificate server.pem --tls-key server.key
+
+Without --data everything is gone when the server stops. SIGTERM and SIGINT stop it in order, SIGHUP has it read the rules of
+--hba again. Clients on this machine need no password unless --require-password or --hba says so.";
+
 /// How to serve.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct ServeOptions {
-    /// Address and port; port 0 takes a free one
-    #[arg(long, default_value = "127.0.0.1:7432")]
+    /// Address and port; port 0 takes a free one, 0.0.0.0 listens on all addresses
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7432")]
     listen: String,
-    /// Where log and checkpoints lie; without it nothing is kept
+    /// Folder for log and checkpoints, made where it is not there; without it nothing is kept
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Which batches share operators; all but `automatic` is for comparison
@@ -44,7 +55,7 @@ pub struct ServeOptions {
     /// Worker threads for heavy lanes [default: one per core]
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
-    /// Clients at once
+    /// Clients at once; more are refused (53300)
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     max_connections: usize,
     /// What the process may take, tables included (512MiB, 16GiB; a number alone counts MiB); beyond it statements fail with
@@ -55,7 +66,7 @@ pub struct ServeOptions {
     /// they have is in the table shareddb.memory [default: tables=86,loads=50,writes=25,cursors=25,messages=12,plans=12]
     #[arg(long, value_name = "SHARE=PERCENT,..", value_parser = memory::split)]
     memory_split: Option<MemorySplit>,
-    /// What of it the intermediate results of one batch may take [default: five eighths by workers, at least a quarter or 1GiB]
+    /// What of it the intermediate results of one batch may take (as --memory) [default: five eighths by workers, at least a quarter or 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     batch_memory: Option<usize>,
     /// Share of all activations, from 0 to 1, whose answers are run again by another path and compared (see the tables

@@ -7,13 +7,23 @@ use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 use crate::Failure;
 
+/// For --help.
+const EXAMPLES: &str = "\
+Examples:
+  shareddb sql 'SELECT 1'
+  shareddb sql 'CREATE TABLE t (a int); INSERT INTO t VALUES (1)' --connect 127.0.0.1:5432
+
+Names and rows are separated by tabs, NULL is written NULL. The role is shareddb, its password comes from the environment
+variable PGPASSWORD.";
+
 /// What to run, and where.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct SqlOptions {
-    /// The statements, separated by semicolons
+    /// The statements, separated by semicolons; several are one transaction
     text: String,
-    /// A running server, as host:port
-    #[arg(long, default_value = "127.0.0.1:7432")]
+    /// A running server
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7432")]
     connect: std::net::SocketAddr,
 }
 

@@ -27,7 +27,7 @@ pub use catalog::types::{from_id as type_of, id_of as type_id};
 pub use session::now;
 pub use session::{
     ColumnDescription, CopyIn, CopyOut, Database, DatabaseOptions, ImplicitTransaction, Outcome,
-    PREPARED_LIMIT, Rows, Session, Statement, TransactionStatus,
+    Rows, Session, Statement, TransactionStatus,
 };
 
 #[cfg(test)]

@@ -163,6 +163,7 @@ states! {
     NoActiveTransaction "25P01" "no_active_sql_transaction";
     FailedTransaction "25P02" "in_failed_sql_transaction";
     InvalidName "42602" "invalid_name";
+    NameTooLong "42622" "name_too_long";
     InvalidStatementName "26000" "unknown prepared statement";
     InvalidAuthorization "28000" "invalid_authorization_specification";
     InvalidPassword "28P01" "invalid_password";

@@ -4,14 +4,12 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use engine::types::{DataType, Error, Result, SqlState, Value};
-use sql::{ImplicitTransaction, Outcome, Session, Statement, TransactionStatus};
+use sql::{ImplicitTransaction, Outcome, Session, Statement};
 
-use super::portal::{
-    self, Formats, Named, Portal, PortalState, check_free, find_statement, unknown_portal,
-};
+use super::portal::{self, Formats, Named, Portal, PortalState, find_statement, unknown_portal};
 use super::rows::Cursor;
 use super::socket::guarded;
-use super::{Connection, Stop, deallocate, make_room_to_plan};
+use super::{Connection, Stop, make_room_to_plan};
 use crate::message::backend;
 use crate::message::frontend::{Fields, Frame, frame, violation};
 use crate::value::{Format, parameter};
@@ -46,10 +44,11 @@ impl Connection {
                 self.socket.attend(pin!(Box::pin(self.session.prepare(&text, &types)))).await??
             }
         };
-        if !name.is_empty() {
-            self.session.hold(&statement)?;
+        self.write_notices();
+        match &*name {
+            "" => self.unnamed = Some(statement),
+            name => self.session.keep_statement(name, statement)?,
         }
-        portal::keep_statement(&mut self.statements, &name, statement)?;
         backend::parse_complete(&mut self.socket.output);
         Ok(())
     }
@@ -61,7 +60,9 @@ impl Connection {
         let text = fields.string()?;
         let types = (0..fields.count()?).map(|_| fields.uint32()).collect::<Result<Vec<u32>>>()?;
         fields.end()?;
-        check_free(&self.statements, name)?;
+        if !name.is_empty() {
+            self.session.check_statement_name(name)?;
+        }
         let parsed = match self.session.known(text, &types) {
             Some(known) => Parsed::Known(known),
             None => {
@@ -74,13 +75,13 @@ impl Connection {
 
     /// Bind, Describe, Close: all that needs no waiting.
     pub(super) fn prepare_step(&mut self, frame: Frame) -> Result<(), Stop> {
-        let Connection { socket, session, statements, portals, .. } = self;
+        let Connection { socket, session, unnamed, portals, .. } = self;
         let fields = Fields::new(socket.input.body(frame));
         let out = &mut socket.output;
         let result = guarded(|| match frame.tag {
-            b'B' => session.in_zone(|| bind(fields, statements, portals, out)),
-            b'D' => describe(fields, session, statements, portals, out),
-            _ => close(fields, session, statements, portals, out),
+            b'B' => session.in_zone(|| bind(fields, session, unnamed, portals, out)),
+            b'D' => describe(fields, session, unnamed, portals, out),
+            _ => close(fields, session, unnamed, portals, out),
         });
         socket.input.consume(frame.bytes());
         result
@@ -91,16 +92,20 @@ impl Connection {
         let implicit = self.implicit(frame);
         let taken = self.take_portal(frame);
         self.socket.input.consume(frame.bytes());
-        let (mut taken, limit) = taken?;
+        let (taken, limit) = taken?;
         self.executed = true;
         self.client().clear_cancel();
-        let (name, portal) = &mut taken;
-        let result = self.run_portal(name, portal, limit, implicit).await;
-        if result.is_err() {
-            taken.1.state = PortalState::Done;
+        match taken {
+            Taken::Portal(name, mut portal) => {
+                let result = self.run_portal(&name, &mut portal, limit, implicit).await;
+                if result.is_err() {
+                    portal.state = PortalState::Done;
+                }
+                self.portals.put_back((name, portal));
+                result
+            }
+            Taken::Cursor(name) => self.run_cursor(&name, limit, implicit).await,
         }
-        self.portals.put_back(taken);
-        result
     }
 
     fn implicit(&self, execute: Frame) -> ImplicitTransaction {
@@ -112,13 +117,45 @@ impl Connection {
     }
 
     /// Takes the portal out of its place while it runs, so that the session and the socket are free for it.
-    fn take_portal(&mut self, frame: Frame) -> Result<((Box<str>, Portal), u64)> {
+    fn take_portal(&mut self, frame: Frame) -> Result<(Taken, u64)> {
         let mut fields = Fields::new(self.socket.input.body(frame));
         let name = fields.string()?;
         let limit = fields.int32()?.max(0) as u64;
         fields.end()?;
-        let taken = self.portals.take(name).ok_or_else(|| unknown_portal(name))?;
+        let taken = match self.portals.take(name) {
+            Some((name, portal)) => Taken::Portal(name, portal),
+            None if self.session.has_cursor(name) => Taken::Cursor(name.into()),
+            None => return Err(unknown_portal(name)),
+        };
         Ok((taken, limit))
+    }
+
+    /// A cursor by DECLARE is a portal, too: to execute it is to fetch so many of its rows, or all.
+    async fn run_cursor(
+        &mut self,
+        name: &str,
+        limit: u64,
+        implicit: ImplicitTransaction,
+    ) -> Result<(), Stop> {
+        let count = if limit == 0 { "ALL".to_owned() } else { limit.to_string() };
+        let fetch = format!("FETCH FORWARD {count} FROM \"{}\"", name.replace('"', "\"\""));
+        let statement = {
+            let prepare = Box::pin(self.session.prepare(&fetch, &[]));
+            self.socket.attend(pin!(prepare)).await??
+        };
+        let outcome = {
+            let run = pin!(Box::pin(self.session.execute(&statement, Vec::new(), implicit)));
+            self.socket.attend(run).await??
+        };
+        let Outcome::Rows(rows) = outcome else { unreachable!("FETCH gives rows") };
+        let mut cursor = Cursor::query(rows, &Formats::All(Format::Text))?;
+        let (sent, _) = cursor.send(&mut self.socket, self.session.limits(), 0).await?;
+        self.write_notices();
+        match limit > 0 && sent == limit {
+            true => backend::portal_suspended(&mut self.socket.output),
+            false => backend::rows_complete(&mut self.socket.output, "SELECT", sent),
+        }
+        Ok(())
     }
 
     async fn run_portal(
@@ -153,10 +190,6 @@ impl Connection {
         limit: u64,
         implicit: ImplicitTransaction,
     ) -> Result<(), Stop> {
-        if let Some(tag) = self.deallocate(&portal.statement.text) {
-            backend::command_complete(&mut self.socket.output, tag);
-            return Ok(());
-        }
         let outcome = {
             let run = pin!(self.session.execute(&portal.statement, parameters, implicit));
             self.socket.attend(run).await??
@@ -224,25 +257,14 @@ impl Connection {
         self.socket.input.consume(frame.bytes());
         self.ready().await
     }
+}
 
-    /// DEALLOCATE and DISCARD ALL also forget statements of the extended protocol, which the session never sees. Gives the
-    /// tag where nothing is left to do for the session.
-    pub(super) fn deallocate(&mut self, text: &str) -> Option<&'static str> {
-        match deallocate::target(text)? {
-            deallocate::Target::All => {
-                self.statements.clear_named();
-                None
-            }
-            deallocate::Target::One(name) => {
-                let is_known = self.statements.get(&name).is_some();
-                if !is_known || self.session.transaction_status() == TransactionStatus::Failed {
-                    return None;
-                }
-                self.statements.remove(&name);
-                Some("DEALLOCATE")
-            }
-        }
-    }
+/// What Execute runs.
+enum Taken {
+    /// A portal of Bind, and its name.
+    Portal(Box<str>, Portal),
+    /// The name of a cursor by DECLARE.
+    Cursor(Box<str>),
 }
 
 /// A statement as Parse brings it.
@@ -285,13 +307,14 @@ fn starts_with_word(text: &str, word: &str) -> bool {
 
 fn bind(
     mut fields: Fields<'_>,
-    statements: &Named<Arc<Statement>>,
+    session: &Session,
+    unnamed: &Option<Arc<Statement>>,
     portals: &mut Named<Portal>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let portal_name = fields.string()?;
     let statement_name = fields.string()?;
-    let statement = find_statement(statements, statement_name)?;
+    let statement = find_statement(session, unnamed, statement_name)?;
     let formats = read_formats(&mut fields)?;
     let count = fields.count()?;
     check_parameters(statement, statement_name, &formats, count)?;
@@ -301,7 +324,7 @@ fn bind(
     check_columns(statement, &formats)?;
     let state = PortalState::Ready(parameters);
     let portal = Portal { statement: statement.clone(), formats, state };
-    portal::keep_portal(portals, portal_name, portal)?;
+    portal::keep_portal(portals, session, portal_name, portal)?;
     backend::bind_complete(out);
     Ok(())
 }
@@ -391,7 +414,7 @@ fn check_columns(statement: &Statement, formats: &Formats) -> Result<()> {
 fn describe(
     mut fields: Fields<'_>,
     session: &Session,
-    statements: &Named<Arc<Statement>>,
+    unnamed: &Option<Arc<Statement>>,
     portals: &Named<Portal>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
@@ -400,7 +423,7 @@ fn describe(
     fields.end()?;
     match kind {
         b'S' => {
-            let statement = find_statement(statements, name)?;
+            let statement = find_statement(session, unnamed, name)?;
             backend::parameter_description(out, &statement.parameters);
             describe_columns(out, statement, &Formats::All(Format::Text));
         }
@@ -428,7 +451,7 @@ fn describe_columns(out: &mut Vec<u8>, statement: &Statement, formats: &Formats)
 fn close(
     mut fields: Fields<'_>,
     session: &mut Session,
-    statements: &mut Named<Arc<Statement>>,
+    unnamed: &mut Option<Arc<Statement>>,
     portals: &mut Named<Portal>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
@@ -436,7 +459,8 @@ fn close(
     let name = fields.string()?;
     fields.end()?;
     match kind {
-        b'S' => statements.remove(name),
+        b'S' if name.is_empty() => *unnamed = None,
+        b'S' => drop(session.forget_statement(name)),
         b'P' => {
             portals.remove(name);
             session.close_cursor(name);

@@ -8,7 +8,6 @@
 
 mod copy;
 mod copy_binary;
-mod deallocate;
 mod extended;
 mod input;
 mod notifications;
@@ -124,7 +123,8 @@ fn make_room_to_plan(text: &str) -> Result<(), Error> {
 struct Connection {
     socket: Socket,
     session: Session,
-    statements: Named<Arc<Statement>>,
+    /// The statement of Parse without a name; the session has those with one.
+    unnamed: Option<Arc<Statement>>,
     portals: Named<Portal>,
     /// An extended-protocol message failed: everything up to the next Sync is discarded.
     skipping: bool,
@@ -141,7 +141,7 @@ impl Connection {
         Connection {
             socket,
             session,
-            statements: Named::default(),
+            unnamed: None,
             portals: Named::default(),
             skipping: false,
             failed: false,

@@ -1,15 +1,15 @@
-//! Prepared statements and portals of one connection, by name.
+//! Portals of one connection, by name, and what they are made of.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::types::{Error, Result, SqlState, Value};
-use sql::{PREPARED_LIMIT, Statement};
+use sql::{Session, Statement};
 
 use super::rows::Cursor;
 use crate::value::Format;
 
-/// Named statements or portals that one connection may have open.
+/// Named portals that one connection may have open.
 const NAME_LIMIT: usize = 10_000;
 
 /// Things with names; the empty name is its own place.
@@ -73,11 +73,6 @@ impl<T> Named<T> {
         drop(self.take(name));
     }
 
-    /// Forgets all with a name.
-    pub fn clear_named(&mut self) {
-        self.named.clear();
-    }
-
     /// Forgets all.
     pub fn clear(&mut self) {
         self.unnamed = None;
@@ -130,61 +125,35 @@ impl Formats {
     }
 }
 
-/// Keeps a statement for Parse; 42P05 when the name is taken. The unnamed one is replaced.
-pub fn keep_statement(
-    statements: &mut Named<Arc<Statement>>,
+/// Keeps a portal for Bind; 42P03 when the name is taken, by a cursor perhaps. The unnamed one is replaced.
+pub fn keep_portal(
+    portals: &mut Named<Portal>,
+    session: &Session,
     name: &str,
-    statement: Arc<Statement>,
+    portal: Portal,
 ) -> Result<()> {
-    check_free(statements, name)?;
-    let kept = statements.named.values().filter(|_| !name.is_empty());
-    if kept.map(|kept| kept.bytes()).sum::<usize>() + statement.bytes() > PREPARED_LIMIT {
-        let message = "out of memory: too many prepared statements on one connection";
-        return Err(Error::new(SqlState::OutOfMemory, message));
-    }
-    statements.put(name, statement);
-    Ok(())
-}
-
-/// Whether Parse may take the name.
-pub fn check_free(statements: &Named<Arc<Statement>>, name: &str) -> Result<()> {
-    if name.is_empty() {
-        return Ok(());
-    }
-    if statements.get(name).is_some() {
-        let message = format!("prepared statement \"{name}\" already exists");
-        return Err(Error::new(SqlState::DuplicatePreparedStatement, message));
-    }
-    check_room(statements, "prepared statements")
-}
-
-/// Keeps a portal for Bind; 42P03 when the name is taken. The unnamed one is replaced.
-pub fn keep_portal(portals: &mut Named<Portal>, name: &str, portal: Portal) -> Result<()> {
     if !name.is_empty() {
-        if portals.get(name).is_some() {
+        if portals.get(name).is_some() || session.has_cursor(name) {
             let message = format!("cursor \"{name}\" already exists");
             return Err(Error::new(SqlState::DuplicateCursor, message));
         }
-        check_room(portals, "portals")?;
+        if portals.is_full() {
+            let message = format!("too many portals: at most {NAME_LIMIT} on one connection");
+            return Err(Error::new(SqlState::InsufficientResources, message));
+        }
     }
     portals.put(name, portal);
     Ok(())
 }
 
-fn check_room<T>(things: &Named<T>, what: &str) -> Result<()> {
-    if !things.is_full() {
-        return Ok(());
-    }
-    let message = format!("too many {what}: at most {NAME_LIMIT} on one connection");
-    Err(Error::new(SqlState::InsufficientResources, message))
-}
-
 /// The statement of that name, or 26000.
 pub fn find_statement<'a>(
-    statements: &'a Named<Arc<Statement>>,
+    session: &'a Session,
+    unnamed: &'a Option<Arc<Statement>>,
     name: &str,
 ) -> Result<&'a Arc<Statement>> {
-    statements.get(name).ok_or_else(|| {
+    let found = if name.is_empty() { unnamed.as_ref() } else { session.statement(name) };
+    found.ok_or_else(|| {
         let message = match name {
             "" => "unnamed prepared statement does not exist".to_string(),
             _ => format!("prepared statement \"{name}\" does not exist"),

@@ -17,7 +17,7 @@ use crate::value::Format;
 impl Connection {
     /// Query: runs its statements until one fails, then says that the server is ready.
     pub(super) async fn simple_query(&mut self, frame: Frame) -> Result<(), Stop> {
-        self.statements.remove("");
+        self.unnamed = None;
         self.portals.remove("");
         match self.run_script(frame).await.map_err(|stop| self.as_stopped(stop)) {
             Err(Stop::Fault(error)) => {
@@ -81,10 +81,6 @@ impl Connection {
         implicit: ImplicitTransaction,
     ) -> Result<(), Stop> {
         self.executed = true;
-        if let Some(tag) = self.deallocate(text) {
-            backend::command_complete(&mut self.socket.output, tag);
-            return Ok(());
-        }
         self.client().clear_cancel();
         let statement = match self.session.known(text, &[]) {
             Some(known) => known,
@@ -93,6 +89,7 @@ impl Connection {
                 self.socket.attend(pin!(prepare)).await??
             }
         };
+        self.write_notices();
         if !statement.parameters.is_empty() {
             let message = "there is no parameter $1";
             return Err(Error::new(SqlState::UndefinedParameter, message).into());

@@ -248,6 +248,32 @@ fn deallocate_forgets_statements_of_the_protocol() {
 }
 
 #[test]
+fn statements_of_prepare_and_of_parse_are_the_same() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.connect();
+    raw.run("PREPARE x AS SELECT 42");
+    raw.describe('S', "x");
+    raw.bind("", "x", &[]);
+    raw.execute("", 0);
+    raw.sync();
+    let messages = raw.until_ready();
+    assert_eq!(messages.tags(), "tT2DCZ");
+    assert_eq!(messages.rows()[0], [Some("42".to_string())]);
+    raw.parse("w", "SELECT $1::int + 1");
+    raw.sync();
+    raw.until_ready();
+    assert_eq!(raw.column("EXECUTE w (2)"), ["3"]);
+    assert_eq!(raw.fail("PREPARE w AS SELECT 1"), "42P05");
+    raw.parse("x", "SELECT 1");
+    raw.sync();
+    assert_eq!(raw.until_ready().states(), ["42P05"]);
+    raw.close('S', "x");
+    raw.sync();
+    raw.until_ready();
+    assert_eq!(raw.fail("EXECUTE x"), "26000");
+}
+
+#[test]
 fn malformed_messages_are_errors_not_ends() {
     let fixture = Fixture::new();
     let mut raw = fixture.connect();

@@ -91,3 +91,34 @@ fn closing_a_portal_frees_its_name() {
     let messages = raw.until_ready();
     assert_eq!(messages.tags(), "12Ds32DDCZ");
 }
+
+#[test]
+fn a_cursor_by_declare_is_a_portal() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(5);
+    raw.run("BEGIN; DECLARE \"C\" CURSOR FOR SELECT i FROM t ORDER BY i; FETCH \"C\"");
+    raw.describe('P', "C");
+    raw.execute("C", 2);
+    raw.execute("C", 2);
+    raw.execute("C", 0);
+    raw.sync();
+    let messages = raw.until_ready();
+    assert_eq!(messages.tags(), "TDDsDDsCZ");
+    assert_eq!(first_column(&messages), ["1", "2", "3", "4"]);
+    assert_eq!(messages.commands(), ["SELECT 0"]);
+    assert_eq!(raw.column("FETCH \"C\""), [""; 0]);
+    declare(&mut raw, "C");
+    raw.sync();
+    assert_eq!(raw.until_ready().states(), ["42P03"]);
+}
+
+#[test]
+fn closing_a_cursors_portal_closes_the_cursor() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(1);
+    raw.run("BEGIN; DECLARE c CURSOR FOR SELECT i FROM t");
+    raw.close('P', "c");
+    raw.execute("c", 0);
+    raw.sync();
+    assert_eq!(raw.until_ready().states(), ["34000"]);
+}

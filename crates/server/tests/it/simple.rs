@@ -85,3 +85,36 @@ fn warnings_come_with_the_answer() {
     assert_eq!(messages[0].field(b'C').as_deref(), Some("25P01"));
     assert_eq!(messages[0].field(b'S').as_deref(), Some("WARNING"));
 }
+
+#[test]
+fn long_names_are_cut_and_told() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.connect();
+    let (long, kept) = ("N".repeat(70), "n".repeat(63));
+    for _ in 0..2 {
+        let messages = raw.run(&format!("SELECT 1 AS {long}"));
+        assert_eq!(messages.tags(), "NTDCZ");
+        assert_eq!(messages[0].field(b'S').as_deref(), Some("NOTICE"));
+        assert_eq!(messages[0].field(b'C').as_deref(), Some("42622"));
+        let (whole, told) = (long.to_lowercase(), messages[0].field(b'M'));
+        let expected = format!("identifier \"{whole}\" will be truncated to \"{kept}\"");
+        assert_eq!(told, Some(expected));
+        let described = messages[1].text();
+        assert!(described.contains(&kept) && !described.contains(&"n".repeat(64)), "{described}");
+    }
+    let used = [
+        (format!("CREATE TABLE {long} ({long} int)"), format!("SELECT {kept} FROM {kept}")),
+        (format!("CREATE SEQUENCE s{long}"), format!("SELECT nextval('s{}')", &kept[1..])),
+        (format!("CREATE ROLE {long}"), format!("DROP ROLE {kept}")),
+        (format!("PREPARE {long} AS SELECT 1"), format!("EXECUTE {kept}")),
+        (format!("EXECUTE {long}"), format!("DEALLOCATE {kept}")),
+        (format!("BEGIN; SAVEPOINT {long}"), format!("ROLLBACK TO {kept}")),
+        (format!("DECLARE {long} CURSOR FOR SELECT 1"), format!("CLOSE {kept}")),
+        (format!("WITH {long} AS (SELECT 1) SELECT * FROM {kept}"), "COMMIT".to_owned()),
+        (format!("LISTEN {long}"), format!("UNLISTEN {kept}")),
+    ];
+    for (says, asks) in used {
+        assert!(raw.run(&says).tags().contains('N'), "{says}");
+        assert!(!raw.run(&asks).tags().contains('N'), "{asks}");
+    }
+}

@@ -5,8 +5,16 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::planner::TypePlanner;
-use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType as SqlType, TimezoneInfo};
+use datafusion::sql::sqlparser::ast::{
+    ArrayElemTypeDef, DataType as SqlType, ObjectName, TimezoneInfo,
+};
 use engine::types::{DataType, Error, SqlState};
+
+use super::system::SCHEMAS;
+use crate::statement::naming::split;
+
+/// The schema of PostgreSQL's own types.
+const PG_CATALOG: &str = "pg_catalog";
 
 /// PostgreSQL's type ids that more than one place needs.
 pub mod type_id {
@@ -211,8 +219,7 @@ impl TypePlanner for PostgresTypes {
         Ok(match sql_type {
             SqlType::Timestamp(Some(digits), _) if *digits < 6 => {
                 let message = format!("casts to timestamp({digits}) are not supported");
-                let error = Error::new(SqlState::FeatureNotSupported, message);
-                return Err(DataFusionError::External(Box::new(error)));
+                return Err(external(Error::new(SqlState::FeatureNotSupported, message)));
             }
             SqlType::Timestamp(_, zone) => Some(timestamp(zoned(zone))),
             SqlType::TimestampNtz(_) | SqlType::Datetime(_) => Some(timestamp(false)),
@@ -226,36 +233,57 @@ impl TypePlanner for PostgresTypes {
             SqlType::Array(ArrayElemTypeDef::SquareBracket(item, _)) if is_oid(item) => {
                 Some(ArrowType::List(Arc::new(Field::new(OIDS, ArrowType::Int32, true))))
             }
-            SqlType::Custom(name, _) => custom(&name.to_string().to_lowercase()),
+            SqlType::Custom(name, _) => Some(custom(name).map_err(external)?),
             _ => None,
         })
     }
 }
 
 fn is_oid(item: &SqlType) -> bool {
-    matches!(item, SqlType::Custom(name, _)
-        if matches!(name.to_string().to_lowercase().as_str(), "oid" | "pg_catalog.oid"))
+    matches!(item, SqlType::Custom(name, _) if plain_type_name(name).as_deref() == Some("oid"))
+}
+
+fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }
 
 fn timestamp(zoned: bool) -> ArrowType {
     ArrowType::Timestamp(TimeUnit::Microsecond, zoned.then(|| "+00:00".into()))
 }
 
-fn custom(name: &str) -> Option<ArrowType> {
-    Some(match name.strip_prefix("pg_catalog.").unwrap_or(name) {
-        "name" | "bpchar" | "\"char\"" | "regtype" | "regproc" | "regnamespace" | "json" => {
+/// The types that the parser has no key word for.
+fn custom(name: &ObjectName) -> Result<ArrowType, Error> {
+    Ok(match plain_type_name(name).unwrap_or_default().as_str() {
+        "name" | "bpchar" | "char" | "regtype" | "regproc" | "regnamespace" | "json" => {
             ArrowType::Utf8View
         }
-        "int4" | "oid" | "xid" | "regclass" => ArrowType::Int32,
-        "int8" => ArrowType::Int64,
-        "int2" => ArrowType::Int16,
-        "bool" => ArrowType::Boolean,
-        "float8" => ArrowType::Float64,
-        "float4" => ArrowType::Float32,
-        "text" => ArrowType::Utf8View,
-        "timestamptz" => timestamp(true),
-        _ => return None,
+        "oid" | "xid" => ArrowType::Int32,
+        _ => return Err(undefined_type(name)),
     })
+}
+
+/// A type's name as `pg_catalog` files it: folded, without the schema. `None` for one of another schema.
+pub fn plain_type_name(name: &ObjectName) -> Option<String> {
+    match split(name) {
+        Ok((None, plain)) => Some(plain),
+        Ok((Some(schema), plain)) => (schema == PG_CATALOG).then_some(plain),
+        Err(_) => None,
+    }
+}
+
+/// 42704; 3F000 or 0A000 where there is no such schema or database.
+pub fn undefined_type(name: &ObjectName) -> Error {
+    let named = match split(name) {
+        Ok((Some(schema), _)) if !SCHEMAS.iter().any(|known| known.1 == schema) => {
+            let message = format!("schema \"{schema}\" does not exist");
+            return Error::new(SqlState::InvalidSchema, message);
+        }
+        Ok((Some(schema), plain)) => format!("{schema}.{plain}"),
+        Ok((None, plain)) => plain,
+        Err(fault) => return fault,
+    };
+    let message = format!("type \"{named}\" does not exist");
+    Error::new(SqlState::UndefinedObject, message)
 }
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ mod spans;
 mod splitting;
 mod subqueries;
 mod subscripts;
+mod type_names;
 
 use std::sync::Arc;
 
@@ -79,6 +80,7 @@ pub use repeated_keys::without_repeated_keys;
 #[cfg(test)]
 pub use sizes::is_planned;
 pub use sizes::planned;
+pub use type_names::name_types;
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";

@@ -281,6 +281,11 @@ impl Session {
         self.cursors.remove(name);
     }
 
+    /// Whether there is a cursor of that name.
+    pub fn has_cursor(&self, name: &str) -> bool {
+        self.cursors.contains_key(name)
+    }
+
     /// The columns of an open cursor, which the protocol may describe like a portal.
     pub fn cursor_columns(&self, name: &str) -> Option<Arc<[ColumnDescription]>> {
         self.cursors.get(name).map(|cursor| cursor.columns().clone())

@@ -85,9 +85,6 @@ impl Statement {
     }
 }
 
-/// What a session's prepared statements may take, as [`Statement::bytes`] tells: those of PREPARE, and those of Parse.
-pub const PREPARED_LIMIT: usize = 512 << 20;
-
 /// One field of RowDescription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDescription {

@@ -26,7 +26,7 @@ use crate::statement::insert::InsertQuery;
 use crate::statement::locked_subqueries::LockedSubquery;
 use crate::statement::rights::RightsStatement;
 use crate::statement::write::Write;
-use crate::template::{Parameters, Planner, QueryTemplate, characters, place, plain};
+use crate::template::{Parameters, Planner, QueryTemplate, characters, long_names, place, plain};
 use crate::text::in_zone;
 
 /// Bytes of a text that may be parsed where it was received.
@@ -259,10 +259,11 @@ impl Session {
             return Ok(known);
         }
         let words = plain(text)?;
-        if matches!(words, Cow::Owned(_))
-            && let Some(known) = self.known(&words, types)
-        {
-            return Ok(known);
+        if matches!(words, Cow::Owned(_)) {
+            long_names::notices(text).for_each(|notice| self.notice(notice));
+            if let Some(known) = self.known(&words, types) {
+                return Ok(known);
+            }
         }
         let text = &*words;
         let (preparation, utc) = (self.preparation(), self.settings.is_utc());

@@ -6,12 +6,18 @@ use datafusion::sql::sqlparser::ast::Statement as Ast;
 use engine::types::{Error, Result, SqlState};
 
 use super::settings::{Before, ShownSetting};
-use super::{ImplicitTransaction, Outcome, PREPARED_LIMIT, Session, Statement};
+use super::{ImplicitTransaction, Outcome, Session, Statement};
 use crate::statement::rights::RightsStatement;
 use crate::statement::{
     absent, alter_table, analyze, comment, copy, create_index, create_table, defined, drop,
     explain, lock_table, notify, prepare, rights, sequence, setting, transaction, truncate, view,
 };
+
+/// Prepared statements that one session may have, ...
+const STATEMENT_LIMIT: usize = 10_000;
+
+/// ... and what they may take, as [`Statement::bytes`] tells.
+const STATEMENT_BYTES: usize = 512 << 20;
 
 impl Session {
     /// Runs a statement that is no template.
@@ -221,25 +227,41 @@ impl Session {
         }
     }
 
-    pub(crate) fn statement(&self, name: &str) -> Option<Arc<Statement>> {
-        self.statements.get(name).cloned()
+    /// A statement of PREPARE or of Parse, by its name.
+    pub fn statement(&self, name: &str) -> Option<&Arc<Statement>> {
+        self.statements.get(name)
     }
 
-    /// Keeps a statement of PREPARE; 53200 where its session, or the process, has too many or too large ones.
-    pub(crate) fn keep_statement(&mut self, name: String, statement: Arc<Statement>) -> Result<()> {
+    /// Whether a new statement may have the name: 42P05 where another one has it, 53000 where there are too many.
+    pub fn check_statement_name(&self, name: &str) -> Result<()> {
+        if self.statements.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::new(SqlState::DuplicatePreparedStatement, message));
+        }
+        if self.statements.len() >= STATEMENT_LIMIT {
+            let message =
+                format!("too many prepared statements: at most {STATEMENT_LIMIT} in one session");
+            return Err(Error::new(SqlState::InsufficientResources, message));
+        }
+        Ok(())
+    }
+
+    /// Keeps a statement of PREPARE or of Parse; 53200 where its session, or the process, has too many or too large ones.
+    pub fn keep_statement(&mut self, name: &str, statement: Arc<Statement>) -> Result<()> {
+        self.check_statement_name(name)?;
         let bytes: usize = self.statements.values().map(|kept| kept.bytes()).sum();
-        if bytes + statement.bytes() > PREPARED_LIMIT {
+        if bytes + statement.bytes() > STATEMENT_BYTES {
             let message = "out of memory: too many prepared statements in one session";
             return Err(Error::new(SqlState::OutOfMemory, message));
         }
         self.hold(&statement)?;
-        self.statements.insert(name, statement);
+        self.statements.insert(name.to_owned(), statement);
         Ok(())
     }
 
     /// Counts a statement that somebody is going to keep. Whatever is only cached gives way to it; 53200 where that is not
     /// enough.
-    pub fn hold(&self, statement: &Statement) -> Result<()> {
+    fn hold(&self, statement: &Statement) -> Result<()> {
         let hold = || statement.prepared.hold(statement.bytes());
         loop {
             match hold() {
@@ -249,7 +271,8 @@ impl Session {
         }
     }
 
-    pub(crate) fn forget_statement(&mut self, name: &str) -> bool {
+    /// Forgets a statement; whether it was there.
+    pub fn forget_statement(&mut self, name: &str) -> bool {
         self.statements.remove(name).is_some()
     }
 

@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
 use super::constraint::unsupported;
+use super::naming::fold_word;
 use super::rewrite::is_word;
 use crate::template::byte_of;
 
@@ -111,10 +112,7 @@ impl Reader<'_> {
             return Err(self.syntax_error());
         };
         self.tokens = &self.tokens[1..];
-        Ok(match word.quote_style {
-            Some(_) => word.value.clone(),
-            None => word.value.to_lowercase(),
-        })
+        Ok(fold_word(word))
     }
 
     fn end(&self) -> Result<()> {

@@ -3,6 +3,8 @@
 use datafusion::sql::sqlparser::ast::{self, CharacterLength, ExactNumberInfo, TimezoneInfo};
 use engine::types::{DataType, Error, Result, SqlState};
 
+use crate::catalog::types::{plain_type_name, undefined_type};
+
 /// What a column definition's type name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
@@ -14,10 +16,12 @@ pub enum ColumnType {
 
 /// The type of a column definition, where `serial` is allowed.
 pub fn column_type(name: &ast::DataType) -> Result<ColumnType> {
+    // These are no types, so no schema has them.
     if let ast::DataType::Custom(name, arguments) = name
         && arguments.is_empty()
+        && name.0.len() == 1
     {
-        match name.to_string().to_ascii_lowercase().as_str() {
+        match plain_type_name(name).unwrap_or_default().as_str() {
             "serial" | "serial4" => return Ok(ColumnType::Serial(DataType::Integer)),
             "bigserial" | "serial8" => return Ok(ColumnType::Serial(DataType::BigInt)),
             "smallserial" | "serial2" => return Ok(ColumnType::Serial(DataType::SmallInt)),
@@ -59,28 +63,14 @@ pub fn data_type(name: &ast::DataType) -> Result<DataType> {
     })
 }
 
-/// Names that the parser knows no keyword for.
+/// Names that the parser knows no key word for.
 fn custom_type(name: &ast::ObjectName, arguments: &[String]) -> Result<DataType> {
-    let name = name.to_string().to_ascii_lowercase();
-    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
     let length = arguments.first().and_then(|argument| argument.parse::<u32>().ok());
-    Ok(match name.trim_matches('"') {
-        "name" | "text" => DataType::Text,
+    Ok(match plain_type_name(name).unwrap_or_default().as_str() {
+        "name" => DataType::Text,
         "bpchar" => length.map_or(DataType::Text, DataType::Char),
-        "varchar" => length.map_or(DataType::Text, DataType::Varchar),
-        "bool" => DataType::Boolean,
-        "int2" => DataType::SmallInt,
-        "int4" => DataType::Integer,
-        "int8" => DataType::BigInt,
-        "float4" => DataType::Real,
-        "float8" => DataType::Double,
         "oid" => DataType::BigInt,
-        "timestamptz" => DataType::TimestampTz,
-        "bytea" => DataType::Bytea,
-        _ => {
-            let message = format!("type \"{name}\" does not exist");
-            return Err(Error::new(SqlState::UndefinedObject, message));
-        }
+        _ => return Err(undefined_type(name)),
     })
 }
 

@@ -26,7 +26,9 @@ pub fn parse(text: &str) -> Result<Expr> {
     };
     let dialect = Counted::new(text.len());
     let mut parser = Parser::new(&dialect).try_with_sql(text).map_err(failed)?;
-    parser.parse_expr().map_err(failed)
+    let mut expr = parser.parse_expr().map_err(failed)?;
+    crate::dialect::name_types(&mut expr);
+    Ok(expr)
 }
 
 /// What a DEFAULT clause means for a column of a type.

@@ -1,39 +1,22 @@
 //! Names of relations: as stored, and those that PostgreSQL chooses when the user gives none.
 
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
+use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::tokenizer::Word;
 use engine::types::{Error, Result, SqlState, TableSchema};
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
+pub use crate::template::fold;
+use crate::template::long_names::{NAME_LIMIT, cut};
 
 /// The only database.
 const DATABASE: &str = "shareddb";
 
-/// Bytes of a name that are kept.
-const NAME_LIMIT: usize = 63;
-
-/// An identifier as stored: folded to lower case unless quoted, cut to 63 bytes as PostgreSQL does.
-pub fn fold(ident: &Ident) -> String {
-    let mut name = crate::template::fold(ident);
-    cut(&mut name, NAME_LIMIT);
-    name
-}
-
-/// The same of a word of a statement's text.
+/// A word of a statement's text as stored: folded to lower case unless quoted.
 pub fn fold_word(word: &Word) -> String {
-    let mut name = match word.quote_style {
+    match word.quote_style {
         Some(_) => word.value.clone(),
-        None => word.value.to_lowercase(),
-    };
-    cut(&mut name, NAME_LIMIT);
-    name
-}
-
-fn cut(name: &mut String, limit: usize) {
-    if name.len() > limit {
-        let end = (0..=limit).rev().find(|end| name.is_char_boundary(*end));
-        name.truncate(end.expect("0 is a boundary"));
+        None => word.value.to_ascii_lowercase(),
     }
 }
 
@@ -131,9 +114,8 @@ pub fn choose(parts: &[&str], label: &str, taken: impl Fn(&str) -> bool) -> Stri
     (0..)
         .map(|number| {
             let label = if number == 0 { label.to_owned() } else { format!("{label}{number}") };
-            let mut name = parts.join("_");
-            cut(&mut name, NAME_LIMIT - 1 - label.len());
-            format!("{name}_{label}")
+            let name = parts.join("_");
+            format!("{}_{label}", cut(&name, NAME_LIMIT - 1 - label.len()))
         })
         .find(|name| !taken(name))
         .expect("numbers do not end")

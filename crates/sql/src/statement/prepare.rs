@@ -23,12 +23,7 @@ pub async fn prepare(
     let types =
         types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
     let prepared = session.prepare_part(&statement.to_string(), &types).await;
-    let prepared = prepared.map_err(Error::unplaced)?;
-    if session.statement(&name).is_some() {
-        let message = format!("prepared statement \"{name}\" already exists");
-        return Err(Error::new(SqlState::DuplicatePreparedStatement, message));
-    }
-    session.keep_statement(name, prepared)?;
+    session.keep_statement(&name, prepared.map_err(Error::unplaced)?)?;
     Ok("PREPARE".to_owned())
 }
 
@@ -48,7 +43,7 @@ fn find(session: &Session, name: Option<&ObjectName>) -> Result<Arc<Statement>> 
         Some(name) => split(name)?.1,
         None => String::new(),
     };
-    session.statement(&name).ok_or_else(|| undefined(&name))
+    session.statement(&name).cloned().ok_or_else(|| undefined(&name))
 }
 
 fn undefined(name: &str) -> Error {

@@ -1,11 +1,13 @@
 //! PostgreSQL's spellings that the parser does not know, in words that it does.
 //!
 //! Works on tokens, so that nothing inside a string or a comment is touched: COPY's switches `on`
-//! and `off`, VACUUM's and ANALYZE's options, and the options of sequences, which PostgreSQL takes
+//! and `off` and its `*`, VACUUM's and ANALYZE's options, and the options of sequences, which PostgreSQL takes
 //! in any order.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+
+use super::copy::ALL;
 
 /// The statement in other words; `None` where nothing needs to change.
 pub fn rewrite(text: &str) -> Option<String> {
@@ -33,22 +35,40 @@ pub fn is_word(token: &Token, words: &[&str]) -> bool {
     }
 }
 
-/// `freeze on` is `freeze true`.
+/// `freeze on` is `freeze true`, and `force_quote *` names the column that there cannot be.
 fn switches(tokens: &[Token]) -> Option<Vec<Token>> {
-    let mut changed = tokens.to_vec();
-    for at in 1..tokens.len() {
-        if is_word(&tokens[at - 1], &["freeze", "header"]) {
-            let value = match &tokens[at] {
-                Token::Number(digits, _) if digits == "1" => "true",
-                Token::Number(digits, _) if digits == "0" => "false",
-                other if is_word(other, &["on"]) => "true",
-                other if is_word(other, &["off"]) => "false",
-                _ => continue,
-            };
-            changed[at] = Token::make_keyword(value);
+    let mut changed = Vec::with_capacity(tokens.len());
+    for (at, token) in tokens.iter().enumerate() {
+        let all = Token::make_word(ALL, Some('"'));
+        match (&tokens[..at], token, tokens.get(at + 1)) {
+            ([.., option], Token::Mul, Some(Token::Comma | Token::RParen))
+                if is_word(option, &["force_quote"]) =>
+            {
+                changed.extend([Token::LParen, all, Token::RParen]);
+            }
+            ([.., force, quote], Token::Mul, _)
+                if is_word(force, &["force"]) && is_word(quote, &["quote"]) =>
+            {
+                changed.push(all);
+            }
+            ([.., option], ..) if is_word(option, &["freeze", "header"]) => {
+                changed.push(switched(token));
+            }
+            _ => changed.push(token.clone()),
         }
     }
     (changed != tokens).then_some(changed)
+}
+
+/// A switch's value in the parser's words.
+fn switched(value: &Token) -> Token {
+    match value {
+        Token::Number(digits, _) if digits == "1" => Token::make_keyword("true"),
+        Token::Number(digits, _) if digits == "0" => Token::make_keyword("false"),
+        other if is_word(other, &["on"]) => Token::make_keyword("true"),
+        other if is_word(other, &["off"]) => Token::make_keyword("false"),
+        other => other.clone(),
+    }
 }
 
 /// `vacuum (full, analyze) t` and `vacuum verbose analyze t` are `vacuum t`: all that matters is
@@ -153,6 +173,15 @@ mod tests {
             rewritten.as_deref(),
             Some("copy t from stdin with ( freeze true , header false )")
         );
+        assert_eq!(
+            rewrite("copy t to stdout (format csv, force_quote *)").as_deref(),
+            Some("copy t to stdout ( format csv , force_quote ( \"\" ) )")
+        );
+        assert_eq!(
+            rewrite("copy t to stdout csv force quote *").as_deref(),
+            Some("copy t to stdout csv force quote \"\"")
+        );
+        assert_eq!(rewrite("copy (select force_quote * 2, quote * 3 from t) to stdout"), None);
         assert_eq!(rewrite("copy t from stdin"), None);
         assert_eq!(rewrite("select 1"), None);
     }

@@ -16,6 +16,7 @@ mod json_items;
 pub mod lex;
 mod lift;
 pub mod lock_words;
+pub mod long_names;
 mod names;
 mod origin;
 mod parameters;

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Ident, ObjectNamePart, Select, SelectItem, SetExpr, Statement,
-    VisitMut, VisitorMut,
+    ArrayElemTypeDef, CastKind, DataType, ExactNumberInfo, Expr, Ident, ObjectNamePart, Select,
+    SelectItem, SetExpr, Statement, TimezoneInfo, VisitMut, VisitorMut,
 };
 
 /// Separates a name from the number that makes it unique; cannot come from a client's text unquoted.
@@ -70,9 +70,12 @@ fn unique(name: String, first: bool, used: &mut HashSet<String>) -> String {
     free
 }
 
-/// An identifier as stored: lower case unless quoted.
+/// An identifier as stored: letters of ASCII in lower case unless quoted.
 pub fn fold(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_ascii_lowercase(),
+    }
 }
 
 /// PostgreSQL's name of an unnamed output column.
@@ -152,7 +155,19 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => "numeric".to_owned(),
         DataType::Varchar(_) | DataType::CharacterVarying(_) => "varchar".to_owned(),
         DataType::Char(_) | DataType::Character(_) => "bpchar".to_owned(),
+        DataType::Float(ExactNumberInfo::Precision(1..=24)) => "float4".to_owned(),
+        DataType::Float(_) => "float8".to_owned(),
+        DataType::Timestamp(_, zone) => timestamp_name(*zone).to_owned(),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => type_name(item),
+        DataType::Custom(name, _) => name.0.last().and_then(part_name).unwrap_or_default(),
         other => other.to_string().to_lowercase(),
+    }
+}
+
+fn timestamp_name(zone: TimezoneInfo) -> &'static str {
+    match zone {
+        TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => "timestamptz",
+        TimezoneInfo::WithoutTimeZone | TimezoneInfo::None => "timestamp",
     }
 }
 

@@ -17,6 +17,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let statements = parse_plainly(text)?;
     statements.iter().try_for_each(|statement| grammar::check(text, statement))?;
     let rewrite = |mut statement| {
+        crate::dialect::name_types(&mut statement);
         comparisons::spell_out(&mut statement);
         crate::dialect::rewrite_statement(statement, text)
     };

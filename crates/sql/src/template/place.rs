@@ -84,7 +84,7 @@ impl Words {
         let word = visible.map(|t| {
             let position = places.at(t.span.start.line, t.span.start.column);
             let folded = match &t.token {
-                Token::Word(word) if word.quote_style.is_none() => word.value.to_lowercase(),
+                Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_lowercase(),
                 Token::Word(word) => word.value.clone(),
                 other => other.to_string(),
             };
@@ -284,9 +284,20 @@ impl Words {
     /// `type "x" does not exist`, `window "x" does not exist`.
     fn undefined_object(&self, message: &str, name: &str) -> Option<usize> {
         let placed = message.starts_with("type ") || message.starts_with("window ");
-        let word = || self.nth(0, |word| word == name);
+        let word = || self.named(name);
         let string = || (0..self.0.len()).find(|at| string_of(&self.0[*at].token) == Some(name));
         placed.then(|| word().or_else(string))?
+    }
+
+    /// The first token of a name, perhaps of a schema's, that is written like that but for quotes and case.
+    fn named(&self, name: &str) -> Option<usize> {
+        let of_schema = || {
+            let (schema, bare) = name.split_once('.')?;
+            let named =
+                |at: &usize| self.is(*at, schema) && self.is(at + 1, ".") && self.is(at + 2, bare);
+            (0..self.0.len()).find(named)
+        };
+        self.nth(0, |word| word == name).or_else(of_schema)
     }
 
     /// `function f(integer) does not exist`, also `is not unique`.

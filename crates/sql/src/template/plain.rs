@@ -3,13 +3,14 @@
 //! PostgreSQL's lexer, the parser's and the cache's differ in comments, in literals with prefixes and in those that go on in
 //! another line; each difference is a statement that means something else. So whoever reads a client's text reads it plain:
 //! comments and odd white space are blanks, `U&'..'` and literals in several pieces are one literal without a prefix, and
-//! what the parser would cut otherwise is refused. As many characters lie before each token as in the client's text, so that
+//! what the parser would cut otherwise is refused; names that are too long are cut. As many characters lie before each token as in the client's text, so that
 //! positions stay right.
 
 use std::borrow::Cow;
 
 use engine::types::{Error, Result, SqlState};
 
+use super::long_names::shortened;
 use super::parse::{characters, near};
 use super::pieces::{Kind, Piece, Pieces, is_word_start};
 
@@ -47,9 +48,22 @@ fn rewritten(text: &str, piece: Piece) -> Result<Option<(String, usize)>> {
             Ok(Some((piece.of(text).replace(['\r', '\x0c'], " "), piece.end)))
         }
         Kind::String | Kind::Escaped | Kind::Bits | Kind::National => joined(text, piece),
-        Kind::Unicode | Kind::UnicodeName => decoded(text, piece).map(Some),
-        _ => agrees(text, piece).map(|()| None),
+        Kind::Unicode => decoded(text, piece).map(Some),
+        Kind::UnicodeName => {
+            let (name, end) = decoded(text, piece)?;
+            Ok(Some((short(name), end)))
+        }
+        _ => {
+            agrees(text, piece)?;
+            Ok(shortened(text, piece).map(|name| (name, piece.end)))
+        }
     }
+}
+
+/// A name in quotes, cut where it is too long.
+fn short(name: String) -> String {
+    let piece = Pieces::of(&name).find(|piece| piece.kind == Kind::Name);
+    piece.and_then(|piece| shortened(&name, piece)).unwrap_or(name)
 }
 
 /// Whether the parser sees something else in a piece that has no end, rather than say so: it takes a backslash in `x'..'` for an

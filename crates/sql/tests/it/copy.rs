@@ -168,3 +168,29 @@ async fn a_large_insert_is_like_many_small_ones() {
     let count = query(&mut session, "SELECT count(*) FROM t").await.expect("counts");
     assert_eq!(column(&count), ["3000"]);
 }
+
+#[tokio::test]
+async fn columns_are_forced_as_postgresql_does() {
+    let database = database();
+    let mut session = database.session("shareddb");
+    query(&mut session, "CREATE TABLE t (a int, b text, c text)").await.expect("created");
+    let options = "(FORMAT csv, FORCE_NULL (b, c), FORCE_NOT_NULL (c), NULL 'nil')";
+    let mut copy = copy_in(&mut session, &format!("COPY t FROM STDIN {options}")).await;
+    let lines = b"1,\"nil\",nil\n2,nil,\"nil\"\n3,x,\"y\"\n";
+    copy.data(&mut session, lines).await.expect("well formed");
+    assert_eq!(copy.done(&mut session).await.as_deref(), Ok("COPY 3"));
+    let mut copy = copy_in(&mut session, "COPY t FROM STDIN CSV FORCE NOT NULL b, c").await;
+    copy.data(&mut session, b"4,,\n").await.expect("well formed");
+    assert_eq!(copy.done(&mut session).await.as_deref(), Ok("COPY 1"));
+    let rows = "COPY (SELECT a, b, c FROM t ORDER BY a) TO STDOUT";
+    let out = query(&mut session, &format!("{rows} (NULL '-')")).await.expect("rows");
+    assert_eq!(column(&out), ["1\t-\tnil\n", "2\t-\t-\n", "3\tx\ty\n", "4\t\t\n"]);
+    let forced = format!("{rows} (FORMAT csv, HEADER, FORCE_QUOTE (b, a))");
+    let out = query(&mut session, &forced).await.expect("rows");
+    let expected = ["a,b,c\n", "\"1\",,nil\n", "\"2\",,\n", "\"3\",\"x\",y\n", "\"4\",\"\",\"\"\n"];
+    assert_eq!(column(&out), expected);
+    for all in ["(FORMAT csv, FORCE_QUOTE *)", "CSV FORCE QUOTE *"] {
+        let out = query(&mut session, &format!("{rows} {all}")).await.expect("rows");
+        assert_eq!(column(&out)[2], "\"3\",\"x\",\"y\"\n", "{all}");
+    }
+}

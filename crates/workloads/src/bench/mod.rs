@@ -20,8 +20,36 @@ pub use self::overload::OverloadOptions;
 pub use self::star::StarOptions;
 pub use self::tpch::TpchOptions;
 
+/// For --help.
+const EXAMPLES: &str = "\
+Examples:
+  shareddb bench bookstore --seconds 5
+  shareddb bench star --scale-factor 0.1 --concurrency 1,64 --against duckdb
+  shareddb bench tpch --scale-factor 0.1 --json tpch.json
+
+Servers are started for the measurement and end with it; what --against names must be installed on this machine.";
+
+/// For --help.
+const BOOKSTORE_EXAMPLES: &str = "\
+Examples:
+  shareddb bench bookstore --seconds 5 --connections 16
+  shareddb bench bookstore --mix browsing --no-sharing --json bookstore.json";
+
+/// For --help.
+const STAR_EXAMPLES: &str = "\
+Examples:
+  shareddb bench star --scale-factor 0.1 --concurrency 1,64
+  shareddb bench star --template Q2.1,Q3.2 --no-sharing --json star.json";
+
+/// For --help.
+const TPCH_EXAMPLES: &str = "\
+Examples:
+  shareddb bench tpch --scale-factor 0.1 --concurrency 1,16
+  shareddb bench tpch --template Q1,Q6 --json tpch.json";
+
 /// What to measure.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct BenchOptions {
     #[command(subcommand)]
     workload: Workload,
@@ -30,15 +58,18 @@ pub struct BenchOptions {
 /// The workloads.
 #[derive(Debug, Subcommand)]
 enum Workload {
-    /// The TPC-W-derived bookstore: interactions, bursts, interference.
+    /// The TPC-W-derived bookstore: interactions, bursts, interference
+    #[command(after_help = BOOKSTORE_EXAMPLES)]
     Bookstore(BookstoreOptions),
-    /// The Star Schema Benchmark: one to thousands of analytical queries at once.
+    /// The Star Schema Benchmark: one to thousands of analytical queries at once
+    #[command(after_help = STAR_EXAMPLES)]
     Star(StarOptions),
-    /// A workload derived from TPC-H: 22 templates.
+    /// A workload derived from TPC-H: 22 templates
+    #[command(after_help = TPCH_EXAMPLES)]
     Tpch(TpchOptions),
-    /// Star queries at multiples of the rate that can be answered, with and without a promised response time.
+    /// Star queries at multiples of the rate that can be answered, with and without a promised response time
     Overload(OverloadOptions),
-    /// Measures nothing: loads a workload or files into a running server.
+    /// Measure nothing: load a workload or files into a running server
     Load(LoadOptions),
 }
 

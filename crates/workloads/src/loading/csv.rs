@@ -13,13 +13,13 @@ use crate::report::Progress;
 /// How the files are written.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Format {
-    /// Between fields.
-    #[arg(long, default_value_t = ',')]
+    /// Between fields: one character
+    #[arg(long, value_name = "CHARACTER", default_value_t = ',')]
     delimiter: char,
-    /// What stands for NULL where it is not quoted.
-    #[arg(long, default_value = "")]
+    /// What stands for NULL where it is not quoted
+    #[arg(long, value_name = "TEXT", default_value = "")]
     null: String,
-    /// The first line is a row; the columns are the table's in order.
+    /// The first line is a row, not the names of the columns; the columns are the table's in order
     #[arg(long)]
     no_header: bool,
 }

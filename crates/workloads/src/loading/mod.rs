@@ -21,11 +21,50 @@ use crate::dataset::Dataset;
 use crate::report::Progress;
 use crate::{bookstore, star, tpch};
 
+/// For --help.
+const EXAMPLES: &str = "\
+Examples:
+  shareddb load bookstore
+  shareddb load star --scale-factor 0.1
+  shareddb load csv item items.csv
+  shareddb load parquet --create item items.parquet
+
+A file is loaded as a whole or not at all, several files in parallel. The role is shareddb, which the server must let in
+without a password.";
+
+/// For --help.
+const BOOKSTORE_EXAMPLE: &str = "\
+Example:
+  shareddb load bookstore --items 1000 --browsers 1 --connect 127.0.0.1:5432";
+
+/// For --help.
+const STAR_EXAMPLE: &str = "\
+Example:
+  shareddb load star --scale-factor 0.1";
+
+/// For --help.
+const TPCH_EXAMPLE: &str = "\
+Example:
+  shareddb load tpch --scale-factor 0.1";
+
+/// For --help.
+const CSV_EXAMPLES: &str = "\
+Examples:
+  shareddb load csv item items.csv
+  shareddb load csv --delimiter ';' --no-header item part1.csv part2.csv";
+
+/// For --help.
+#[cfg(feature = "parquet")]
+const PARQUET_EXAMPLE: &str = "\
+Example:
+  shareddb load parquet --create item items.parquet";
+
 /// Where to, and what.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct LoadOptions {
-    /// A running server.
-    #[arg(long, global = true, default_value = "127.0.0.1:7432")]
+    /// A running server
+    #[arg(long, global = true, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7432")]
     connect: SocketAddr,
     #[command(subcommand)]
     source: Source,
@@ -34,46 +73,51 @@ pub struct LoadOptions {
 #[derive(Debug, Subcommand)]
 enum Source {
     /// Books, customers, orders
+    #[command(after_help = BOOKSTORE_EXAMPLE)]
     Bookstore {
-        /// Books.
-        #[arg(long, default_value_t = 10_000)]
+        /// Books
+        #[arg(long, value_name = "N", default_value_t = 10_000)]
         items: u64,
-        /// Emulated browsers that the customer tables are sized for.
-        #[arg(long, default_value_t = 10)]
+        /// Emulated browsers that the customer tables are sized for: 2,880 customers each
+        #[arg(long, value_name = "N", default_value_t = 10)]
         browsers: u64,
     },
     /// The Star Schema Benchmark's five tables
+    #[command(after_help = STAR_EXAMPLE)]
     Star {
-        /// 1 is 6 million fact rows.
-        #[arg(long, default_value_t = 1.0)]
+        /// 1 is 6 million fact rows
+        #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
         scale_factor: f64,
     },
     /// TPC-H's eight tables
+    #[command(after_help = TPCH_EXAMPLE)]
     Tpch {
-        /// 1 is 6 million rows in `lineitem`.
-        #[arg(long, default_value_t = 1.0)]
+        /// 1 is 6 million rows in `lineitem`
+        #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
         scale_factor: f64,
     },
     /// CSV files into a table
+    #[command(after_help = CSV_EXAMPLES)]
     Csv {
         /// The files' options.
         #[command(flatten)]
         format: csv::Format,
-        /// The table; it exists.
+        /// The table; it exists
         table: String,
-        /// Files.
+        /// Files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
     /// Parquet files into a table
     #[cfg(feature = "parquet")]
+    #[command(after_help = PARQUET_EXAMPLE)]
     Parquet {
-        /// Create the table with the columns of the first file.
+        /// Create the table with the columns of the first file
         #[arg(long)]
         create: bool,
-        /// The table.
+        /// The table
         table: String,
-        /// Files.
+        /// Files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },

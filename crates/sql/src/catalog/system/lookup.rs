@@ -9,6 +9,7 @@ use super::pg_class::view_oid;
 use super::pg_namespace::SCHEMAS;
 use super::rows::Cell;
 use crate::rights::{Acl, RoleId};
+use crate::template::long_names::{NAME_LIMIT, cut};
 
 /// System relations that clients name, and PostgreSQL's ids of them.
 const SYSTEM_RELATIONS: [(&str, u32); 34] = [
@@ -101,9 +102,10 @@ fn parts(text: &str) -> Option<(Option<String>, String)> {
             '"' => inside = !inside,
             '.' if !inside => parts.push(String::new()),
             c if inside => last.push(c),
-            c => last.extend(c.to_lowercase()),
+            c => last.push(c.to_ascii_lowercase()),
         }
     }
+    parts.iter_mut().for_each(|part| part.truncate(cut(part, NAME_LIMIT).len()));
     let name = parts.pop()?;
     let schema = parts.pop();
     (parts.is_empty() && !inside && !name.is_empty()).then_some((schema, name))
@@ -167,19 +169,31 @@ pub fn plain_relation_name(catalog: &Catalog, oid: u32) -> Option<String> {
 
 /// The id of a type: 42704 if there is none.
 pub fn find_type(text: &str) -> Result<u32> {
-    let name = text.trim().to_lowercase();
-    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    let named = parts(text);
+    let found = named.as_ref().and_then(|(schema, name)| match schema.as_deref() {
+        None if !text.contains('"') => by_word(name),
+        None | Some("pg_catalog") => TYPES.iter().find(|known| known.1 == name),
+        Some(_) => None,
+    });
+    found.map(|known| known.0).ok_or_else(|| {
+        let said = match named {
+            Some((Some(schema), name)) => format!("{schema}.{name}"),
+            Some((None, name)) => name,
+            None => text.to_owned(),
+        };
+        Error::new(SqlState::UndefinedObject, format!("type \"{said}\" does not exist"))
+    })
+}
+
+/// A type by a name without quotes, which may be one of the grammar's own.
+fn by_word(name: &str) -> Option<&'static (u32, &'static str, &'static str)> {
     let short = match name {
         "int" => "int4",
         "decimal" => "numeric",
         "char" => "bpchar",
         other => other,
     };
-    let found = TYPES.iter().find(|known| known.1 == short || known.2 == short);
-    found.map(|known| known.0).ok_or_else(|| {
-        let message = format!("type \"{text}\" does not exist");
-        Error::new(SqlState::UndefinedObject, message)
-    })
+    TYPES.iter().find(|known| known.1 == short || known.2 == short)
 }
 
 /// The type's name.
@@ -261,5 +275,21 @@ mod tests {
         assert_eq!(find_type("double precision").ok(), Some(701));
         assert_eq!(type_name(1043).as_deref(), Some("character varying"));
         assert!(find_type("nothing").is_err());
+    }
+
+    #[test]
+    fn types_have_their_short_name_in_quotes_and_in_their_schema() {
+        for (name, id) in [
+            ("\"int4\"", 23),
+            ("pg_catalog.int4", 23),
+            ("char", 1042),
+            ("\"char\"", 18),
+            ("pg_catalog.char", 18),
+        ] {
+            assert_eq!(find_type(name).ok(), Some(id), "{name}");
+        }
+        for name in ["\"INT4\"", "\"integer\"", "pg_catalog.integer", "public.int4"] {
+            assert!(find_type(name).is_err(), "{name}");
+        }
     }
 }

@@ -41,6 +41,7 @@ pub use lookup::{
     find_relation, find_role, find_schema, find_type, formatted_type, plain_relation_name,
     relation_name, role_name, schema_name, type_name,
 };
+pub use pg_namespace::SCHEMAS;
 
 /// A system table as DataFusion's planner sees it.
 #[derive(Debug)]

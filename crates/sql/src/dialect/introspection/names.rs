@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{CastKind, DataType, Expr, Select, SelectItem, VisitorMut};
 
 use super::calls::{alias, call, plain_name};
+use crate::catalog::types::plain_type_name;
 use crate::template::output_name;
 
 /// PostgreSQL's type, the function that gives the id, the function that gives the name.
@@ -38,12 +39,9 @@ fn lookup(expr: &Expr) -> Option<&'static str> {
 fn functions(data_type: &DataType) -> Option<(&'static str, &'static str)> {
     let name = match data_type {
         DataType::Regclass => "regclass".to_owned(),
-        DataType::Custom(name, arguments) if arguments.is_empty() => {
-            name.to_string().to_lowercase()
-        }
+        DataType::Custom(name, arguments) if arguments.is_empty() => plain_type_name(name)?,
         _ => return None,
     };
-    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
     TYPES.iter().find(|known| known.0 == name).map(|known| (known.1, known.2))
 }
 
@@ -51,10 +49,7 @@ fn functions(data_type: &DataType) -> Option<(&'static str, &'static str)> {
 fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Text | DataType::Varchar(_) | DataType::CharacterVarying(_) => true,
-        DataType::Custom(name, _) => {
-            let name = name.to_string().to_lowercase();
-            matches!(name.strip_prefix("pg_catalog.").unwrap_or(&name), "text" | "varchar" | "name")
-        }
+        DataType::Custom(name, _) => plain_type_name(name).as_deref() == Some("name"),
         _ => false,
     }
 }

@@ -9,6 +9,7 @@ use engine::types::{
     TableSchema, Value, ValueRef,
 };
 
+use super::forced::{ForcedFields, exists_in, flags};
 use super::lines::{Fields, Line, read};
 use super::options::Format;
 use crate::session::{CopyIn, Session};
@@ -36,6 +37,7 @@ pub fn start(
     let context = move |row: u64| format!("COPY {name}, line {}", row + 1 + header);
     let context: Option<Box<dyn Fn(u64) -> String + Send + Sync>> = Some(Box::new(context));
     let plan = Arc::new(LoadPlan { table: table.id, checks, context });
+    let forced = forced(&table, &columns, &format)?;
     session.refuse_altered_table(&table)?;
     let load = match session.in_block() && !session.writes_at_once(table.id) {
         true => None,
@@ -53,6 +55,7 @@ pub fn start(
         table,
         columns,
         format,
+        forced,
         defaults,
         plan,
         load,
@@ -61,6 +64,24 @@ pub fn start(
         line: 0,
         count: 0,
         ended: false,
+    }))
+}
+
+/// What FORCE_NOT_NULL and FORCE_NULL say of the columns; `None` where there is neither.
+fn forced(
+    table: &TableSchema,
+    columns: &[ColumnId],
+    format: &Format,
+) -> Result<Option<ForcedFields>> {
+    if format.force_not_null.is_empty() && format.force_null.is_empty() {
+        return Ok(None);
+    }
+    let names = columns.iter().map(|id| &*table.columns[id.index()].name);
+    let exists = |name: &str| exists_in(table, name);
+    Ok(Some(ForcedFields {
+        not_null: flags("FORCE_NOT_NULL", &format.force_not_null, names.clone(), exists)?,
+        null: flags("FORCE_NULL", &format.force_null, names, exists)?,
+        text: String::from_utf8_lossy(&format.null).into_owned(),
     }))
 }
 
@@ -92,6 +113,7 @@ struct CopyFrom {
     columns: Vec<ColumnId>,
     types: Vec<DataType>,
     format: Format,
+    forced: Option<ForcedFields>,
     defaults: Vec<(ColumnId, Default)>,
     plan: Arc<LoadPlan>,
     /// Outside a block: where the rows go. Inside one they go into its write set.
@@ -146,7 +168,12 @@ impl CopyFrom {
                 return Err(self.missing(position));
             }
             let to = self.block.column_mut(column.index());
-            if let Err(error) = take_field(&self.fields, position, *data_type, to) {
+            let field = self.fields.get(position);
+            let field = field.map(|text| match &self.forced {
+                Some(forced) => forced.read(position, text),
+                None => text,
+            });
+            if let Err(error) = field.and_then(|field| take_field(field, *data_type, to)) {
                 return Err(self.in_line(error, Some(position), 0));
             }
         }
@@ -310,13 +337,8 @@ fn fitted(value: Value, data_type: DataType) -> Result<Value> {
 }
 
 /// Adds the value of a field to its column.
-fn take_field(
-    fields: &Fields,
-    position: usize,
-    data_type: DataType,
-    to: &mut BlockColumn,
-) -> Result<()> {
-    match fields.get(position)? {
+fn take_field(field: Option<&str>, data_type: DataType, to: &mut BlockColumn) -> Result<()> {
+    match field {
         None => to.push(ValueRef::Null),
         // Without a copy in between.
         Some(text) if data_type.is_string() => {

@@ -3,6 +3,7 @@
 //! In come the client's bytes or a query's rows; out go rows in the transaction's write set, or
 //! lines for the client. All or nothing: a fault in any line leaves no row behind.
 
+mod forced;
 mod from;
 mod lines;
 mod options;
@@ -13,6 +14,8 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, ObjectName, Statement};
 use engine::transaction::TableMode;
 use engine::types::{ColumnId, Error, Result, SqlState, TableSchema};
+
+pub use forced::ALL;
 
 use super::constraint::unsupported;
 use super::naming::{fold, table, undefined_column};

@@ -1,6 +1,6 @@
 //! COPY's options.
 
-use datafusion::sql::sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption};
+use datafusion::sql::sqlparser::ast::{CopyLegacyCsvOption, CopyLegacyOption, CopyOption, Ident};
 use engine::types::{Error, Result, SqlState};
 
 use crate::statement::constraint::unsupported;
@@ -22,6 +22,12 @@ pub struct Format {
     pub quote: u8,
     /// CSV: before a quote inside quotes.
     pub escape: u8,
+    /// CSV: columns that are quoted whatever is in them.
+    pub force_quote: Vec<Ident>,
+    /// CSV: columns that are never NULL.
+    pub force_not_null: Vec<Ident>,
+    /// CSV: columns that are NULL also where what stands for it is quoted.
+    pub force_null: Vec<Ident>,
 }
 
 impl Format {
@@ -34,6 +40,7 @@ impl Format {
         for option in legacy {
             given.take_legacy(option)?;
         }
+        given.refuse_forced(from)?;
         given.finish()
     }
 }
@@ -47,6 +54,9 @@ struct Given {
     header: bool,
     quote: Option<char>,
     escape: Option<char>,
+    force_quote: Vec<Ident>,
+    force_not_null: Vec<Ident>,
+    force_null: Vec<Ident>,
 }
 
 impl Given {
@@ -71,13 +81,15 @@ impl Given {
             CopyOption::Header(header) => self.header = *header,
             CopyOption::Quote(c) => self.quote = Some(*c),
             CopyOption::Escape(c) => self.escape = Some(*c),
+            CopyOption::ForceQuote(columns) => self.force_quote = columns.clone(),
+            CopyOption::ForceNotNull(columns) => self.force_not_null = columns.clone(),
+            CopyOption::ForceNull(columns) => self.force_null = columns.clone(),
             CopyOption::Encoding(name) => {
                 let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
                 if !plain.eq_ignore_ascii_case("utf8") {
                     return Err(unsupported(&format!("COPY in encoding {name}")));
                 }
             }
-            other => return Err(unsupported(&format!("COPY option {other}"))),
         }
         Ok(())
     }
@@ -91,7 +103,12 @@ impl Given {
                         CopyLegacyCsvOption::Header => self.header = true,
                         CopyLegacyCsvOption::Quote(c) => self.quote = Some(*c),
                         CopyLegacyCsvOption::Escape(c) => self.escape = Some(*c),
-                        other => return Err(unsupported(&format!("COPY option {other}"))),
+                        CopyLegacyCsvOption::ForceQuote(columns) => {
+                            self.force_quote = columns.clone();
+                        }
+                        CopyLegacyCsvOption::ForceNotNull(columns) => {
+                            self.force_not_null = columns.clone();
+                        }
                     }
                 }
             }
@@ -100,6 +117,28 @@ impl Given {
             CopyLegacyOption::Header => self.header = true,
             CopyLegacyOption::Binary => self.binary = true,
             other => return Err(unsupported(&format!("COPY option {other}"))),
+        }
+        Ok(())
+    }
+
+    /// What is forced belongs to CSV, and each to one direction.
+    fn refuse_forced(&self, from: bool) -> Result<()> {
+        let forced = [
+            (&self.force_quote, "quote", false),
+            (&self.force_not_null, "not null", true),
+            (&self.force_null, "null", true),
+        ];
+        for (columns, what, reads) in forced {
+            if columns.is_empty() {
+                continue;
+            }
+            if !self.csv {
+                return Err(unavailable(&format!("force {what} available only in CSV mode")));
+            }
+            if reads != from {
+                let way = if reads { "FROM" } else { "TO" };
+                return Err(unavailable(&format!("force {what} only available using COPY {way}")));
+            }
         }
         Ok(())
     }
@@ -159,8 +198,15 @@ impl Given {
             header: self.header,
             quote,
             escape: byte(self.escape, quote, "escape")?,
+            force_quote: self.force_quote,
+            force_not_null: self.force_not_null,
+            force_null: self.force_null,
         })
     }
+}
+
+fn unavailable(what: &str) -> Error {
+    Error::new(SqlState::FeatureNotSupported, format!("COPY {what}"))
 }
 
 fn invalid(message: impl Into<String>) -> Error {

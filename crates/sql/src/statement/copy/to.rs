@@ -9,6 +9,7 @@ use engine::transaction::TableMode;
 use engine::types::{ColumnId, DataType, Error, Result, SqlState, TableSchema, Value, ValueRef};
 use futures::{Stream, StreamExt, stream};
 
+use super::forced::{exists_in, flags};
 use super::options::Format;
 use crate::alone::Answers;
 use crate::session::{ColumnDescription, CopyOut, Outcome, Rows, Session, answer_of};
@@ -20,6 +21,14 @@ use crate::text::{pad, write_value};
 /// Lines that are written at once.
 const LINES_AT_ONCE: usize = 4_096;
 
+/// How rows become lines.
+#[derive(Debug)]
+struct Form {
+    format: Format,
+    /// Columns that FORCE_QUOTE names.
+    quoted: Vec<bool>,
+}
+
 /// COPY table TO STDOUT.
 pub async fn table(
     session: &mut Session,
@@ -27,8 +36,10 @@ pub async fn table(
     columns: &[ColumnId],
     format: Format,
 ) -> Result<Outcome> {
-    let names = columns.iter().map(|id| quoted(&table.columns[id.index()].name).to_string());
-    let names = names.collect::<Vec<_>>().join(", ");
+    let names = columns.iter().map(|id| &*table.columns[id.index()].name);
+    let exists = |name: &str| exists_in(table, name);
+    flags("FORCE_QUOTE", &format.force_quote, names.clone(), exists)?;
+    let names = names.map(|name| quoted(name).to_string()).collect::<Vec<_>>().join(", ");
     let text = format!("SELECT {names} FROM {}", quoted(&table.name));
     let mut statements = crate::template::parse(&text)?;
     let ast::Statement::Query(parsed) = statements.remove(0) else {
@@ -44,6 +55,8 @@ pub async fn query(session: &mut Session, query: &Query, format: Format) -> Resu
         let uses = template.tables.iter().map(|table| (*table, TableMode::AccessShare));
         session.use_tables(&uses.collect::<Vec<_>>()).await?;
     }
+    let names = template.columns.iter().map(|column| &*column.name);
+    let quoted = flags("FORCE_QUOTE", &format.force_quote, names, undefined)?;
     let answers = session.read(&template, Vec::new()).await?;
     let width = template.output.len();
     if format.binary {
@@ -53,10 +66,16 @@ pub async fn query(session: &mut Session, query: &Query, format: Format) -> Resu
     }
     let header = format.header.then(|| header_line(&template.columns, &format));
     let line: Arc<[OutputColumn]> = Arc::new([output_column("line", DataType::Text)]);
-    let pieces = lines(answers, header, format, line);
+    let pieces = lines(answers, header, Arc::new(Form { format, quoted }), line);
     let columns: Arc<[ColumnDescription]> = Arc::new([text_column("line")]);
     let rows = Rows { columns, pieces, tag: "COPY", counted: true };
     Ok(Outcome::CopyOut(CopyOut { rows, columns: width, binary: false }))
+}
+
+/// 42703 for a name that no column of a query has.
+fn undefined(name: &str) -> Result<()> {
+    let message = format!("column \"{name}\" does not exist");
+    Err(Error::new(SqlState::UndefinedColumn, message))
 }
 
 /// Answers as answers of one column: whole lines, so few at once that whoever sends them looks between whether they are still
@@ -64,12 +83,12 @@ pub async fn query(session: &mut Session, query: &Query, format: Format) -> Resu
 fn lines(
     answers: Answers,
     header: Option<String>,
-    format: Format,
+    form: Arc<Form>,
     line: Arc<[OutputColumn]>,
 ) -> Answers {
     let first = header.map(|text| answer_of(line.clone(), &[vec![Value::Text(text.into())]]));
     let rest = answers.flat_map(move |answer| match answer {
-        Ok(answer) => pieces(answer, format.clone(), line.clone()).left_stream(),
+        Ok(answer) => pieces(answer, form.clone(), line.clone()).left_stream(),
         Err(fault) => stream::iter([Err(fault)]).right_stream(),
     });
     Box::pin(stream::iter(first.map(Ok)).chain(rest))
@@ -77,7 +96,7 @@ fn lines(
 
 fn pieces(
     answer: Answer,
-    format: Format,
+    form: Arc<Form>,
     line: Arc<[OutputColumn]>,
 ) -> impl Stream<Item = Result<Answer>> + Send {
     let starts = answer.parts.iter().enumerate();
@@ -85,14 +104,14 @@ fn pieces(
         (0..rows.rows()).step_by(LINES_AT_ONCE).map(move |row| (part, row))
     });
     let starts: Vec<(usize, usize)> = starts.collect();
-    stream::iter(starts).map(move |start| encode(&answer, start, &format, &line))
+    stream::iter(starts).map(move |start| encode(&answer, start, &form, &line))
 }
 
 /// Some lines from a row of a part on.
 fn encode(
     answer: &Answer,
     (part, first): (usize, usize),
-    format: &Format,
+    form: &Form,
     line: &Arc<[OutputColumn]>,
 ) -> Result<Answer> {
     let part = &answer.parts[part];
@@ -100,7 +119,7 @@ fn encode(
     let (mut texts, mut bytes) = (Vec::with_capacity(rows.len()), Vec::new());
     for row in rows {
         bytes.clear();
-        encode_row(part, row, answer, format, &mut bytes);
+        encode_row(part, row, answer, form, &mut bytes);
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Error::new(SqlState::InternalError, "a value was not written as text"))?;
         texts.push(Value::Text(text.into()));
@@ -108,8 +127,8 @@ fn encode(
     Ok(answer_of(line.clone(), &[texts]))
 }
 
-fn encode_row(part: &AnswerPart, row: usize, answer: &Answer, format: &Format, out: &mut Vec<u8>) {
-    let mut field = Vec::new();
+fn encode_row(part: &AnswerPart, row: usize, answer: &Answer, form: &Form, out: &mut Vec<u8>) {
+    let (format, mut field) = (&form.format, Vec::new());
     for (position, column) in answer.output.iter().enumerate() {
         if position > 0 {
             out.push(format.delimiter);
@@ -124,13 +143,22 @@ fn encode_row(part: &AnswerPart, row: usize, answer: &Answer, format: &Format, o
         if let ValueRef::Text(text) = value {
             pad(text, column.data_type, &mut field);
         }
-        encode_field(&field, format, answer.output.len() == 1, out);
+        let must_quote = form.quoted[position] || ends_data(&field, answer.output.len());
+        encode_field(&field, format, must_quote, out);
     }
     out.push(b'\n');
 }
 
-fn encode_field(field: &[u8], format: &Format, alone: bool, out: &mut Vec<u8>) {
-    if format.csv { encode_csv(field, format, alone, out) } else { encode_text(field, format, out) }
+/// Whether a line that is only this field would read back as the end of the data.
+fn ends_data(field: &[u8], fields: usize) -> bool {
+    fields == 1 && field == b"\\."
+}
+
+fn encode_field(field: &[u8], format: &Format, must_quote: bool, out: &mut Vec<u8>) {
+    match format.csv {
+        true => encode_csv(field, format, must_quote, out),
+        false => encode_text(field, format, out),
+    }
 }
 
 fn encode_text(field: &[u8], format: &Format, out: &mut Vec<u8>) {
@@ -153,12 +181,12 @@ fn encode_text(field: &[u8], format: &Format, out: &mut Vec<u8>) {
     }
 }
 
-fn encode_csv(field: &[u8], format: &Format, alone: bool, out: &mut Vec<u8>) {
+fn encode_csv(field: &[u8], format: &Format, must_quote: bool, out: &mut Vec<u8>) {
     let special =
         |b: &u8| *b == format.delimiter || *b == format.quote || matches!(b, b'\n' | b'\r');
-    // Unquoted, these would read back as NULL, or as the end of the data.
-    let must = field == format.null.as_slice() || (alone && field == b"\\.");
-    if !must && !field.iter().any(special) {
+    // Unquoted, it would read back as NULL.
+    let is_null = field == format.null.as_slice();
+    if !must_quote && !is_null && !field.iter().any(special) {
         return out.extend_from_slice(field);
     }
     out.push(format.quote);
@@ -177,7 +205,8 @@ fn header_line(columns: &[ColumnDescription], format: &Format) -> String {
         if position > 0 {
             out.push(format.delimiter);
         }
-        encode_field(column.name.as_bytes(), format, columns.len() == 1, &mut out);
+        let name = column.name.as_bytes();
+        encode_field(name, format, ends_data(name, columns.len()), &mut out);
     }
     out.push(b'\n');
     String::from_utf8_lossy(&out).into_owned()
