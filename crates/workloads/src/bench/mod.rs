@@ -47,6 +47,12 @@ Examples:
   shareddb bench tpch --scale-factor 0.1 --concurrency 1,16
   shareddb bench tpch --template Q1,Q6 --json tpch.json";
 
+/// For --help.
+const OVERLOAD_EXAMPLES: &str = "\
+Examples:
+  shareddb bench overload --scale-factor 0.1 --promise-ms 200 --times 1,2,5
+  shareddb bench overload --workload shopping --promised-only --json shopping.json";
+
 /// What to measure.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -67,7 +73,8 @@ enum Workload {
     /// A workload derived from TPC-H: 22 templates
     #[command(after_help = TPCH_EXAMPLES)]
     Tpch(TpchOptions),
-    /// Star queries at multiples of the rate that can be answered, with and without a promised response time
+    /// Multiples of what can be answered, with and without a promised response time
+    #[command(after_help = OVERLOAD_EXAMPLES)]
     Overload(OverloadOptions),
     /// Measure nothing: load a workload or files into a running server
     Load(LoadOptions),

@@ -15,7 +15,7 @@ use crate::peers::{System, own_cpu_seconds};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
-pub struct OfferedLoad {
+pub struct OfferedLoad<'a> {
     /// The shares of the interactions.
     pub mix: Mix,
     /// The size of the shop.
@@ -26,6 +26,8 @@ pub struct OfferedLoad {
     pub think: Duration,
     /// Connections in the pool.
     pub connections: usize,
+    /// What each connection sets first.
+    pub setting: Option<&'a str>,
     /// Before measuring: at least one thinking time, so that browsers are spread.
     pub warm_up: Duration,
     /// Measured.
@@ -72,9 +74,13 @@ impl Queue {
 }
 
 /// Runs it against a system. Response times include the wait for a connection.
-pub fn run(system: &dyn System, plan: OfferedLoad) -> Result<Tally> {
-    let shops: Vec<Shop> =
-        (0..plan.connections).map(|_| Shop::open(system.connect()?)).collect::<Result<_>>()?;
+pub fn run(system: &dyn System, plan: OfferedLoad<'_>) -> Result<Tally> {
+    let open = |_| {
+        let mut client = system.connect()?;
+        plan.setting.map_or(Ok(()), |setting| client.run(setting))?;
+        Shop::open(client)
+    };
+    let shops: Vec<Shop> = (0..plan.connections).map(open).collect::<Result<_>>()?;
     let start = Instant::now();
     let measure_from = start + plan.warm_up;
     let end = measure_from + plan.measure;
@@ -104,7 +110,7 @@ pub fn run(system: &dyn System, plan: OfferedLoad) -> Result<Tally> {
 
 fn work(
     mut shop: Shop,
-    plan: OfferedLoad,
+    plan: OfferedLoad<'_>,
     queue: &Queue,
     browsers: &[Mutex<Browser>],
     measure_from: Instant,

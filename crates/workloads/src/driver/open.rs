@@ -1,45 +1,57 @@
-//! Queries on a schedule, whether or not those before are answered: the load that a crowd offers.
+//! Errands on a schedule, whether or not those before are done: the load that a crowd offers.
 //!
-//! A query is due at its time; whichever connection is free next sends it, late where none is. Times count from when it was due.
+//! An errand is due at its time; whichever connection is free next goes on it, late where none is. Times count from when it was due.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-
 use super::Latency;
-use super::session::Session;
-use crate::client::{Client, Failure, Result};
+use crate::client::{Failure, Result};
 use crate::peers::{System, own_cpu_seconds};
-use crate::query::QueryMix;
 
-/// What to run.
+/// What a connection is asked for, again and again: a query, or the statements of a page.
+pub trait Errand: Send {
+    /// Goes on the next one; gives the time within which its answer is worth something.
+    fn run(&mut self) -> Result<Duration>;
+}
+
+/// Opens a connection for errands, by its number.
+pub type Open<'a> = dyn Fn(u64) -> Result<Box<dyn Errand + 'a>> + Sync + 'a;
+
+/// How often errands are due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// So many in a second.
+    PerSecond(f64),
+    /// Each connection goes on its next one as soon as it is back from the last: a closed loop.
+    AtOnce,
+}
+
+/// Errands of one kind.
 #[derive(Clone, Copy)]
-pub struct OpenLoop<'a> {
-    /// What is asked.
-    pub mix: &'a dyn QueryMix,
-    /// Queries per second.
-    pub per_second: f64,
+pub struct Stream<'a> {
+    /// Opens its connections.
+    pub open: &'a Open<'a>,
     /// Connections that share them.
     pub connections: usize,
-    /// What each connection sets first.
-    pub setting: Option<&'a str>,
-    /// An answer that takes longer is worth nothing.
-    pub limit: Duration,
+    /// How often they are due.
+    pub pace: Pace,
+}
+
+/// How long.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
     /// Before measuring.
     pub warm_up: Duration,
     /// Measured.
     pub measure: Duration,
-    /// Of the random numbers.
-    pub seed: u64,
 }
 
-/// What came of the queries that were due while it was measured.
+/// What came of the errands that were due while it was measured.
 #[derive(Clone, Default)]
 pub struct OpenTally {
-    /// Queries that were due.
+    /// Errands that were due.
     pub offered: u64,
     /// Answered within the limit.
     pub in_time: u64,
@@ -63,7 +75,24 @@ pub struct OpenTally {
     pub driver_cpu: f64,
 }
 
+/// Time and CPU seconds of a run.
+#[derive(Clone, Copy)]
+struct Spent {
+    seconds: f64,
+    server_cpu: f64,
+    driver_cpu: f64,
+}
+
 impl OpenTally {
+    fn of(pace: Pace, spent: Spent) -> OpenTally {
+        let Spent { seconds, server_cpu, driver_cpu } = spent;
+        let offered = match pace {
+            Pace::PerSecond(rate) => (seconds * rate) as u64,
+            Pace::AtOnce => 0,
+        };
+        OpenTally { offered, seconds, server_cpu, driver_cpu, ..OpenTally::default() }
+    }
+
     /// Answers in time per second.
     pub fn goodput(&self) -> f64 {
         self.in_time as f64 / self.seconds
@@ -86,6 +115,12 @@ impl OpenTally {
         self.refusals.merge(&other.refusals);
     }
 
+    fn answer(&mut self, due: Instant, sent: Instant, limit: Duration) {
+        self.in_time += u64::from(due.elapsed() <= limit);
+        self.answers.record(due.elapsed());
+        self.served.record(sent.elapsed());
+    }
+
     fn fail(&mut self, failure: &Failure, sent: Instant) {
         match failure.state.as_str() {
             "53400" => {
@@ -98,87 +133,84 @@ impl OpenTally {
     }
 }
 
-/// When each query is due.
+/// When each errand is due.
 struct Schedule {
     start: Instant,
-    interval: Duration,
+    pace: Pace,
     measure_from: Instant,
     end: Instant,
     next: AtomicU64,
 }
 
 impl Schedule {
-    /// When the next query is due; `None` where that is behind the end.
+    /// When the next errand is due; `None` where that is behind the end.
     fn next(&self) -> Option<Instant> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let due = self.start + self.interval.mul_f64(number as f64);
-        (due < self.end && Instant::now() < self.end).then_some(due)
+        let now = Instant::now();
+        let due = match self.pace {
+            Pace::AtOnce => now,
+            Pace::PerSecond(rate) => {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                self.start + Duration::from_secs_f64(number as f64 / rate)
+            }
+        };
+        (due < self.end && now < self.end).then_some(due)
     }
 }
 
-/// Runs it against a system.
-pub fn run(system: &dyn System, plan: OpenLoop<'_>) -> Result<OpenTally> {
-    let open = |_| {
-        let mut client = system.connect()?;
-        plan.setting.map_or(Ok(()), |setting| client.run(setting))?;
-        Ok(Session::open(client, plan.mix.statements()))
+/// Runs streams beside each other against a system; what came of each. All have the same CPU seconds: those of all together.
+pub fn run<'a>(system: &dyn System, streams: &[Stream<'a>], span: Span) -> Result<Vec<OpenTally>> {
+    let open = |stream: &Stream<'a>| -> Result<Vec<Box<dyn Errand + 'a>>> {
+        (0..stream.connections as u64).map(|number| (stream.open)(number)).collect()
     };
-    let sessions: Vec<Session<dyn Client>> =
-        (0..plan.connections).map(open).collect::<Result<_>>()?;
+    let errands: Vec<_> = streams.iter().map(open).collect::<Result<_>>()?;
     let start = Instant::now();
-    let schedule = Schedule {
-        start,
-        interval: Duration::from_secs_f64(1.0 / plan.per_second),
-        measure_from: start + plan.warm_up,
-        end: start + plan.warm_up + plan.measure,
-        next: AtomicU64::new(0),
+    let measure_from = start + span.warm_up;
+    let end = measure_from + span.measure;
+    let schedule = |stream: &Stream<'a>| {
+        let (pace, next) = (stream.pace, AtomicU64::new(0));
+        Schedule { start, pace, measure_from, end, next }
     };
-    let seconds = plan.measure.as_secs_f64();
-    let offered = (seconds * plan.per_second) as u64;
-    let mut total = OpenTally { offered, seconds, ..OpenTally::default() };
-    std::thread::scope(|scope| -> Result<()> {
-        let schedule = &schedule;
-        let numbered = sessions.into_iter().zip(0..);
-        let start = |(session, number)| scope.spawn(move || work(session, plan, schedule, number));
-        let workers: Vec<_> = numbered.map(start).collect();
-        let wait = |until: Instant| {
-            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+    let schedules: Vec<Schedule> = streams.iter().map(schedule).collect();
+    let wait = |until: Instant| {
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
+    };
+    std::thread::scope(|scope| {
+        let work = |(errands, schedule): (Vec<Box<dyn Errand + 'a>>, _)| {
+            let start = |errand| scope.spawn(move || work(errand, schedule));
+            errands.into_iter().map(start).collect::<Vec<_>>()
         };
-        wait(schedule.measure_from);
+        let workers: Vec<Vec<_>> = errands.into_iter().zip(&schedules).map(work).collect();
+        wait(measure_from);
         let (cpu, own) = (system.server().cpu_seconds(), own_cpu_seconds());
-        wait(schedule.end);
-        total.server_cpu = system.server().cpu_seconds() - cpu;
-        total.driver_cpu = own_cpu_seconds() - own;
-        for worker in workers {
-            total.merge(worker.join().expect("a worker panicked")?);
-        }
-        Ok(())
-    })?;
-    Ok(total)
+        wait(end);
+        let spent = Spent {
+            seconds: span.measure.as_secs_f64(),
+            server_cpu: system.server().cpu_seconds() - cpu,
+            driver_cpu: own_cpu_seconds() - own,
+        };
+        let tally = |(workers, stream): (Vec<_>, &Stream<'a>)| {
+            let mut total = OpenTally::of(stream.pace, spent);
+            for worker in workers {
+                let worker: std::thread::ScopedJoinHandle<'_, Result<OpenTally>> = worker;
+                total.merge(worker.join().expect("a worker panicked")?);
+            }
+            Ok(total)
+        };
+        workers.into_iter().zip(streams).map(tally).collect()
+    })
 }
 
-fn work(
-    mut session: Session<dyn Client>,
-    plan: OpenLoop<'_>,
-    schedule: &Schedule,
-    number: u64,
-) -> Result<OpenTally> {
-    let mut rng = SmallRng::seed_from_u64(plan.seed ^ (number << 32));
+fn work(mut errand: Box<dyn Errand + '_>, schedule: &Schedule) -> Result<OpenTally> {
     let mut tally = OpenTally::default();
     while let Some(due) = schedule.next() {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        let query = plan.mix.draw(&mut rng);
         let sent = Instant::now();
-        let result = session.fetch(&query);
+        let result = errand.run();
         match result {
             Err(failure) if failure.state.is_empty() => return Err(failure),
             _ if due < schedule.measure_from => {}
             Err(failure) => tally.fail(&failure, sent),
-            Ok(_) => {
-                tally.in_time += u64::from(due.elapsed() <= plan.limit);
-                tally.answers.record(due.elapsed());
-                tally.served.record(sent.elapsed());
-            }
+            Ok(limit) => tally.answer(due, sent, limit),
         }
     }
     Ok(tally)

@@ -62,6 +62,15 @@ pub struct BookstoreOptions {
         default_value = "1000,2000,4000,8000,16000,32000,64000,96000,128000,192000"
     )]
     figure_browsers: Vec<usize>,
+    /// Connections of the pool in the throughput figure.
+    #[arg(long)]
+    figure_pool: Option<usize>,
+    /// Go on in the throughput figure where a system serves less than it is asked for.
+    #[arg(long)]
+    beyond_saturation: bool,
+    /// Draw a second line of SharedDB in the throughput figure, with so many milliseconds promised for each statement.
+    #[arg(long)]
+    promise_ms: Option<f64>,
     /// Queries at once in the batches' figure.
     #[arg(long, value_delimiter = ',', default_value = "1,4,16,64,128,256,512,1024,2000")]
     batch_sizes: Vec<usize>,
