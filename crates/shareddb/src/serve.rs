@@ -11,6 +11,7 @@ use ::sql::{Database, DatabaseOptions};
 use clap::{Args, ValueEnum};
 use engine::env::STACK_BYTES;
 use engine::env::memory::{Account, Share as MemoryShare};
+use engine::env::stalls::Watcher;
 use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use server::{HostRules, Server, ServerOptions, TlsFiles};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -149,6 +150,9 @@ pub fn run(options: ServeOptions) -> Result<(), Failure> {
         .thread_name("connections")
         .enable_all()
         .build()?;
+    if let Err(error) = Watcher::start(database.engine().environment()) {
+        tracing::warn!(%error, "nobody keeps watch over the threads' stalls");
+    }
     let result = runtime.block_on(serve(&options, database.clone()));
     // Statements that did not finish in time end here: a commit still waits for the engine, nobody for a client.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

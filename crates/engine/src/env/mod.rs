@@ -1,4 +1,5 @@
-//! The outside world as traits: files, clock, randomness, threads, the end of the process; the size of its caches, and its memory.
+//! The outside world as traits: files, clock, randomness, threads, the end of the process; the size of its caches, its memory,
+//! and its threads' stalls.
 //!
 //! Whoever touches one of these gets it through an [`Environment`]. The real one asks the operating system; the
 //! simulated directory keeps files in memory, remembers what was not yet synced, takes an image after every
@@ -13,12 +14,13 @@ mod process;
 mod randomness;
 mod real;
 mod simulated;
+pub mod stalls;
 mod threads;
 
 use std::sync::Arc;
 
 pub use caches::USUAL_SECOND_CACHE;
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, SimulatedClock, SystemClock};
 pub use directory::{Directory, DirectoryLock, File, Files};
 pub use process::{Process, SimulatedProcess, SystemProcess};
 pub use randomness::{Randomness, SeededRandomness, SystemRandomness};

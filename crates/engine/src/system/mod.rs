@@ -1,4 +1,4 @@
-//! The engine about itself, as tables: templates, lanes, operators, heartbeats, memory, verification, promises.
+//! The engine about itself, as tables: templates, lanes, operators, heartbeats, memory, verification, promises, stalls.
 //!
 //! The engine comes in, rows of plain values go out; the `sql` crate shows them as `shareddb.templates` and so
 //! on. Nothing here runs unless somebody asks.
@@ -8,6 +8,7 @@ mod lanes;
 mod memory;
 mod operators;
 mod promises;
+mod stalls;
 mod templates;
 mod verification;
 
@@ -26,7 +27,7 @@ pub struct SystemTable {
 }
 
 /// All tables about the engine.
-pub const TABLES: [SystemTable; 9] = [
+pub const TABLES: [SystemTable; 10] = [
     templates::TABLE,
     lanes::TABLE,
     operators::TABLE,
@@ -36,6 +37,7 @@ pub const TABLES: [SystemTable; 9] = [
     verification::DIFFERENCES,
     promises::TABLE,
     promises::CAPACITY,
+    stalls::TABLE,
 ];
 
 fn number(value: impl TryInto<i64>) -> Value {

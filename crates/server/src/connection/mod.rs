@@ -21,7 +21,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::env::memory;
+use engine::env::{memory, stalls};
 use engine::types::{Error, SqlState};
 use sql::{Session, Statement, TransactionStatus};
 use tokio::net::TcpStream;
@@ -71,7 +71,8 @@ pub async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let _leave = Leave { shared: &shared, client };
     let usage = session.usage().clone();
     let mut connection = Connection::new(socket, session);
-    let stop = memory::counted(&usage, Box::pin(connection.run())).await;
+    let serving = stalls::watched(Box::pin(connection.run()));
+    let stop = memory::counted(&usage, serving).await;
     farewell(&mut connection.socket, stop).await;
 }
 

@@ -59,26 +59,19 @@ impl Allowance {
 
 #[cfg(test)]
 mod tests {
+    use engine::env::SimulatedClock;
+
     use super::*;
-
-    #[derive(Debug, Default)]
-    struct Hand(Mutex<Duration>);
-
-    impl Clock for Hand {
-        fn now(&self) -> Duration {
-            *self.0.lock()
-        }
-    }
 
     #[test]
     fn a_thousandth_of_the_activations_takes_a_hundredth_of_a_core() {
-        let clock = Arc::new(Hand::default());
+        let clock = Arc::new(SimulatedClock::default());
         let allowance = Allowance::new(clock.clone());
         let share = Share::new(0.001).expect("a share");
         let mut spent = Duration::ZERO;
         // Something comes each millisecond and would take ten.
         for _ in 0..100_000 {
-            *clock.0.lock() += Duration::from_millis(1);
+            clock.put_forward(Duration::from_millis(1));
             if allowance.admits(share) {
                 allowance.spend(Duration::from_millis(10));
                 spent += Duration::from_millis(10);
@@ -90,7 +83,7 @@ mod tests {
 
     #[test]
     fn who_verifies_all_is_not_bounded() {
-        let allowance = Allowance::new(Arc::new(Hand::default()));
+        let allowance = Allowance::new(Arc::new(SimulatedClock::default()));
         allowance.spend(Duration::from_secs(100));
         assert!(allowance.admits(Share::ALL));
         assert!(!allowance.admits(Share::new(0.05).expect("a share")));

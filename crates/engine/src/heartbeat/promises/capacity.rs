@@ -78,21 +78,9 @@ impl Promises {
 
 #[cfg(test)]
 mod tests {
-    use parking_lot::Mutex;
-
     use super::*;
-    use crate::env::Clock;
+    use crate::env::{Clock, SimulatedClock};
     use crate::heartbeat::promises::{OWN, Response};
-
-    /// A clock that is put forward.
-    #[derive(Debug, Default)]
-    struct Hands(Mutex<Duration>);
-
-    impl Clock for Hands {
-        fn now(&self) -> Duration {
-            *self.0.lock()
-        }
-    }
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -108,7 +96,7 @@ mod tests {
 
     /// What is said after a second in which so many were answered of a statement with such a promise.
     fn after(answers: u64, promise: Duration) -> Vec<Capacity> {
-        let clock = Arc::new(Hands::default());
+        let clock = Arc::new(SimulatedClock::default());
         let promises = Promises::new(clock.clone() as Arc<dyn Clock>);
         let record = promises.record(&"ann".into(), &"SELECT".into());
         let meets = Meets { place: Place::Alone, work: 2_000, response: measured() };
@@ -117,7 +105,7 @@ mod tests {
             drop(promises.stations.queries.enter(2_000));
             record.answer(promise, MILLISECOND, None);
         }
-        *clock.0.lock() += Duration::from_millis(500);
+        clock.put_forward(Duration::from_millis(500));
         promises.capacity()
     }
 

@@ -45,7 +45,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
-use crate::env::Environment;
+use crate::env::{Environment, stalls};
 use crate::heartbeat::WriteReceiver;
 use crate::heartbeat::heavy_work::HeavyWork;
 use crate::log::{DataDirectory, Entries};
@@ -189,7 +189,9 @@ impl Shared {
             if self.heavy_work.leaders() > 0 {
                 self.queue.gather(company::PATIENCE);
             }
+            let at_work = stalls::work();
             self.run_turn();
+            drop(at_work);
             self.queue.note_answered();
         }
         let mut writer = self.writer.lock();
