@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
 use super::hosts::Hosts;
+use super::least_share::LeastShare;
 use super::parts::{self, Costs, Outlook, Part, Since};
 use super::pass_times::PassTimes;
 use super::prepared::PreparedLane;
@@ -232,9 +233,14 @@ impl Lane {
 
     /// What is to be run next of what waits, for the one who leads, and whether other parts are left; gives the lead back
     /// where nothing waits. `elsewhere` is what will take what waits in other lanes.
-    pub fn next_part(&self, elsewhere: Duration) -> Option<(Vec<Activation>, bool)> {
+    pub fn next_part(
+        &self,
+        elsewhere: Duration,
+        least_share: &LeastShare,
+    ) -> Option<(Vec<Activation>, bool)> {
         let mut queue = self.queue.lock();
-        let outlook = self.outlook_of(&mut queue, elsewhere);
+        let outlook = self.outlook_of(&mut queue, elsewhere, least_share);
+        outlook.iter().for_each(|outlook| outlook.note(least_share));
         let part = outlook.map_or(Part::All, |outlook| outlook.part);
         queue.since.retain(|(other, _)| *other != part);
         if part == Part::All {
@@ -257,13 +263,19 @@ impl Lane {
     }
 
     /// What it would run next; `None` where nothing waits. `elsewhere` is what will take what waits in other lanes.
-    pub fn outlook(&self, elsewhere: Duration) -> Option<Outlook> {
-        self.outlook_of(&mut self.queue.lock(), elsewhere)
+    pub fn outlook(&self, elsewhere: Duration, least_share: &LeastShare) -> Option<Outlook> {
+        self.outlook_of(&mut self.queue.lock(), elsewhere, least_share)
     }
 
-    fn outlook_of(&self, queue: &mut Queue, elsewhere: Duration) -> Option<Outlook> {
+    fn outlook_of(
+        &self,
+        queue: &mut Queue,
+        elsewhere: Duration,
+        least_share: &LeastShare,
+    ) -> Option<Outlook> {
         let Queue { waiting, since, .. } = queue;
-        let outlook = || Outlook::of(&self.plan.load(), self, waiting, elsewhere, since);
+        let plan = self.plan.load();
+        let outlook = || Outlook::of(&plan, self, waiting, elsewhere, since, least_share);
         (!waiting.is_empty()).then(outlook)
     }
 

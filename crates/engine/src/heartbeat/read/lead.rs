@@ -136,7 +136,7 @@ impl Reads {
     pub(super) fn serve(&self, lane: &Arc<Lane>) {
         let crew = self.crew(lane);
         let next = match lane.weight {
-            Weight::Heavy => lane.next_part(crew.expected()),
+            Weight::Heavy => lane.next_part(crew.expected(), &crew.least_share),
             Weight::Light => lane.next().map(|all| (all, false)),
         };
         let Some((activations, others)) = next else { return };

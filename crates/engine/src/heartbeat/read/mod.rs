@@ -19,6 +19,7 @@ mod held_back;
 mod hosts;
 mod lane;
 mod lead;
+mod least_share;
 mod parts;
 mod pass_times;
 mod paths;

@@ -12,11 +12,12 @@
 //! little by itself has little to share and does not wait long, what costs much waits for company. But nobody waits longer
 //! than [`PATIENCE`] times what all takes that waits, however many others are. And whose answer was promised comes before whoever has
 //! more time, where it would else be late and can still be in time: earliest deadline first, but no sooner than it must, since
-//! what waits is shared by more. (Least time for each answer first, which it
+//! what waits is shared by more. Those without a promise get a tenth all the same ([`super::least_share`]). (Least time for each answer first, which it
 //! was before, lets cheap ones run one by one while all others wait.)
 
 use std::time::{Duration, Instant};
 
+use super::least_share::LeastShare;
 use super::prepared::PreparedLane;
 use crate::heartbeat::{Activation, Sharing};
 use crate::types::TemplateId;
@@ -59,6 +60,10 @@ pub struct Outlook {
     own: Duration,
     /// How much later than now it may begin to keep what was promised; `None` where nothing was, or it is too late.
     slack: Option<Duration>,
+    /// Somebody in it was promised an answer.
+    is_promised: bool,
+    /// Nobody was, and they have not had their share.
+    is_owed: bool,
     /// How long it has waited beyond all patience.
     overdue: Duration,
     urgency: f64,
@@ -80,6 +85,7 @@ impl Outlook {
         waiting: &[Activation],
         elsewhere: Duration,
         since: &mut Since,
+        least_share: &LeastShare,
     ) -> Outlook {
         let all: Vec<TemplateId> = waiting.iter().map(|own| own.template.id).collect();
         let predicted = costs.together(&all);
@@ -88,6 +94,8 @@ impl Outlook {
             predicted,
             own: predicted,
             slack: None,
+            is_promised: waiting.iter().any(|own| own.deadline.is_some()),
+            is_owed: false,
             overdue: Duration::ZERO,
             urgency: 0.0,
         };
@@ -104,7 +112,18 @@ impl Outlook {
             let overdue = waited.saturating_sub(patience);
             let own_time = of_part(costs, own);
             let slack = slack(own, own_time);
-            Outlook { part: *part, predicted, own: own_time, slack, overdue, urgency }
+            let is_promised = own.iter().any(|activation| activation.deadline.is_some());
+            let is_owed = !is_promised && least_share.is_owed(own_time);
+            Outlook {
+                part: *part,
+                predicted,
+                own: own_time,
+                slack,
+                is_promised,
+                is_owed,
+                overdue,
+                urgency,
+            }
         });
         let first =
             |best: Outlook, other: Outlook| if other.precedes(&best) { other } else { best };
@@ -116,8 +135,16 @@ impl Outlook {
         self.predicted >= LONG
     }
 
+    /// It is taken: of what was promised, others are owed a part.
+    pub fn note(&self, least_share: &LeastShare) {
+        least_share.note(self.is_promised, self.own);
+    }
+
     /// Whether it should run before another.
     pub fn precedes(&self, other: &Outlook) -> bool {
+        if self.is_owed != other.is_owed {
+            return self.is_owed;
+        }
         let (own, others) = (self.pressed_by(other), other.pressed_by(self));
         if self.overdue != other.overdue || own == others {
             return (self.overdue, self.urgency) > (other.overdue, other.urgency);
@@ -226,6 +253,8 @@ mod tests {
             predicted: Duration::ZERO,
             own: Duration::ZERO,
             slack: None,
+            is_promised: false,
+            is_owed: false,
             overdue: milliseconds(overdue),
             urgency,
         };
@@ -242,6 +271,8 @@ mod tests {
             predicted: Duration::ZERO,
             own: milliseconds(own),
             slack: slack.map(milliseconds),
+            is_promised: slack.is_some(),
+            is_owed: false,
             overdue: Duration::ZERO,
             urgency,
         };
@@ -255,5 +286,8 @@ mod tests {
         // Who waits beyond all patience comes before promises.
         let starved = Outlook { overdue: milliseconds(1), ..many };
         assert!(!outlook(5, Some(20), 1.0).precedes(&starved));
+        // Those without a promise get their share before promises, and before anybody else.
+        let owed = Outlook { is_owed: true, ..outlook(50, None, 0.1) };
+        assert!(owed.precedes(&early) && !early.precedes(&owed) && owed.precedes(&starved));
     }
 }

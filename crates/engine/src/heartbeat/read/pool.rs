@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::lane::Lane;
+use super::least_share::LeastShare;
 use super::parts::Outlook;
 use crate::env::Threads;
 use crate::heartbeat::heavy_work::HeavyWork;
@@ -74,6 +75,8 @@ pub struct Pool {
     workers: AtomicUsize,
     /// Workers that lead a lane. Of light lanes nobody else asks.
     leading: Arc<HeavyWork>,
+    /// What is owed to those without a promise.
+    pub least_share: LeastShare,
 }
 
 impl std::fmt::Debug for Pool {
@@ -237,7 +240,7 @@ impl Pool {
         let service = |lane: &Arc<Lane>| served.get(&lane.id).copied().unwrap_or_default();
         let position = (0..ready.len()).min_by_key(|i| service(&ready[*i]))?;
         let least = service(&ready[position]);
-        let position = first_of_long(ready, position);
+        let position = first_of_long(ready, position, &self.least_share);
         let lane = ready.swap_remove(position);
         self.in_line.store(ready.len(), Ordering::Relaxed);
         for other in served.values_mut() {
@@ -248,7 +251,7 @@ impl Pool {
 }
 
 /// The position of the lane whose next batch comes first, where that of the lane at `least` is long.
-fn first_of_long(ready: &[Arc<Lane>], least: usize) -> usize {
+fn first_of_long(ready: &[Arc<Lane>], least: usize, least_share: &LeastShare) -> usize {
     if ready.len() == 1 || ready[least].weight == Weight::Light {
         return least;
     }
@@ -260,7 +263,7 @@ fn first_of_long(ready: &[Arc<Lane>], least: usize) -> usize {
     let all: Duration = expected.iter().sum();
     let long = |position: usize| {
         let lane = Some(&ready[position]).filter(|lane| lane.weight == Weight::Heavy)?;
-        lane.outlook(all - expected[position]).filter(Outlook::is_long)
+        lane.outlook(all - expected[position], least_share).filter(Outlook::is_long)
     };
     let Some(outlook) = long(least) else { return least };
     let mut first = (least, outlook);
