@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use engine::heartbeat::Template;
-use engine::heartbeat::promises::{Meets, OWN, Place, Record, Stay};
+use engine::heartbeat::promises::{Meets, OWN, Place, Record, Station, Stations, Stay};
 use engine::plan::Weight;
 use engine::types::{Error, Result};
 
@@ -42,7 +42,9 @@ pub(super) struct Promising {
 #[derive(Debug)]
 struct UnderWay {
     prepared: Arc<Prepared>,
-    /// The load when it was let in; `None` where nothing is to be learned of it.
+    /// What it is to those that compete with it.
+    work: Work,
+    /// The highest load that it is known to have met; `None` where nothing is to be learned of it.
     load: Option<u64>,
     since: Instant,
     arrived: Instant,
@@ -66,12 +68,25 @@ enum Work {
 impl Work {
     /// The load that it meets, in eighths of what it adds itself: what is known of it at a load stays true where it is found to
     /// be more or less work than was thought.
-    fn scaled(&self, stay: Option<&Stay>) -> u64 {
-        let own = match self {
-            Work::Query(own, ..) => *own,
+    fn scaled(&self, load: Option<u64>) -> u64 {
+        load.map_or(OWN, |load| load.saturating_mul(OWN) / self.own())
+    }
+
+    /// What it adds to its station, at least 1.
+    fn own(&self) -> u64 {
+        match self {
+            Work::Query(own, ..) => (*own).max(1),
             Work::Light | Work::Write => 1,
-        };
-        stay.map_or(OWN, |stay| stay.load().saturating_mul(OWN) / own.max(1))
+        }
+    }
+
+    /// Where it competes; `None` where nobody waits for it.
+    fn station<'a>(&self, stations: &'a Stations) -> Option<&'a Arc<Station>> {
+        match self {
+            Work::Light => None,
+            Work::Query(..) => Some(&stations.queries),
+            Work::Write => Some(&stations.writes),
+        }
     }
 
     /// The same for whoever asks how much more of it there may be.
@@ -125,9 +140,10 @@ impl Session {
         let since = Instant::now();
         let arrived = self.promising.arrived.unwrap_or(since);
         let stay = self.enter(&work);
-        let load = work.scaled(stay.as_ref());
+        let load = work.scaled(stay.as_ref().map(Stay::load));
         let mut under_way = UnderWay {
             prepared: statement.prepared.clone(),
+            work,
             load: statement.prepared.plan.is_measured().then_some(load),
             since,
             arrived,
@@ -140,13 +156,19 @@ impl Session {
             return Ok((stay, None));
         };
         let record = self.record(statement);
-        let asked = self.asks(promise, since - arrived, load, &work);
-        let forecast = match has_begun {
-            true => Forecast::of(&statement.prepared.response, &asked),
-            false => self.admit(statement, &record, &asked)?,
+        let asked = self.asks(promise, since - arrived, load, &under_way.work);
+        let admitted = match has_begun {
+            true => Ok(Forecast::of(&statement.prepared.response, &asked)),
+            false => self.admit(statement, &record, &asked),
         };
-        let forecast = forecast.map(|forecast| forecast.total);
-        record.admit(promise, forecast, work.meets(&statement.prepared));
+        let forecast = match admitted {
+            Ok(forecast) => forecast.map(|forecast| forecast.total),
+            Err(refusal) => {
+                stay.into_iter().for_each(Stay::refuse);
+                return Err(refusal);
+            }
+        };
+        record.admit(promise, forecast, under_way.work.meets(&statement.prepared));
         (under_way.promised, under_way.forecast) = (Some((record, promise)), forecast);
         self.promising.under_way = Some(under_way);
         let is_dropped = !has_begun && self.settings.late() == Late::Drop;
@@ -182,7 +204,7 @@ impl Session {
             return Ok(None);
         }
         let own = text.len() as u64;
-        let load = own + self.database.engine.promises().stations.texts.load();
+        let load = own + self.stations().texts.load();
         let asked = self.asks(promise, arrived.elapsed(), load, &Work::Light);
         let asked = Asked { own, ..asked };
         let decided = decide(&self.database.engine.promises().planning, &asked);
@@ -205,7 +227,7 @@ impl Session {
             return None;
         }
         let work = self.work(&statement.prepared);
-        let load = work.scaled(self.enter(&work).as_ref());
+        let load = work.scaled(self.enter(&work).as_ref().map(Stay::load));
         let promise = self.settings.response_time().unwrap_or_default();
         let asked = self.asks(promise, Duration::ZERO, load, &work);
         Forecast::of(&statement.prepared.response, &asked)
@@ -221,13 +243,12 @@ impl Session {
         Asked { promise, waited, was_served, load, own: OWN, predicted, now }
     }
 
+    fn stations(&self) -> &Stations {
+        &self.database.engine.promises().stations
+    }
+
     fn enter(&self, work: &Work) -> Option<Stay> {
-        let stations = &self.database.engine.promises().stations;
-        match work {
-            Work::Light => None,
-            Work::Query(own, ..) => Some(stations.queries.enter(*own)),
-            Work::Write => Some(stations.writes.enter(1)),
-        }
+        work.station(self.stations()).map(|station| station.enter(work.own()))
     }
 
     fn work(&self, prepared: &Prepared) -> Work {
@@ -255,8 +276,13 @@ impl Session {
 
     /// All of the answer is there, or the reason why there is none.
     pub(super) fn is_computed(&mut self, fault: Option<&Error>) {
+        let stations = &self.database.engine.promises().stations;
         let Some(under_way) = &mut self.promising.under_way else { return };
         under_way.computed = Some(Instant::now());
+        // Those who came behind it may have run before it, or beside it.
+        let left = under_way.work.station(stations);
+        let met = under_way.work.scaled(left.map(|left| left.load() + under_way.work.own()));
+        under_way.load = under_way.load.map(|load| load.max(met));
         if fault.is_some() {
             // What ended early says nothing of those that do not.
             under_way.load = None;

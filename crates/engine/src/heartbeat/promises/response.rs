@@ -161,6 +161,8 @@ impl Response {
     fn seen(&self, place: f32) -> Option<Seen> {
         let next = (place.floor() + 1.0).clamp(0.0, SIZES as f32) as usize;
         match (self.downwards(next), self.upwards(next)) {
+            // What is not slow at a higher load is not slow at a lower one, whatever it took there long ago.
+            (Some((_, lower)), Some((_, upper))) if upper.mean < lower.mean => Some(upper),
             (Some((at, lower)), upper) => {
                 let growth = upper.map_or(GROWTH, |(to, upper)| growth((at, lower), (to, upper)));
                 Some(lower.at((growth * (place - at as f32)).exp2()))
@@ -230,9 +232,10 @@ mod tests {
         learn(&response, 1 << 10, MILLISECOND);
         learn(&response, 1 << 11, 1_000 * MILLISECOND);
         assert!(mean(&response, 1 << 11) < 3.0, "twice the load, twice the time");
-        // And more load takes no less.
-        learn(&response, 1 << 12, MILLISECOND / 10);
-        assert!(mean(&response, 1 << 13) > 0.09);
+        // What took long ago at a lower load is none either, where more load takes no time.
+        learn(&response, 1 << 13, MILLISECOND);
+        assert!(mean(&response, 3 << 10) < 2.0, "{}", mean(&response, 3 << 10));
+        assert!(mean(&response, 1 << 14) > 0.9);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Station {
     /// Enters with so much work.
     pub fn enter(self: &Arc<Self>, work: u64) -> Stay {
         let before = self.load.fetch_add(work, Ordering::Relaxed);
-        Stay { station: self.clone(), work, load: before + work }
+        Stay { station: self.clone(), work, load: before + work, is_refused: false }
     }
 }
 
@@ -62,6 +62,7 @@ pub struct Stay {
     station: Arc<Station>,
     work: u64,
     load: u64,
+    is_refused: bool,
 }
 
 impl Stay {
@@ -69,19 +70,28 @@ impl Stay {
     pub fn load(&self) -> u64 {
         self.load
     }
+
+    /// It leaves at once: nothing of its work is done.
+    pub fn refuse(mut self) {
+        self.is_refused = true;
+    }
 }
 
 impl Drop for Stay {
     fn drop(&mut self) {
         self.station.load.fetch_sub(self.work, Ordering::Relaxed);
-        self.station.done.note(self.station.clock.now(), self.work);
+        if !self.is_refused {
+            self.station.done.note(self.station.clock.now(), self.work);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::env::Environment;
+    use crate::env::{Environment, SimulatedClock};
 
     #[test]
     fn who_leaves_takes_its_work_along() {
@@ -93,5 +103,15 @@ mod tests {
         assert_eq!(station.load(), 20);
         drop(second);
         assert_eq!(station.load(), 0);
+    }
+
+    #[test]
+    fn work_that_is_refused_is_not_done() {
+        let clock = Arc::new(SimulatedClock::default());
+        let station = Arc::new(Station::new(clock.clone() as Arc<dyn Clock>));
+        drop(station.enter(100));
+        station.enter(1_000).refuse();
+        clock.put_forward(Duration::from_millis(500));
+        assert_eq!((station.load(), station.done_per_second()), (0, 100.0));
     }
 }
