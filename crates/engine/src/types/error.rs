@@ -119,6 +119,11 @@ macro_rules! states {
             pub fn code(self) -> &'static str {
                 match self { $(SqlState::$name => $code,)* }
             }
+
+            /// The first state of these five characters.
+            pub fn of_code(code: &str) -> Option<SqlState> {
+                [$(SqlState::$name),*].into_iter().find(|state| state.code() == code)
+            }
         }
     };
 }

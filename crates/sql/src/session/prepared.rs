@@ -26,7 +26,7 @@ use crate::statement::insert::InsertQuery;
 use crate::statement::locked_subqueries::LockedSubquery;
 use crate::statement::rights::RightsStatement;
 use crate::statement::write::Write;
-use crate::template::{Parameters, Planner, QueryTemplate, characters, long_names, place, plain};
+use crate::template::{Parameters, Planner, QueryTemplate, characters, long_names, place, plain, refused};
 use crate::text::in_zone;
 
 /// Bytes of a text that may be parsed where it was received.
@@ -239,6 +239,7 @@ impl Session {
         let words = words.as_deref().unwrap_or(text);
         let promised = self.let_text_in(words)?;
         self.begin_promised(promised);
+        self.check_grammar(text).await?;
         let began = Instant::now();
         let stay = self.database().engine.promises().stations.texts.enter(text.len() as u64);
         let prepared = self.prepare_part(text, types).await;
@@ -246,6 +247,15 @@ impl Session {
             self.database().engine.promises().planning.note(stay.load(), began.elapsed());
         }
         prepared.map_err(|fault| place(self.limits.told(fault), words))
+    }
+
+    /// Refuses what PostgreSQL's grammar refuses, before anything else sees it.
+    pub(super) async fn check_grammar(&mut self, text: &str) -> Result<()> {
+        if text.len() <= refused::SHORT_TEXT {
+            return refused::check(text);
+        }
+        let own = Arc::<str>::from(text);
+        self.on_planning_thread(text.len(), move || refused::check(&own)).await
     }
 
     /// The same for a text that is part of another one, or not as the client wrote it, and as part of a statement that runs:

@@ -21,6 +21,7 @@ impl Session {
         if let [(0, part)] = parts.as_slice() {
             return Ok(vec![Arc::from(*part)]);
         }
+        self.check_grammar(text).await?;
         let script = Arc::<str>::from(text);
         self.on_planning_thread(text.len(), move || check_script(&script)).await?;
         Ok(parts.into_iter().map(|(_, part)| Arc::from(part)).collect())

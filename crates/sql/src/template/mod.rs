@@ -1,6 +1,6 @@
 //! Statement text in, templates out: literals lifted, planned once, found again by text.
 //!
-//! [`plain`] has a client's text in words that all readers agree on. [`lex`] and [`TemplateCache`] find a known statement in
+//! [`refused`] says what PostgreSQL's grammar refuses. [`plain`] has a client's text in words that all readers agree on. [`lex`] and [`TemplateCache`] find a known statement in
 //! microseconds; [`lift`] makes a new one shareable; [`Planner`] has DataFusion plan it, with parameters, and hands the optimized
 //! plan to `compile`. Called by `session` and `statement`. Absent here: running anything (`alone`, the engine).
 
@@ -27,6 +27,7 @@ mod plain;
 mod planner;
 mod planning;
 mod query;
+pub mod refused;
 mod symmetric;
 mod words;
 mod zones;
