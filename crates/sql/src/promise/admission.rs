@@ -13,6 +13,9 @@ const LEAST: Duration = Duration::from_micros(20);
 /// last has all of it: what an application does is several statements, and a share of each refused would leave few of them whole.
 const NEWCOMERS_SHARE: f64 = 0.8;
 
+/// Whoever has waited for more than this share of its promise is not alone, whatever load it meets: others take the threads.
+const ALONE_WAITS: f64 = 0.25;
+
 /// Nobody is told to come back sooner.
 const SOON: Duration = Duration::from_millis(1);
 
@@ -21,7 +24,7 @@ const SOON: Duration = Duration::from_millis(1);
 pub struct Asked {
     /// The response time that was promised.
     pub promise: Duration,
-    /// How long ago its message had come.
+    /// How long ago its message had come, and what it had waited until it was read.
     pub waited: Duration,
     /// The session's last statement was let in.
     pub was_served: bool,
@@ -78,7 +81,7 @@ pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Re
         return if is_late { Err(refusal(response, asked, least)) } else { Ok(None) };
     };
     // Where nobody is beside it, it is no newcomer.
-    let is_alone = asked.load <= asked.own;
+    let is_alone = asked.load <= asked.own && asked.waited < asked.promise.mul_f64(ALONE_WAITS);
     let limit = match is_alone || asked.was_served {
         true => asked.promise,
         false => asked.promise.mul_f64(NEWCOMERS_SHARE),
@@ -210,6 +213,10 @@ mod tests {
         let served = asked(promise, 64_000);
         assert!(decide(&response, &served).is_ok());
         assert!(decide(&response, &Asked { was_served: false, ..served }).is_err());
+        // Also where others do not compete with it, but for threads.
+        let light = Asked { load: 1_000, waited: 9 * MILLISECOND, ..served };
+        assert!(decide(&response, &light).is_ok());
+        assert!(decide(&response, &Asked { was_served: false, ..light }).is_err());
         // Where it is by itself that makes no difference.
         let alone = Asked { was_served: false, load: 1_000, ..asked(MILLISECOND * 5 / 4, 1_000) };
         assert!(decide(&response, &alone).is_ok());

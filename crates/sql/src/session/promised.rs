@@ -138,7 +138,10 @@ impl Session {
             return Ok((None, None));
         }
         let since = Instant::now();
-        let arrived = self.promising.arrived.unwrap_or(since);
+        let arrived = match promise {
+            Some(_) => self.arrived().unwrap_or(since),
+            None => since,
+        };
         let stay = self.enter(&work);
         let load = work.scaled(stay.as_ref().map(Stay::load));
         let mut under_way = UnderWay {
@@ -194,11 +197,8 @@ impl Session {
     /// Lets a text in to be planned, or refuses it with 53400: what it takes to plan it, beside others, counts as its
     /// statement's. Until when it must be done is told, unless it may be late.
     pub(super) fn let_text_in(&mut self, text: &str) -> Result<Option<Instant>> {
-        let (Some(promise), Some(arrived)) =
-            (self.settings.response_time(), self.promising.arrived)
-        else {
-            return Ok(None);
-        };
+        let Some(promise) = self.settings.response_time() else { return Ok(None) };
+        let Some(arrived) = self.arrived() else { return Ok(None) };
         let has_begun = self.in_block() && self.promising.has_begun;
         if has_begun || self.block.is_failed() || is_exempt_text(text) {
             return Ok(None);
@@ -231,6 +231,13 @@ impl Session {
         let promise = self.settings.response_time().unwrap_or_default();
         let asked = self.asks(promise, Duration::ZERO, load, &work);
         Forecast::of(&statement.prepared.response, &asked)
+    }
+
+    /// When the message came. What it had waited until it was read nobody has seen; others wait so long now.
+    fn arrived(&self) -> Option<Instant> {
+        let engine = &self.database.engine;
+        let unseen = engine.promises().turns.wait(engine.environment().clock.now());
+        self.promising.arrived.map(|read| read.checked_sub(unseen).unwrap_or(read))
     }
 
     fn asks(&self, promise: Duration, waited: Duration, load: u64, work: &Work) -> Asked {

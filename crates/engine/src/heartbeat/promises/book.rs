@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Promised, Record, Response, Stations};
+use super::{Promised, Record, Response, Stations, Turns};
 use crate::env::Clock;
 
 /// Records that are kept; what would be one more is counted under [`OTHERS`].
@@ -22,6 +22,8 @@ const STATEMENT_BYTES: usize = 1_024;
 pub struct Promises {
     /// What runs or waits now.
     pub stations: Stations,
+    /// How long connections wait for their turn on a thread.
+    pub turns: Turns,
     /// How long texts take to be planned.
     pub planning: Response,
     pub(super) clock: Arc<dyn Clock>,
@@ -39,6 +41,7 @@ impl Promises {
     pub fn new(clock: Arc<dyn Clock>) -> Promises {
         Promises {
             stations: Stations::new(&clock),
+            turns: Turns::default(),
             planning: Response::default(),
             clock,
             records: Mutex::default(),

@@ -11,6 +11,7 @@ mod record;
 mod response;
 mod station;
 mod times;
+mod turns;
 
 pub use book::Promises;
 pub use capacity::Capacity;
@@ -18,3 +19,4 @@ pub use record::{Meets, Place, Promised, Record};
 pub use response::{DEVIATIONS, Expected, OWN, Response};
 pub use station::{Station, Stations, Stay};
 pub use times::Times;
+pub use turns::Turns;
