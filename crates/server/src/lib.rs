@@ -15,6 +15,7 @@ mod door;
 mod listener;
 mod message;
 mod tls;
+mod turns;
 mod value;
 
 pub use authentication::{HostRules, password_verifier};

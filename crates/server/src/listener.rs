@@ -15,6 +15,7 @@ use crate::clients::{Clients, StopLevel};
 use crate::connection::{self, is_loopback};
 use crate::door::Door;
 use crate::tls::{Tls, TlsFiles};
+use crate::turns::Asking;
 
 /// How the server is set up.
 #[derive(Clone, Debug)]
@@ -126,6 +127,7 @@ impl Server {
 
     /// Serves until `stop` is ready; then cancels what runs and sends everybody away with 57P01.
     pub async fn run(self, stop: impl Future<Output = ()>) {
+        let _asking = Asking::start(self.shared.database.clone());
         tokio::select! {
             () = self.accept_all() => {}
             () = stop => {}
