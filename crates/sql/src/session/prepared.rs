@@ -26,7 +26,9 @@ use crate::statement::insert::InsertQuery;
 use crate::statement::locked_subqueries::LockedSubquery;
 use crate::statement::rights::RightsStatement;
 use crate::statement::write::Write;
-use crate::template::{Parameters, Planner, QueryTemplate, characters, long_names, place, plain, refused};
+use crate::template::{
+    Parameters, Planner, QueryTemplate, characters, long_names, place, plain, refused,
+};
 use crate::text::in_zone;
 
 /// Bytes of a text that may be parsed where it was received.
