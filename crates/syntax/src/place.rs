@@ -66,8 +66,7 @@ pub fn query_in_parentheses(text: &str, within: usize) -> Option<usize> {
 /// A number with what PostgreSQL 15 calls trailing junk, up to its first character; none where the number ends well.
 pub fn number_with_junk(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
-    let digits =
-        |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut end = digits(0);
     if bytes.get(end) == Some(&b'.') && bytes.get(end + 1) != Some(&b'.') {
         end += 1 + digits(end + 1);

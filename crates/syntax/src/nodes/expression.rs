@@ -1,9 +1,7 @@
 //! Operators, casts, subqueries and conditions.
 
 use super::table::nodes;
-use super::{
-    AExprKind, BoolExprType, BoolTestType, NullTestType, StringValue, SubLinkType, TypeName,
-};
+use super::{AExprKind, BoolExprType, BoolTestType, NullTestType, StringValue, SubLinkType, TypeName};
 
 nodes! {
     /// A column, whose name may be qualified or `*`.
