@@ -20,6 +20,8 @@ impl Arena {
     /// # Safety
     /// `context` comes from `syntax_parse`, and nobody else frees it.
     pub unsafe fn new(context: NonNull<c_void>) -> Arena {
+        #[cfg(test)]
+        tests::LIVE.with(|live| live.set(live.get() + 1));
         Arena(context)
     }
 
@@ -32,7 +34,32 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
+        #[cfg(test)]
+        tests::LIVE.with(|live| live.set(live.get() - 1));
         // SAFETY: it is ours alone, and nothing borrows from it any more.
         unsafe { syntax_free(self.0.as_ptr()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use crate::parse;
+
+    thread_local! {
+        /// Arenas that were made on this thread, less those dropped on it.
+        pub static LIVE: Cell<isize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn arenas_go_with_trees_and_errors() {
+        let tree = parse("select 1").expect("it is SQL");
+        assert_eq!(LIVE.get(), 1);
+        assert!(parse("select from from").is_err());
+        assert!(parse("select * from (select 1)").is_err());
+        assert_eq!(LIVE.get(), 1);
+        drop(tree);
+        assert_eq!(LIVE.get(), 0);
     }
 }

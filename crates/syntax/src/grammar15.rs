@@ -195,7 +195,7 @@ fn first_place(node: Node<'_>) -> Option<usize> {
     places.min()
 }
 
-/// An error of the library's scanner in PostgreSQL 15's words: it names less of what stands behind a number.
+/// An error of the library's scanner in PostgreSQL 15's words, which knows no digits but decimal ones.
 pub fn in_words_of_15(text: &str, error: SyntaxError) -> SyntaxError {
     let of_numbers = ["trailing junk after numeric", "invalid hexadecimal", "invalid octal", "invalid binary"];
     let Some(at) = error.position.map(|position| place::byte(text, position)) else {

@@ -63,7 +63,7 @@ pub fn query_in_parentheses(text: &str, within: usize) -> Option<usize> {
     Some(at)
 }
 
-/// A number with what PostgreSQL 15 calls trailing junk, up to its first character; none where the number ends well.
+/// A number with the word behind it, which PostgreSQL 15 calls trailing junk; none where the number ends well.
 pub fn number_with_junk(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -76,17 +76,55 @@ pub fn number_with_junk(text: &str) -> Option<&str> {
         let exponent = bytes.get(end + 1 + sign).map_or(0, |_| digits(end + 1 + sign));
         end += if exponent > 0 { 1 + sign + exponent } else { 0 };
     }
-    with_first_of_word(text, end)
+    with_word(text, end)
 }
 
-/// `$1` and the first character of what follows it without a space, if anything does.
+/// `$1` and the word behind it without a space, if there is one.
 pub fn parameter_with_junk(text: &str) -> Option<&str> {
     let digits = text.bytes().skip(1).take_while(u8::is_ascii_digit).count();
-    with_first_of_word(text, 1 + digits)
+    with_word(text, 1 + digits)
 }
 
-fn with_first_of_word(text: &str, end: usize) -> Option<&str> {
+fn with_word(text: &str, end: usize) -> Option<&str> {
     let follows = text.as_bytes().get(end).is_some_and(|byte| begins_word(*byte));
-    let first = text.get(end..)?.chars().next()?;
-    follows.then(|| &text[..end + first.len_utf8()])
+    follows.then(|| &text[..end + token(text, end).len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_counted_from_one() {
+        assert_eq!((character("éa", 0), character("éa", 2), character("éa", 3)), (1, 2, 3));
+        assert_eq!((byte("éa", 1), byte("éa", 2), byte("éa", 3), byte("éa", 9)), (0, 2, 3, 3));
+    }
+
+    #[test]
+    fn junk_stands_behind_numbers() {
+        for (text, junk) in [
+            ("0x1F + 1", Some("0x1F")),
+            ("1_000", Some("1_000")),
+            ("1.5_0", Some("1.5_0")),
+            ("1e5é", Some("1e5é")),
+            (".5x", Some(".5x")),
+            ("1e", Some("1e")),
+            ("1e+", Some("1e")),
+            ("1..2", None),
+            ("1e5", None),
+            ("15", None),
+            ("15$", None),
+        ] {
+            assert_eq!(number_with_junk(text), junk, "{text}");
+        }
+        assert_eq!(parameter_with_junk("$12ab "), Some("$12ab"));
+        assert_eq!(parameter_with_junk("$12 ab"), None);
+    }
+
+    #[test]
+    fn words_are_whole() {
+        assert_eq!(word("xa A ab", "a", 0), Some(3));
+        assert_eq!(word_before("a b a b", "A", 4), Some(0));
+        assert_eq!((token("ab c", 0), token("(c", 0), token("é)", 0)), ("ab", "(", "é"));
+    }
 }

@@ -3,6 +3,7 @@
 mod bounds;
 mod corpus;
 mod errors;
+mod folder;
 mod golden;
 mod postgres;
 mod random;
