@@ -4,6 +4,16 @@
 //! PostgreSQL 15 raises; [`datum::Datum`] is one value of any type, and [`kernel`] names each computation as `pg_proc.prosrc` does, so
 //! that the tables of facts find it. Nothing here knows a table, a session or a plan; `engine` and `sql` call it.
 
+mod argument;
+pub mod boolean;
+pub mod bytea;
 pub mod datum;
 pub mod error;
+pub mod facts;
+pub mod float;
+pub mod form;
+pub mod int;
 pub mod kernel;
+pub mod numeric;
+mod spaces;
+pub mod text;
