@@ -1,6 +1,6 @@
 //! Declared lengths: `character(n)` and `character varying(n)`.
 
-use super::{length, part};
+use super::{MAX_BYTES, length, part, too_long};
 use crate::error::{Result, ValueError};
 
 /// What PostgreSQL adds to a type modifier.
@@ -20,13 +20,16 @@ pub fn varying(text: &str, typmod: i32, is_explicit: bool) -> Result<&str> {
 /// As a `character(n)` holds it, padded with spaces; `typmod` is the length plus 4, negative for none. An explicit cast cuts silently.
 ///
 /// # Errors
-/// 22001 where more than spaces would be cut.
+/// 22001 where more than spaces would be cut; 54000 for what is too long.
 pub fn character(text: &str, typmod: i32, is_explicit: bool) -> Result<String> {
     let Ok(limit) = usize::try_from(typmod.saturating_sub(TYPMOD_OFFSET)) else {
         return Ok(text.to_owned());
     };
     let kept = cut(text, limit, is_explicit, "character")?;
     let missing = limit - length(kept);
+    if kept.len() + missing > MAX_BYTES {
+        return Err(too_long());
+    }
     Ok(kept.to_owned() + &" ".repeat(missing))
 }
 

@@ -37,6 +37,9 @@ impl<'a> Comparison<'a> {
             let lines = self.cluster.lines(&script);
             let mut theirs = lines.iter().map(|line| unescaped(line));
             for subject in batch {
+                if std::env::var_os("VALUES_TRACE").is_some() {
+                    eprintln!("{}", subject.name);
+                }
                 for (call, ours) in subject.answers(limit) {
                     let theirs = theirs.next().expect("PostgreSQL answers every call");
                     self.note(subject.name, call, &theirs, &ours);
