@@ -7,16 +7,25 @@ use crate::numeric::Numeric;
 /// Types are added with their modules: a variant holds what the type's module computes with.
 #[derive(Clone, Debug)]
 pub enum Datum {
+    /// NULL of any type.
     Null,
+    /// boolean.
     Bool(bool),
+    /// smallint.
     Int2(i16),
+    /// integer.
     Int4(i32),
+    /// bigint.
     Int8(i64),
+    /// real.
     Float4(f32),
+    /// double precision.
     Float8(f64),
+    /// numeric.
     Numeric(Numeric),
     /// text, varchar and char(n), the last with its padding: which of them it is the kernel knows.
     Text(Box<str>),
+    /// bytea.
     Bytea(Box<[u8]>),
 }
 

@@ -15,6 +15,8 @@ pub struct Kernel {
     /// As `pg_proc.prosrc` names it, for example `numeric_add`; for a function in SQL its signature, for example
     /// `round(numeric)`.
     pub source: &'static str,
+    /// Computes the result from the arguments.
+    ///
     /// # Panics
     /// When the number or the types of the arguments are not those that the tables of facts give.
     pub compute: fn(&Context, &[Datum]) -> Result<Datum>,

@@ -4,6 +4,7 @@
 //! PostgreSQL 15 raises; [`datum::Datum`] is one value of any type, and [`kernel`] names each computation as `pg_proc.prosrc` does, so
 //! that the tables of facts find it. Nothing here knows a table, a session or a plan; `engine` and `sql` call it.
 
+pub mod aggregate;
 mod argument;
 pub mod boolean;
 pub mod bytea;

@@ -4,7 +4,7 @@ use super::part::{of_bytes, overlaid, position, without_end, without_start};
 use super::{bits, digest, encoding};
 use crate::argument::kernels;
 use crate::kernel::Kernel;
-use crate::text::{difference, is_like_bytes, span};
+use crate::text::{is_like_bytes, span};
 
 pub(crate) const KERNELS: &[&[Kernel]] = &[ORDER, PARTS, OTHERS];
 
@@ -15,7 +15,7 @@ const ORDER: &[Kernel] = kernels! {
     "byteale" => |a: &[u8], b: &[u8]| a <= b;
     "byteagt" => |a: &[u8], b: &[u8]| a > b;
     "byteage" => |a: &[u8], b: &[u8]| a >= b;
-    "byteacmp" => |a: &[u8], b: &[u8]| difference(a, b);
+    "byteacmp" => |a: &[u8], b: &[u8]| a.cmp(b) as i32;
     "bytealike" => |a: &[u8], pattern: &[u8]| is_like_bytes(a, pattern);
     "byteanlike" => |a: &[u8], pattern: &[u8]| is_like_bytes(a, pattern).map(|is| !is);
 };

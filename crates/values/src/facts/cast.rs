@@ -30,9 +30,13 @@ pub enum CastMethod {
 #[derive(Debug)]
 pub struct CastRow {
     /// Types by name.
+    /// The type that is cast, by name.
     pub source: &'static str,
+    /// The type that it is cast to, by name.
     pub target: &'static str,
+    /// Where it happens by itself.
     pub context: CastContext,
+    /// How it is done.
     pub method: CastMethod,
 }
 

@@ -7,20 +7,26 @@ use super::row::read;
 /// What a function's result hangs on besides its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volatility {
+    /// Nothing.
     Immutable,
-    /// The same within a statement.
+    /// What stays the same within a statement.
     Stable,
+    /// Anything.
     Volatile,
 }
 
 /// A row of `pg_proc`.
 #[derive(Debug)]
 pub struct FunctionRow {
+    /// Its OID.
     pub oid: u32,
+    /// Its name.
     pub name: &'static str,
     /// Types by name.
     pub arguments: Vec<&'static str>,
+    /// The type of the result by name.
     pub result: &'static str,
+    /// What the result hangs on.
     pub volatility: Volatility,
     /// Whether the result is NULL when an argument is, without a call.
     pub is_strict: bool,

@@ -7,11 +7,15 @@ use super::row::read;
 /// A row of `pg_operator`.
 #[derive(Debug)]
 pub struct OperatorRow {
+    /// Its OID.
     pub oid: u32,
+    /// Its name.
     pub name: &'static str,
     /// The left operand's type; `None` of a prefix operator.
     pub left: Option<&'static str>,
+    /// The right operand's type by name.
     pub right: &'static str,
+    /// The type of the result by name.
     pub result: &'static str,
     /// The OID of its function.
     pub function: u32,
@@ -21,7 +25,9 @@ pub struct OperatorRow {
     pub commutator: u32,
     /// The OID of the operator that gives the contrary; 0 for none.
     pub negator: u32,
+    /// Whether a merge join can use it.
     pub can_merge: bool,
+    /// Whether a hash join can use it.
     pub can_hash: bool,
 }
 

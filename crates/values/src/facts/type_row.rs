@@ -7,16 +7,23 @@ use super::row::read;
 /// A row of `pg_type`.
 #[derive(Debug)]
 pub struct TypeRow {
+    /// Its OID.
     pub oid: u32,
+    /// Its name in `pg_type`.
     pub name: &'static str,
     /// Bytes of a value; -1 where values differ in length.
     pub length: i16,
     /// A letter: N for numbers, S for texts, ...
     pub category: char,
+    /// Whether its category prefers it.
     pub is_preferred: bool,
+    /// The function that reads the text form.
     pub input: &'static str,
+    /// The function that writes the text form.
     pub output: &'static str,
+    /// The function that reads the binary form.
     pub receive: &'static str,
+    /// The function that writes the binary form.
     pub send: &'static str,
     /// Reads type modifiers, where the type has any.
     pub modifier_input: Option<&'static str>,

@@ -25,8 +25,11 @@ pub trait Float:
     fn digits(self, count: usize) -> String;
     /// Whether a text reads back as the number.
     fn is_written(self, text: &str) -> bool;
+    /// Not a number.
     fn is_nan(self) -> bool;
+    /// One of the infinities.
     fn is_infinite(self) -> bool;
+    /// Whether it has a sign, as -0 does.
     fn is_negative(self) -> bool;
 }
 

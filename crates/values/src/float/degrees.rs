@@ -50,7 +50,9 @@ pub(super) fn arc_sine(value: f64) -> Result<f64> {
 /// 22003 for arguments beyond -1 and 1.
 pub(super) fn arc_cosine(value: f64) -> Result<f64> {
     of_unit(value, |value| {
-        if value >= 0.0 {
+        if value.is_nan() {
+            value
+        } else if value >= 0.0 {
             arc_cosine_of_positive(value)
         } else {
             90.0 + arc_sine_of_positive(-value)

@@ -2,6 +2,9 @@
 
 use super::Float;
 
+/// More than any number of floating point has.
+const EXACT_DIGITS: usize = 800;
+
 /// Digits without zeros at the end, and the power of ten of the first one.
 pub(super) struct Digits {
     pub digits: String,
@@ -14,6 +17,9 @@ pub(super) struct Digits {
 /// round back to the number, and is then a digit shorter.
 pub(super) fn shortest<T: Float>(value: T) -> Digits {
     let first = Digits::of(&value.shortest());
+    if let Some(even) = even_neighbour(value, &first) {
+        return even;
+    }
     if !is_on_half(value, &first) {
         return first;
     }
@@ -22,7 +28,29 @@ pub(super) fn shortest<T: Float>(value: T) -> Digits {
     within.into_iter().find(|digits| !is_on_half(value, digits)).unwrap_or(first)
 }
 
+/// Where a number lies exactly between two shortest ones, that with an even digit at the end; Rust takes the larger one.
+fn even_neighbour<T: Float>(value: T, larger: &Digits) -> Option<Digits> {
+    let count = larger.digits.len();
+    // A few digits tell nearly always that there is more than a five behind.
+    for digits in [count + 8, EXACT_DIGITS] {
+        let exact = Digits::of(&value.digits(digits));
+        if exact.digits.len() != count + 1 || !exact.digits.ends_with('5') {
+            return None;
+        }
+    }
+    let exact = Digits::of(&value.digits(count + 1));
+    let smaller = Digits { digits: exact.digits[..count].to_owned(), exponent: exact.exponent };
+    let is_even = smaller.digits.ends_with(['0', '2', '4', '6', '8']);
+    let is_within = value.is_written(&smaller.text()) && !is_on_half(value, &smaller);
+    (is_even && is_within).then_some(smaller)
+}
+
 impl Digits {
+    /// As Rust reads it, without a sign.
+    fn text(&self) -> String {
+        format!("{}e{}", self.digits, self.exponent + 1 - self.digits.len() as i32)
+    }
+
     /// Of `d.ddde-5`.
     fn of(text: &str) -> Self {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));

@@ -32,11 +32,8 @@ pub fn width_bucket(operand: f64, low: f64, high: f64, count: i32) -> Result<i32
     }
 }
 
+/// Rounding can give the bucket behind the last one, and an overflow what PostgreSQL makes of it: the least integer.
 fn inside(operand: f64, low: f64, high: f64, count: i32) -> i32 {
-    let part = if (high - low).is_infinite() {
-        (operand / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
-    } else {
-        (operand - low) / (high - low)
-    };
-    ((f64::from(count) * part) as i32).min(count - 1) + 1
+    let bucket = f64::from(count) * (operand - low) / (high - low) + 1.0;
+    if (-2_147_483_648.0..2_147_483_648.0).contains(&bucket) { bucket as i32 } else { i32::MIN }
 }

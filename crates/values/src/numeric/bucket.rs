@@ -31,19 +31,23 @@ pub fn width_bucket(operand: &Numeric, low: &Numeric, high: &Numeric, count: i32
     }
     match operand {
         Numeric::Finite(operand_digits) if compare(operand, high) == direction => {
-            Ok(inside(operand_digits, first, last, count))
+            inside(operand_digits, first, last, count)
         }
-        _ => count.checked_add(1).ok_or_else(|| ValueError::new("22003", "integer out of range")),
+        _ => count.checked_add(1).ok_or_else(out_of_range),
     }
 }
 
-/// The bucket of what is between the bounds. The quotient is rounded before it is cut, as in PostgreSQL.
-fn inside(operand: &Decimal, low: &Decimal, high: &Decimal, count: i32) -> i32 {
+/// The bucket of what is between the bounds. The quotient is rounded before it is cut, as in
+/// PostgreSQL, which can give the one behind.
+fn inside(operand: &Decimal, low: &Decimal, high: &Decimal, count: i32) -> Result<i32> {
     let buckets = Decimal::new(Integer::Small(i128::from(count)), 0);
     let part = aligned(operand, low, Integer::minus).times(&buckets);
     let whole = aligned(high, low, Integer::minus);
     let rounded = quotient(&part, &whole, chosen_scale(&part, &whole));
-    let below = i64::from(count) - 1;
-    let index = rounded.cut(0).coefficient.to_i64().map_or(below, |index| index.min(below));
-    index as i32 + 1
+    let bucket = rounded.cut(0).coefficient.plus(&Integer::Small(1)).to_i64();
+    bucket.and_then(|bucket| i32::try_from(bucket).ok()).ok_or_else(out_of_range)
+}
+
+fn out_of_range() -> ValueError {
+    ValueError::new("22003", "integer out of range")
 }

@@ -15,6 +15,7 @@ mod integer;
 mod kernels;
 mod power;
 mod round;
+mod sums;
 mod text;
 mod whole;
 
@@ -29,6 +30,7 @@ pub(crate) use integer::Integer;
 pub(crate) use kernels::KERNELS;
 pub use power::{power, square_root};
 pub use round::{apply_typmod, ceil, floor, round, trim_scale, truncate};
+pub use sums::Sums;
 pub use text::parse;
 pub use whole::{factorial, greatest_common_divisor, least_common_multiple};
 
@@ -48,9 +50,13 @@ pub(crate) const MAX_WHOLE_DIGITS: i64 = 131_072;
 /// A number of type `numeric`.
 #[derive(Clone, Debug)]
 pub enum Numeric {
+    /// Below every number.
     NegativeInfinity,
+    /// A number with its digits.
     Finite(Decimal),
+    /// Above every number.
     Infinity,
+    /// Not a number; above everything.
     NaN,
 }
 

@@ -1,10 +1,10 @@
 //! Rounding, cutting and the scales of declared columns.
 
-use super::{Decimal, Integer, MAX_SCALE, Numeric};
+use super::{Decimal, Integer, MAX_SCALE, MAX_WHOLE_DIGITS, Numeric};
 use crate::error::{Result, ValueError};
 
-/// How far rounding may be asked to reach before or behind the point.
-const FARTHEST: i32 = 2_000;
+/// One place beyond the longest number.
+const FARTHEST_BEFORE_POINT: i32 = MAX_WHOLE_DIGITS as i32 + 1;
 /// What PostgreSQL adds to a type modifier.
 const TYPMOD_OFFSET: i32 = 4;
 
@@ -34,11 +34,14 @@ fn at_place(
     let Numeric::Finite(decimal) = value else {
         return Ok(value.clone());
     };
-    let places = places.clamp(-FARTHEST, FARTHEST);
+    let places = places.clamp(-FARTHEST_BEFORE_POINT, MAX_SCALE as i32);
     if let Ok(scale) = u32::try_from(places) {
         return behind_point(decimal, scale).checked();
     }
     let zeros = places.unsigned_abs();
+    if i64::from(zeros) > decimal.magnitude() + 1 {
+        return Ok(Numeric::ZERO);
+    }
     let power = Integer::power_of_ten(zeros + decimal.scale);
     Decimal::new(before_point(&decimal.coefficient, &power).shifted(zeros), 0).checked()
 }

@@ -1,6 +1,6 @@
 //! The computations of texts by their names in the catalog.
 
-use super::order::{difference, unpadded};
+use super::order::unpadded;
 use super::part::{of_text, span};
 use super::{case, fields, letter, like, limit, pad, part, quote, trim};
 use crate::argument::kernels;
@@ -21,8 +21,8 @@ const ORDER: &[Kernel] = kernels! {
     "text_pattern_le" => |a: &str, b: &str| a <= b;
     "text_pattern_gt" => |a: &str, b: &str| a > b;
     "text_pattern_ge" => |a: &str, b: &str| a >= b;
-    "bttextcmp" => |a: &str, b: &str| difference(a.as_bytes(), b.as_bytes());
-    "bttext_pattern_cmp" => |a: &str, b: &str| difference(a.as_bytes(), b.as_bytes());
+    "bttextcmp" => |a: &str, b: &str| a.cmp(b) as i32;
+    "bttext_pattern_cmp" => |a: &str, b: &str| a.cmp(b) as i32;
     "text_larger" => |a: &str, b: &str| if a > b { a } else { b };
     "text_smaller" => |a: &str, b: &str| if a < b { a } else { b };
 };
@@ -38,16 +38,12 @@ const PADDED_ORDER: &[Kernel] = kernels! {
     "bpchar_pattern_le" => |a: &str, b: &str| unpadded(a) <= unpadded(b);
     "bpchar_pattern_gt" => |a: &str, b: &str| unpadded(a) > unpadded(b);
     "bpchar_pattern_ge" => |a: &str, b: &str| unpadded(a) >= unpadded(b);
-    "bpcharcmp" => |a: &str, b: &str| padded_difference(a, b);
-    "btbpchar_pattern_cmp" => |a: &str, b: &str| padded_difference(a, b);
+    "bpcharcmp" => |a: &str, b: &str| unpadded(a).cmp(unpadded(b)) as i32;
+    "btbpchar_pattern_cmp" => |a: &str, b: &str| unpadded(a).cmp(unpadded(b)) as i32;
     // Of equal ones the first.
     "bpchar_larger" => |a: &str, b: &str| if unpadded(a) >= unpadded(b) { a } else { b };
     "bpchar_smaller" => |a: &str, b: &str| if unpadded(a) <= unpadded(b) { a } else { b };
 };
-
-fn padded_difference(a: &str, b: &str) -> i32 {
-    difference(unpadded(a).as_bytes(), unpadded(b).as_bytes())
-}
 
 const PARTS: &[Kernel] = kernels! {
     "textlen" => |a: &str| super::length(a) as i32;

@@ -10,8 +10,11 @@ pub(super) fn first_code(text: &str) -> i32 {
 /// The character of a number.
 ///
 /// # Errors
-/// 54000 for 0 and numbers that no character has.
+/// 22023 for negative numbers; 54000 for 0 and numbers that no character has.
 pub(super) fn of_code(code: i32) -> Result<String> {
+    if code < 0 {
+        return Err(ValueError::new("22023", "character number must be positive"));
+    }
     if code == 0 {
         return Err(ValueError::new("54000", "null character not permitted"));
     }

@@ -18,7 +18,6 @@ pub(crate) use kernels::KERNELS;
 pub(crate) use like::is_like_bytes;
 pub use like::{is_like, like_escape};
 pub use limit::{character, varying};
-pub(crate) use order::difference;
 pub use order::{compare, unpadded};
 pub(crate) use part::{Span, around, span};
 

@@ -67,9 +67,12 @@ pub(super) fn left(text: &str, count: i32) -> &str {
 
 /// The last `count` characters, or all but the first ones for a negative count.
 pub(super) fn right(text: &str, count: i32) -> &str {
-    let start = from_left(text, count.saturating_neg());
-    // Nothing is left out by a count of 0 from the left, where everything is asked for from the right.
-    let start = if count == 0 { super::length(text) } else { start };
+    let start = match count {
+        // It has no counterpart, and PostgreSQL leaves out nothing.
+        i32::MIN => 0,
+        ..0 => count.unsigned_abs() as usize,
+        _ => super::length(text).saturating_sub(count as usize),
+    };
     of_text(text, Span { start, end: None })
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use values::facts::{Volatility, functions};
 use values::kernel::kernel;
 
+use crate::aggregates;
 use crate::cluster::Cluster;
 use crate::subject::{Subject, subjects};
 
@@ -46,6 +47,21 @@ impl<'a> Comparison<'a> {
                 }
             }
             assert_eq!(theirs.next(), None, "PostgreSQL answers no more than was asked");
+        }
+        if wanted.is_none_or(|name| name == "aggregates") {
+            self.run_aggregates();
+        }
+    }
+
+    /// Compares all aggregates.
+    fn run_aggregates(&mut self) {
+        for aggregate in aggregates::all() {
+            let theirs = self.cluster.lines(&aggregate.script());
+            let answers = aggregate.answers();
+            assert_eq!(theirs.len(), answers.len(), "PostgreSQL answers as often as it is asked");
+            for (theirs, (call, ours)) in theirs.iter().zip(answers) {
+                self.note(aggregate.name(), call, &unescaped(theirs), &ours);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Every computation beside PostgreSQL 15's: results in text and binary, and errors, over all pairs of odd values.
 
+mod aggregates;
 mod cluster;
 mod comparison;
 mod inputs;

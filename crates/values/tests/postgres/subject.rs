@@ -45,7 +45,10 @@ fn of_function(row: &'static FunctionRow) -> Option<Subject> {
         return None;
     }
     let names: Vec<String> = (0..arguments.len()).map(|i| format!("a{i}")).collect();
-    let expression = format!("pg_catalog.\"{}\"({})", row.name, names.join(", "));
+    let call = format!("pg_catalog.\"{}\"({})", row.name, names.join(", "));
+    // Of an order only the sign means something: elsewhere it is what the C library's comparison of bytes leaves.
+    let expression =
+        if row.source.ends_with("cmp") { format!("pg_catalog.sign({call})") } else { call };
     let compute = Computation::Kernel(row, kernel);
     Some(Subject { name: row.source, expression, arguments, result: form(row.result)?, compute })
 }
@@ -103,18 +106,12 @@ impl Subject {
             places.push(format!("v.a{i}[1 + (k / {divisor}) % {}]", values.len()));
             divisor *= values.len();
         }
-        let send =
-            types().iter().find(|row| row.name == self.result.type_name).expect("a type").send;
         format!(
-            "create or replace function pg_temp.answer({}) returns text language plpgsql as $$ declare r pg_catalog.{}; t text;
-begin r := {}; if r is null then return 'N'; end if;
-t := 'V' || encode({send}(r), 'hex') || ' ' || format('%s', r);
-return case when length(t) > 2000 then 'M' || md5(t) else t end;
-exception when others then return 'E' || sqlstate || ' ' || sqlerrm; end $$;
+            "create or replace function pg_temp.answer({}) returns text language plpgsql as $$ {} $$;
 copy (with v as materialized (select {}) select pg_temp.answer({}) from v, (select j, (j * {step}::int8) % {total} as k from generate_series(0, {count} - 1) as j) as s order by j) to stdout;
 drop function pg_temp.answer;
 ",
-            parameters.join(", "), self.result.type_name, self.expression, arrays.join(", "), places.join(", "),
+            parameters.join(", "), reply(self.result, &self.expression), arrays.join(", "), places.join(", "),
         )
     }
 
@@ -136,13 +133,7 @@ drop function pg_temp.answer;
             place /= values.len();
         }
         let call = format!("{}{texts:?}", self.expression);
-        let result = std::panic::catch_unwind(|| self.compute(&arguments));
-        let answer = match result {
-            Ok(Ok(Datum::Null)) => "N".to_owned(),
-            Ok(Ok(datum)) => self.written(&datum),
-            Ok(Err(error)) => format!("E{} {}", error.sqlstate, error.message),
-            Err(_) => "P".to_owned(),
-        };
+        let answer = written(self.result, || self.compute(&arguments));
         (call, answer)
     }
 
@@ -160,25 +151,47 @@ drop function pg_temp.answer;
             },
         }
     }
+}
 
-    fn written(&self, datum: &Datum) -> String {
-        let (mut bytes, mut text) = (Vec::new(), String::new());
-        (self.result.send)(datum, &mut bytes);
-        (self.result.write)(datum, &mut text);
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let answer = format!("V{hex} {text}");
-        if answer.chars().count() <= 2000 {
-            return answer;
-        }
-        let digest = kernel("md5_text").expect("a kernel");
-        match (digest.compute)(&Context::default(), &[Datum::text(answer)]) {
-            Ok(Datum::Text(digest)) => format!("M{digest}"),
-            other => panic!("{other:?} is no digest"),
-        }
+/// The body of a function in PL/pgSQL that gives an expression's answer: NULL, the value in binary and text, or the error.
+pub fn reply(result: &Form, expression: &str) -> String {
+    let row = types().iter().find(|row| row.name == result.type_name).expect("a type");
+    format!(
+        "declare r pg_catalog.{}; t text;
+begin r := {expression}; if r is null then return 'N'; end if;
+t := 'V' || encode({}(r), 'hex') || ' ' || format('%s', r);
+return case when length(t) > 2000 then 'M' || md5(t) else t end;
+exception when others then return 'E' || sqlstate || ' ' || sqlerrm; end",
+        result.type_name, row.send,
+    )
+}
+
+/// Our answer in the same form.
+pub fn written(form: &Form, compute: impl FnOnce() -> Result<Datum>) -> String {
+    let compute = std::panic::AssertUnwindSafe(compute);
+    let datum = match std::panic::catch_unwind(compute) {
+        Ok(Ok(Datum::Null)) => return "N".to_owned(),
+        Ok(Ok(datum)) => datum,
+        Ok(Err(error)) => return format!("E{} {}", error.sqlstate, error.message),
+        Err(_) => return "P".to_owned(),
+    };
+    let (mut bytes, mut text) = (Vec::new(), String::new());
+    (form.send)(&datum, &mut bytes);
+    (form.write)(&datum, &mut text);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let answer = format!("V{hex} {text}");
+    if answer.chars().count() <= 2000 {
+        return answer;
+    }
+    let digest = kernel("md5_text").expect("a kernel");
+    match (digest.compute)(&Context::default(), &[Datum::text(answer)]) {
+        Ok(Datum::Text(digest)) => format!("M{digest}"),
+        other => panic!("{other:?} is no digest"),
     }
 }
 
-fn array(place: usize, type_name: &str, values: &[&str]) -> String {
+/// An array of values in SQL.
+pub fn array(place: usize, type_name: &str, values: &[&str]) -> String {
     let literal = |value: &&str| match *value {
         "\\N" => "null".to_owned(),
         text => format!("'{}'", text.replace('\'', "''")),
@@ -187,7 +200,8 @@ fn array(place: usize, type_name: &str, values: &[&str]) -> String {
     format!("array[{}]::pg_catalog.{type_name}[] as a{place}", literals.join(", "))
 }
 
-fn parsed(type_name: &str, values: &[&str]) -> Vec<Datum> {
+/// Values as we read them.
+pub fn parsed(type_name: &str, values: &[&str]) -> Vec<Datum> {
     let form = form(type_name).expect("a type with odd values has a form");
     let parse = |text: &&str| match *text {
         "\\N" => Datum::Null,
