@@ -57,6 +57,9 @@ pub fn receive(bytes: &[u8]) -> Result<Numeric> {
     let word = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     let at = |at: usize| word(at).ok_or_else(too_short);
     let (count, weight, sign, scale) = (at(0)?, at(2)? as i16, at(4)?, at(6)?);
+    if bytes.len() > HEADER + 2 * usize::from(count) {
+        return Err(ValueError::new("22P03", "incorrect binary data format"));
+    }
     match sign {
         0 | NEGATIVE => {}
         NAN => return Ok(Numeric::NaN),
@@ -74,9 +77,6 @@ pub fn receive(bytes: &[u8]) -> Result<Numeric> {
             return Err(invalid("digit"));
         }
         digits.extend_from_slice(format!("{group:04}").as_bytes());
-    }
-    if bytes.len() != HEADER + 2 * usize::from(count) {
-        return Err(ValueError::new("22P03", "incorrect binary data format"));
     }
     let coefficient = Integer::from_digits(&digits);
     let value = placed(coefficient, 4 * (i64::from(weight) - i64::from(count) + 1), scale);

@@ -27,7 +27,7 @@ impl<'a> Comparison<'a> {
         Self { cluster, same: 0, different: BTreeMap::new() }
     }
 
-    /// Compares up to `limit` calls of each computation.
+    /// Compares up to `limit` calls of each computation; of those whose names contain what `VALUES_ONLY` says, where it is set.
     pub fn run(&mut self, limit: usize) {
         let wanted = std::env::var("VALUES_ONLY").ok();
         let is_wanted =
@@ -38,9 +38,6 @@ impl<'a> Comparison<'a> {
             let lines = self.cluster.lines(&script);
             let mut theirs = lines.iter().map(|line| unescaped(line));
             for subject in batch {
-                if std::env::var_os("VALUES_TRACE").is_some() {
-                    eprintln!("{}", subject.name);
-                }
                 for (call, ours) in subject.answers(limit) {
                     let theirs = theirs.next().expect("PostgreSQL answers every call");
                     self.note(subject.name, call, &theirs, &ours);

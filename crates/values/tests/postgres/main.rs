@@ -3,6 +3,7 @@
 mod aggregates;
 mod cluster;
 mod comparison;
+mod forms;
 mod inputs;
 mod odd;
 mod rows;
