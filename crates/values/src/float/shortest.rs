@@ -83,7 +83,7 @@ fn odd_part(digits: &Digits) -> Option<(u128, i32)> {
     let fives = 5_u128.pow(power.unsigned_abs());
     let without_tens = match power {
         0.. => number * fives,
-        _ if number % fives == 0 => number / fives,
+        _ if number.is_multiple_of(fives) => number / fives,
         _ => return None,
     };
     let twos = without_tens.trailing_zeros();

@@ -4,7 +4,7 @@ use super::out_of_range;
 use crate::error::Result;
 
 /// Radians of a degree.
-pub(super) const DEGREE: f64 = 0.017_453_292_519_943_295_769_2;
+pub(super) const DEGREE: f64 = 0.017_453_292_519_943_295;
 
 /// The C library's, which the standard library computes in its own way.
 mod c {

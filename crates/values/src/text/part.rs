@@ -67,11 +67,10 @@ pub(super) fn left(text: &str, count: i32) -> &str {
 
 /// The last `count` characters, or all but the first ones for a negative count.
 pub(super) fn right(text: &str, count: i32) -> &str {
-    let start = match count {
-        // It has no counterpart, and PostgreSQL leaves out nothing.
-        i32::MIN => 0,
-        ..0 => count.unsigned_abs() as usize,
-        _ => super::length(text).saturating_sub(count as usize),
+    let start = match usize::try_from(count) {
+        Ok(count) => super::length(text).saturating_sub(count),
+        // The least integer has no counterpart, and PostgreSQL leaves out nothing.
+        Err(_) => count.checked_neg().unwrap_or(0) as usize,
     };
     of_text(text, Span { start, end: None })
 }

@@ -28,10 +28,11 @@ fn key(form: &Form, datum: &Datum) -> Vec<u8> {
 fn keys_compare_as_values_do() {
     for form in FORMS {
         let data = data(form);
-        for a in &data {
-            for b in &data {
-                let (of_keys, of_values) = (key(form, a).cmp(&key(form, b)), (form.compare)(a, b));
-                assert_eq!(of_keys, of_values, "{}: {a:?} and {b:?}", form.type_name);
+        let keyed: Vec<_> = data.iter().map(|datum| (datum, key(form, datum))).collect();
+        for (a, key) in &keyed {
+            for (b, other) in &keyed {
+                let name = form.type_name;
+                assert_eq!(key.cmp(other), (form.compare)(a, b), "{name}: {a:?} and {b:?}");
             }
         }
     }
