@@ -2,10 +2,32 @@
 
 use crate::datum::Datum;
 use crate::error::Result;
+use crate::moment::Moment;
+use crate::settings::{DateStyle, IntervalStyle};
+use crate::zone::Zone;
+use crate::{date, interval, time, timestamp, timestamptz, timetz};
 
 /// What a computation may depend on besides its arguments: settings of the session. Handed down, never global.
 #[derive(Clone, Debug, Default)]
-pub struct Context {}
+pub struct Context {
+    /// `TimeZone`.
+    pub zone: Zone,
+    /// `DateStyle`.
+    pub date_style: DateStyle,
+    /// `IntervalStyle`.
+    pub interval_style: IntervalStyle,
+    /// When the transaction began, in microseconds since 2000-01-01 00:00 UTC.
+    pub transaction_time: i64,
+    /// When the statement began, in microseconds since 2000-01-01 00:00 UTC.
+    pub statement_time: i64,
+}
+
+impl Context {
+    /// When the transaction began, by the session's zone, with the offset in seconds east.
+    pub(crate) fn now_here(&self) -> (Moment, i32) {
+        timestamptz::local(self.transaction_time, &self.zone)
+    }
+}
 
 /// One computation. Strict ones are not called with NULL among their arguments (the caller answers NULL).
 pub struct Kernel {
@@ -16,6 +38,26 @@ pub struct Kernel {
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: &[&'static [Kernel]] = &[];
-    modules.iter().flat_map(|module| module.iter())
+    let modules: [&'static [&'static [Kernel]]; 6] = [
+        &date::KERNELS,
+        &time::KERNELS,
+        &timetz::KERNELS,
+        &timestamp::KERNELS,
+        &timestamptz::KERNELS,
+        &interval::KERNELS,
+    ];
+    modules.into_iter().flatten().copied().flatten()
+}
+
+/// A row of a module's table.
+pub(crate) const fn kernel(
+    source: &'static str,
+    compute: fn(&Context, &[Datum]) -> Result<Datum>,
+) -> Kernel {
+    Kernel { source, compute }
+}
+
+/// What a kernel returns where there may be no answer.
+pub(crate) fn or_null<T>(value: Option<T>, datum: impl FnOnce(T) -> Datum) -> Datum {
+    value.map_or(Datum::Null, datum)
 }

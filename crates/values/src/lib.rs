@@ -4,6 +4,23 @@
 //! PostgreSQL 15 raises; [`datum::Datum`] is one value of any type, and [`kernel`] names each computation as `pg_proc.prosrc` does, so
 //! that the tables of facts find it. Nothing here knows a table, a session or a plan; `engine` and `sql` call it.
 
+mod arguments;
+pub mod calendar;
+pub mod date;
 pub mod datum;
+pub mod decimal;
 pub mod error;
+pub mod interval;
 pub mod kernel;
+pub mod moment;
+mod number_text;
+mod overlaps;
+mod precision;
+mod relations;
+pub mod settings;
+pub mod time;
+pub mod timestamp;
+pub mod timestamptz;
+pub mod timetz;
+mod unit;
+pub mod zone;

@@ -1,0 +1,68 @@
+//! Computations of times with zones by name.
+
+use std::cmp::Ordering;
+
+use super::TimeTz;
+use crate::arguments::{boolean, date, int4, interval, text, time, timestamp, timetz, typmod};
+use crate::datum::Datum;
+use crate::kernel::{Context, Kernel, kernel, or_null};
+use crate::relations::relations;
+use crate::unit::as_double;
+use crate::{overlaps, precision};
+
+fn compared(_: &Context, a: &[Datum]) -> Ordering {
+    timetz(a, 0).cmp(&timetz(a, 1))
+}
+
+static TIMES: [Kernel; 7] = relations!(compared;
+    "timetz_eq" "timetz_ne" "timetz_lt" "timetz_le" "timetz_gt" "timetz_ge" "timetz_cmp");
+
+static OTHERS: &[Kernel] = &[
+    kernel("timetz_in", |c, a| super::from_text(c, text(a, 0), typmod(a, 2)).map(Datum::TimeTz)),
+    kernel("timetz_out", |_, a| Ok(Datum::Text(super::to_text(timetz(a, 0))))),
+    kernel("timetz_send", |_, a| Ok(Datum::Bytes(super::to_binary(timetz(a, 0)).to_vec()))),
+    kernel("timetz_scale", |_, a| {
+        let before = timetz(a, 0);
+        let time = precision::round(before.time, int4(a, 1));
+        Ok(Datum::TimeTz(TimeTz { time, ..before }))
+    }),
+    kernel("timetz_larger", |_, a| Ok(Datum::TimeTz(timetz(a, 0).max(timetz(a, 1))))),
+    kernel("timetz_smaller", |_, a| Ok(Datum::TimeTz(timetz(a, 0).min(timetz(a, 1))))),
+    kernel("timetz_pl_interval", |_, a| {
+        Ok(Datum::TimeTz(super::plus_interval(timetz(a, 0), &interval(a, 1))))
+    }),
+    kernel("timetz_mi_interval", |_, a| {
+        Ok(Datum::TimeTz(super::minus_interval(timetz(a, 0), &interval(a, 1))))
+    }),
+    kernel("timetz_time", |_, a| Ok(Datum::Time(timetz(a, 0).time))),
+    kernel("time_timetz", |c, a| Ok(Datum::TimeTz(super::of_time(c, time(a, 0))))),
+    kernel("timestamptz_timetz", |c, a| {
+        Ok(or_null(super::of_timestamptz(c, timestamp(a, 0)), Datum::TimeTz))
+    }),
+    kernel("datetimetz_timestamptz", |_, a| {
+        super::on_date(date(a, 0), timetz(a, 1)).map(Datum::TimestampTz)
+    }),
+    kernel("timetz_zone", |c, a| super::at_zone(c, text(a, 0), timetz(a, 1)).map(Datum::TimeTz)),
+    kernel("timetz_izone", |c, a| {
+        super::at_offset(c, &interval(a, 0), timetz(a, 1)).map(Datum::TimeTz)
+    }),
+    kernel("extract_timetz", |_, a| super::extract(text(a, 0), timetz(a, 1)).map(Datum::Decimal)),
+    kernel("timetz_part", |_, a| {
+        super::extract(text(a, 0), timetz(a, 1)).map(|part| Datum::Float8(as_double(part)))
+    }),
+    kernel("overlaps_timetz", |_, a| Ok(or_null(overlaps::overlaps(a, timetz), Datum::Bool))),
+    kernel("in_range_timetz_interval", |_, a| {
+        let span = interval(a, 2);
+        if span.micros < 0 {
+            return Err(crate::timestamp::negative_frame());
+        }
+        let base = timetz(a, 1);
+        let moved = if boolean(a, 3) { -i128::from(span.micros) } else { span.micros.into() };
+        let end = (i128::from(base.instant()) + moved, base.west);
+        let value = timetz(a, 0);
+        let order = (i128::from(value.instant()), value.west).cmp(&end);
+        Ok(Datum::Bool(if boolean(a, 4) { order.is_le() } else { order.is_ge() }))
+    }),
+];
+
+pub(crate) static KERNELS: [&[Kernel]; 2] = [&TIMES, OTHERS];
