@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::moment::Moment;
 use crate::settings::{DateStyle, IntervalStyle};
 use crate::zone::Zone;
-use crate::{date, interval, time, timestamp, timestamptz, timetz};
+use crate::{date, interval, template, time, timestamp, timestamptz, timetz};
 
 /// What a computation may depend on besides its arguments: settings of the session. Handed down, never global.
 #[derive(Clone, Debug, Default)]
@@ -38,13 +38,14 @@ pub struct Kernel {
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: [&'static [&'static [Kernel]]; 6] = [
+    let modules: [&'static [&'static [Kernel]]; 7] = [
         &date::KERNELS,
         &time::KERNELS,
         &timetz::KERNELS,
         &timestamp::KERNELS,
         &timestamptz::KERNELS,
         &interval::KERNELS,
+        &template::KERNELS,
     ];
     modules.into_iter().flatten().copied().flatten()
 }

@@ -18,6 +18,7 @@ mod overlaps;
 mod precision;
 mod relations;
 pub mod settings;
+pub mod template;
 pub mod time;
 pub mod timestamp;
 pub mod timestamptz;

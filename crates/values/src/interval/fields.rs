@@ -161,7 +161,7 @@ impl Reading {
             Some(_) => return Err(Fault::Format),
         }
         if self.is_all_negative {
-            whole = -whole.abs();
+            whole = if whole > 0 { -whole } else { whole };
             part = -part.abs();
         }
         self.add(unit, Amount { whole, fraction: part })

@@ -48,7 +48,10 @@ pub fn scale(span: &Interval, typmod: i32) -> Result<Interval> {
         }
         ALL | SECOND_FIELD | DAY_TO_SECOND | HOUR_TO_SECOND | MINUTE_TO_SECOND => {}
         _ => {
-            return Err(ValueError::new("XX000", format!("unrecognized interval typmod: {typmod}")));
+            return Err(ValueError::new(
+                "XX000",
+                format!("unrecognized interval typmod: {typmod}"),
+            ));
         }
     }
     match typmod & FULL_PRECISION {

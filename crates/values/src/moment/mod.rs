@@ -13,7 +13,7 @@ mod write;
 
 pub(crate) use fault::{Fault, unknown_zone};
 pub(crate) use fields::{Field, FieldKind, split};
-pub(crate) use number::{fraction, fraction_micros, leading_i32, leading_i64};
+pub(crate) use number::{fraction, leading_i64};
 pub(crate) use offset_text::{read_offset, write_offset};
 pub(crate) use reading::{Read, Special, read_moment, read_time_of_day};
 pub(crate) use time_part::clock;

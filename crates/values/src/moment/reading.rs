@@ -29,7 +29,6 @@ pub(super) mod seen {
     pub(in crate::moment) const WEEKDAY: u32 = 1 << 12;
     pub(in crate::moment) const HALF: u32 = 1 << 13;
     pub(in crate::moment) const ERA: u32 = 1 << 14;
-    pub(in crate::moment) const RESERVED: u32 = 1 << 15;
 }
 
 /// What a text stands for by a word alone.
@@ -418,10 +417,10 @@ impl Reading<'_> {
     }
 
     fn finish_moment(mut self) -> Result<Read, Fault> {
-        self.complete()?;
         if let Some(special) = self.special {
             return Ok(Read::Special(special));
         }
+        self.complete()?;
         if !self.has(seen::DATE) {
             return Err(Fault::Format);
         }

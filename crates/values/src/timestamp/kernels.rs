@@ -19,12 +19,12 @@ static TIMESTAMPS: [Kernel; 7] = relations!(compared;
     "timestamp_cmp");
 
 /// The later of two.
-pub(crate) fn larger(_: &Context, a: &[Datum]) -> Result<Datum> {
+fn larger(_: &Context, a: &[Datum]) -> Result<Datum> {
     Ok(if timestamp(a, 0) > timestamp(a, 1) { a[0].clone() } else { a[1].clone() })
 }
 
 /// The earlier of two.
-pub(crate) fn smaller(_: &Context, a: &[Datum]) -> Result<Datum> {
+fn smaller(_: &Context, a: &[Datum]) -> Result<Datum> {
     Ok(if timestamp(a, 0) < timestamp(a, 1) { a[0].clone() } else { a[1].clone() })
 }
 

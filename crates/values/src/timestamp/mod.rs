@@ -17,7 +17,7 @@ pub use zoned::{at_offset, at_zone};
 
 pub(crate) use age::symbolic_difference;
 pub(crate) use arithmetic::{add_months, negative_frame};
-pub(crate) use kernels::{KERNELS, larger, smaller};
+pub(crate) use kernels::KERNELS;
 pub(crate) use part::common_part;
 pub(crate) use truncated::truncate_parts;
 pub(crate) use zoned::shifted;

@@ -34,7 +34,7 @@ pub fn at_offset(context: &Context, offset: &Interval, timestamp: i64) -> Result
     if !is_finite(timestamp) {
         return Ok(timestamp);
     }
-    shifted(timestamp, -timestamptz::offset_of_interval(context, offset)?)
+    shifted(timestamp, timestamptz::offset_of_interval(context, offset)?.wrapping_neg())
 }
 
 /// A timestamp moved by seconds.

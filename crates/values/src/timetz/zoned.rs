@@ -43,5 +43,5 @@ pub fn at_zone(context: &Context, name: &str, time: TimeTz) -> Result<TimeTz> {
 /// # Errors
 /// 22023 where the interval has months or days.
 pub fn at_offset(context: &Context, offset: &Interval, time: TimeTz) -> Result<TimeTz> {
-    Ok(moved(time, -timestamptz::offset_of_interval(context, offset)?))
+    Ok(moved(time, timestamptz::offset_of_interval(context, offset)?.wrapping_neg()))
 }
