@@ -1,12 +1,12 @@
 //! Doubles as messages show them.
 
-/// A double in six significant digits, as C's `%g`.
+/// A double in six significant digits, as C's `%g`, but for NaN and infinities.
 pub(crate) fn six_digits(number: f64) -> String {
     if number.is_nan() {
-        return "nan".to_owned();
+        return "NaN".to_owned();
     }
     if number.is_infinite() {
-        return if number < 0.0 { "-inf" } else { "inf" }.to_owned();
+        return if number < 0.0 { "-Infinity" } else { "Infinity" }.to_owned();
     }
     let scientific = format!("{number:.5e}");
     let (digits, exponent) = scientific.split_once('e').expect("written with an exponent");

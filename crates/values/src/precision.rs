@@ -9,9 +9,9 @@ pub(crate) fn round(micros: i64, precision: i32) -> i64 {
         return micros;
     }
     let unit = 10i64.pow((MOST - precision) as u32);
-    let rounded = (i128::from(micros.unsigned_abs()) + i128::from(unit / 2)) / i128::from(unit);
-    let rounded = (rounded * i128::from(unit)) as i64;
-    if micros < 0 { -rounded } else { rounded }
+    // PostgreSQL's sum wraps beyond 64 bits.
+    let rounded = |micros: i64| micros.wrapping_add(unit / 2) / unit * unit;
+    if micros < 0 { -rounded(micros.wrapping_neg()) } else { rounded(micros) }
 }
 
 /// The message of a precision that is none, for example `TIMESTAMP(9)`.
@@ -20,7 +20,7 @@ pub(crate) fn fault(type_name: &str, precision: i32) -> crate::error::ValueError
     crate::error::ValueError::new("22023", message)
 }
 
-/// Whether a typmod is a precision that is too large.
-pub(crate) fn is_too_large(precision: i32) -> bool {
-    precision > MOST
+/// Whether a number of digits is none.
+pub(crate) fn is_outside(precision: i32) -> bool {
+    !(0..=MOST).contains(&precision)
 }

@@ -124,11 +124,30 @@ pub(crate) fn offset_part(unit: Unit, offset: i32) -> Option<Decimal> {
     })))
 }
 
-/// What `date_part` returns for what `extract` found: the digits of microseconds and the like are divided as doubles.
-pub(crate) fn as_double(part: Decimal) -> f64 {
-    match part {
-        Decimal::Infinity => f64::INFINITY,
-        Decimal::MinusInfinity => f64::NEG_INFINITY,
-        Decimal::Finite { coefficient, scale } => coefficient as f64 / 10f64.powi(scale.into()),
+/// What `date_part` returns for what `extract` found by a name. Seconds and their fraction become doubles apart, as in PostgreSQL, which
+/// may differ in the last bit from their sum's double.
+pub(crate) fn as_double(name: &str, part: Decimal) -> f64 {
+    let (coefficient, scale) = match part {
+        Decimal::Infinity => return f64::INFINITY,
+        Decimal::MinusInfinity => return f64::NEG_INFINITY,
+        Decimal::Finite { coefficient, scale } => (coefficient, scale),
+    };
+    let (seconds, micros) = ((coefficient / 1_000_000) as f64, (coefficient % 1_000_000) as f64);
+    match moment::unit_or_word(&name.to_ascii_lowercase()) {
+        Some(Unit::Second) => seconds + micros / 1_000_000.0,
+        Some(Unit::Millisecond) => seconds * 1000.0 + micros / 1000.0,
+        _ => coefficient as f64 / 10f64.powi(scale.into()),
     }
+}
+
+/// What `date_part` returns for the Julian day of a local time.
+pub(crate) fn julian_as_double(local: &Moment) -> f64 {
+    let seconds = (local.hour * 60 + local.minute) * 60 + local.second;
+    let seconds = f64::from(seconds) + f64::from(local.micros) / 1_000_000.0;
+    local.julian_day() as f64 + seconds / 86_400.0
+}
+
+/// Whether a name is that of the Julian day.
+pub(crate) fn is_julian(name: &str) -> bool {
+    moment::unit_or_word(&name.to_ascii_lowercase()) == Some(Unit::Julian)
 }

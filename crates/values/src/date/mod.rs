@@ -95,24 +95,27 @@ pub fn from_binary(bytes: &[u8]) -> Result<i32> {
 /// # Errors
 /// 22008 where there is no such date.
 pub fn make(year: i32, month: i32, day: i32) -> Result<i32> {
-    let parts = checked_parts(year, month, day)?;
-    of_parts(&parts).ok_or_else(|| told_parts("date out of range", year, month, day))
+    // PostgreSQL tells the year as it counts it, 0 for 1 BC.
+    let shown = if year < 0 && year != i32::MIN { year + 1 } else { year };
+    let told = |what| told_parts(what, shown, month, day);
+    let parts = checked_parts(year, month, day).ok_or_else(|| told(FIELD_OUT_OF_RANGE))?;
+    of_parts(&parts).ok_or_else(|| told("date out of range"))
 }
 
-/// The parts of a date of a year (negative for BC), month and day.
-pub(crate) fn checked_parts(year: i32, month: i32, day: i32) -> Result<Moment> {
-    let outside = || told_parts("date field value out of range", year, month, day);
-    let astronomical = if year < 0 { year.checked_add(1).ok_or_else(outside)? } else { year };
-    let is_date = year != 0
+/// What is wrong with a month or day.
+pub(crate) const FIELD_OUT_OF_RANGE: &str = "date field value out of range";
+
+/// The parts of a date of a year (negative for BC), month and day; `None` where there is no such date.
+pub(crate) fn checked_parts(year: i32, month: i32, day: i32) -> Option<Moment> {
+    let astronomical = if year < 0 { year.checked_add(1)? } else { year };
+    let is_date = !matches!(year, 0 | i32::MIN)
         && (1..=12).contains(&month)
         && (1..=crate::calendar::days_in_month(astronomical, month)).contains(&day);
-    if !is_date {
-        return Err(outside());
-    }
-    Ok(Moment { year: astronomical, month, day, ..Moment::default() })
+    is_date.then_some(Moment { year: astronomical, month, day, ..Moment::default() })
 }
 
-fn told_parts(what: &str, year: i32, month: i32, day: i32) -> ValueError {
+/// What is wrong with a year, month and day.
+pub(crate) fn told_parts(what: &str, year: i32, month: i32, day: i32) -> ValueError {
     ValueError::new("22008", format!("{what}: {year}-{month:02}-{day:02}"))
 }
 

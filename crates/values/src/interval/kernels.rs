@@ -66,8 +66,7 @@ static OTHERS: &[Kernel] = &[
         super::extract(text(a, 0), &interval(a, 1)).map(Datum::Decimal)
     }),
     kernel("interval_part", |_, a| {
-        let part = super::extract(text(a, 0), &interval(a, 1))?;
-        Ok(Datum::Float8(crate::unit::as_double(part)))
+        super::date_part(text(a, 0), &interval(a, 1)).map(Datum::Float8)
     }),
     kernel("make_interval", |_, a| {
         let whole = [0, 1, 2, 3, 4, 5].map(|at| int4(a, at));

@@ -17,7 +17,7 @@ mod write;
 pub use arithmetic::{add, divide, multiply, negate, subtract};
 pub use justified::{justify_days, justify_hours, justify_interval};
 pub use made::make;
-pub use part::{extract, truncate};
+pub use part::{date_part, extract, truncate};
 pub use read::from_text;
 pub use typmod::scale;
 pub use write::to_text;

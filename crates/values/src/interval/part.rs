@@ -5,7 +5,7 @@ use crate::calendar::{DAY, HOUR, MINUTE, SECOND};
 use crate::decimal::Decimal;
 use crate::error::Result;
 use crate::moment::Unit;
-use crate::unit::{Asked, clock_part};
+use crate::unit::{Asked, as_double, clock_part};
 
 /// A part of an interval by its name.
 ///
@@ -23,6 +23,7 @@ pub fn extract(name: &str, span: &Interval) -> Result<Decimal> {
         Unit::Century => parts.years / 100,
         Unit::Millennium => parts.years / 1000,
         Unit::Epoch => return Ok(epoch(span)),
+        Unit::Reserved => return Err(asked.unknown()),
         unit => {
             let micros = i64::from(parts.seconds) * SECOND + i64::from(parts.micros);
             let part = clock_part(unit, parts.hours, parts.minutes.into(), micros);
@@ -30,6 +31,20 @@ pub fn extract(name: &str, span: &Interval) -> Result<Decimal> {
         }
     };
     Ok(Decimal::whole(number.into()))
+}
+
+/// As [`extract`], in doubles, as `date_part` returns it.
+///
+/// # Errors
+/// Those of [`extract`].
+pub fn date_part(name: &str, span: &Interval) -> Result<f64> {
+    let part = extract(name, span)?;
+    if Asked::new(name, "interval").part()? != Unit::Epoch {
+        return Ok(as_double(name, part));
+    }
+    let days = |count: i32, length: f64| length * 86_400.0 * f64::from(count);
+    let seconds = span.micros as f64 / SECOND as f64 + days(span.months / 12, 365.25);
+    Ok(seconds + days(span.months % 12, 30.0) + days(span.days, 1.0))
 }
 
 /// Seconds, by years of 365.25 days and other months of 30.

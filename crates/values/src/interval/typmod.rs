@@ -56,7 +56,7 @@ pub fn scale(span: &Interval, typmod: i32) -> Result<Interval> {
     }
     match typmod & FULL_PRECISION {
         FULL_PRECISION => {}
-        digits if precision::is_too_large(digits) => {
+        digits if precision::is_outside(digits) => {
             return Err(precision::fault("interval", digits));
         }
         digits => kept.micros = precision::round(kept.micros, digits),

@@ -29,6 +29,8 @@ pub(super) mod seen {
     pub(in crate::moment) const WEEKDAY: u32 = 1 << 12;
     pub(in crate::moment) const HALF: u32 = 1 << 13;
     pub(in crate::moment) const ERA: u32 = 1 << 14;
+    /// A word that stands for a whole timestamp.
+    pub(in crate::moment) const SPECIAL: u32 = 1 << 15;
 }
 
 /// What a text stands for by a word alone.
@@ -67,6 +69,7 @@ pub(super) struct Reading<'c> {
     is_pm: Option<bool>,
     has_text_month: bool,
     label: Option<Label>,
+    /// By the last word that stands for a date or timestamp.
     special: Option<Special>,
     zone: Option<Zone>,
     changing: Option<(String, Zone)>,
@@ -129,7 +132,10 @@ impl<'c> Reading<'c> {
                 seen::ZONE
             }
             FieldKind::Number => match self.label.take() {
-                Some(label) => self.labelled(label, &field.text)?,
+                Some(label) => {
+                    self.special = None;
+                    self.labelled(label, &field.text)?
+                }
                 None => self.number_field(fields, at, &mut kind)?,
             },
             FieldKind::Word | FieldKind::Signed => match self.word_field(fields, at)? {
@@ -295,7 +301,7 @@ impl Reading<'_> {
             Word::Midnight => {
                 let Moment { year, month, day, .. } = self.moment;
                 self.moment = Moment { year, month, day, ..Moment::default() };
-                self.offset = 0;
+                (self.offset, self.special) = (0, None);
                 seen::TIME | seen::ZONE
             }
             Word::Now => self.now(),
@@ -354,7 +360,7 @@ impl Reading<'_> {
 
     fn stands_for(&mut self, special: Special) -> u32 {
         self.special = Some(special);
-        seen::DATE | seen::TIME | seen::ZONE
+        seen::SPECIAL
     }
 
     fn month(&mut self, month: i32) -> u32 {
@@ -417,10 +423,10 @@ impl Reading<'_> {
     }
 
     fn finish_moment(mut self) -> Result<Read, Fault> {
+        self.complete()?;
         if let Some(special) = self.special {
             return Ok(Read::Special(special));
         }
-        self.complete()?;
         if !self.has(seen::DATE) {
             return Err(Fault::Format);
         }

@@ -42,7 +42,7 @@ pub fn to_timestamp(context: &Context, text: &str, template: &str) -> Result<i64
         }
     };
     let timestamp = found.moment.timestamp(offset).ok_or_else(timestamp::out_of_range)?;
-    Ok(if found.precision == 0 { timestamp } else { timestamp::scale(timestamp, found.precision) })
+    timestamp::scale(timestamp, if found.precision == 0 { -1 } else { found.precision })
 }
 
 /// A text outside the range that its type has.

@@ -1,16 +1,16 @@
-//! Times and intervals. What goes beyond a day wraps.
+//! Times and intervals. What goes beyond a day wraps, as does, in PostgreSQL, what goes beyond 64 bits.
 
 use crate::calendar::DAY;
 use crate::interval::Interval;
 
 /// A time some interval later; its months and days do not count.
 pub fn plus_interval(time: i64, span: &Interval) -> i64 {
-    (i128::from(time) + i128::from(span.micros)).rem_euclid(i128::from(DAY)) as i64
+    time.wrapping_add(span.micros).rem_euclid(DAY)
 }
 
 /// A time some interval earlier; its months and days do not count.
 pub fn minus_interval(time: i64, span: &Interval) -> i64 {
-    (i128::from(time) - i128::from(span.micros)).rem_euclid(i128::from(DAY)) as i64
+    time.wrapping_sub(span.micros).rem_euclid(DAY)
 }
 
 /// The interval from `from` to `to`.

@@ -40,7 +40,8 @@ static OTHERS: &[Kernel] = &[
     }),
     kernel("extract_time", |_, a| super::extract(text(a, 0), time(a, 1)).map(Datum::Decimal)),
     kernel("time_part", |_, a| {
-        super::extract(text(a, 0), time(a, 1)).map(|part| Datum::Float8(as_double(part)))
+        let part = super::extract(text(a, 0), time(a, 1))?;
+        Ok(Datum::Float8(as_double(text(a, 0), part)))
     }),
     kernel("make_time", |_, a| super::make(int4(a, 0), int4(a, 1), float8(a, 2)).map(Datum::Time)),
     kernel("overlaps_time", |_, a| {

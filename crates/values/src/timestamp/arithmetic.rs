@@ -49,12 +49,13 @@ pub fn minus_interval(timestamp: i64, span: &Interval) -> Result<i64> {
 /// The interval from `from` to `to` in days and hours.
 ///
 /// # Errors
-/// 22008 where one is infinite, or outside the range of intervals.
+/// 22008 where one is infinite.
 pub fn between(to: i64, from: i64) -> Result<Interval> {
     if !is_finite(to) || !is_finite(from) {
         return Err(ValueError::new("22008", "cannot subtract infinite timestamps"));
     }
-    let micros = to.checked_sub(from).ok_or_else(interval::out_of_range)?;
+    // PostgreSQL's difference wraps beyond 64 bits.
+    let micros = to.wrapping_sub(from);
     interval::justify_hours(&Interval { months: 0, days: 0, micros })
 }
 

@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::kernel::{Context, Kernel, kernel, or_null};
 use crate::overlaps::overlaps;
 use crate::relations::relations;
-use crate::unit::as_double;
 
 fn compared(_: &Context, a: &[Datum]) -> Ordering {
     timestamp(a, 0).cmp(&timestamp(a, 1))
@@ -49,7 +48,7 @@ static OTHERS: &[Kernel] = &[
     kernel("timestamp_out", |c, a| Ok(Datum::Text(super::to_text(c, timestamp(a, 0))))),
     kernel("timestamp_send", |_, a| Ok(Datum::Bytes(super::to_binary(timestamp(a, 0)).to_vec()))),
     kernel("timestamp_scale", |_, a| {
-        Ok(Datum::Timestamp(super::scale(timestamp(a, 0), int4(a, 1))))
+        super::scale(timestamp(a, 0), int4(a, 1)).map(Datum::Timestamp)
     }),
     kernel("timestamp_larger", larger),
     kernel("timestamp_smaller", smaller),
@@ -86,8 +85,7 @@ static OTHERS: &[Kernel] = &[
         Ok(or_null(super::extract(text(a, 0), timestamp(a, 1))?, Datum::Decimal))
     }),
     kernel("timestamp_part", |_, a| {
-        let part = super::extract(text(a, 0), timestamp(a, 1))?;
-        Ok(or_null(part, |part| Datum::Float8(as_double(part))))
+        Ok(or_null(super::date_part(text(a, 0), timestamp(a, 1))?, Datum::Float8))
     }),
     kernel("make_timestamp", |_, a| {
         let ymd = [int4(a, 0), int4(a, 1), int4(a, 2)];

@@ -11,7 +11,7 @@ mod zoned;
 pub use age::age;
 pub use arithmetic::{between, minus_interval, plus_interval};
 pub use bin::bin;
-pub use part::extract;
+pub use part::{date_part, extract};
 pub use truncated::truncate;
 pub use zoned::{at_offset, at_zone};
 
@@ -68,12 +68,21 @@ pub fn from_text(context: &Context, text: &str, typmod: i32) -> Result<i64> {
         Read::Special(special) => of_special(special),
         Read::Moment(parts, _) => parts.timestamp(0).ok_or_else(|| out_of_range_text(text))?,
     };
-    Ok(scale(timestamp, typmod))
+    scale(timestamp, typmod)
 }
 
-/// A timestamp rounded to a precision; infinities stay.
-pub fn scale(timestamp: i64, typmod: i32) -> i64 {
-    if is_finite(timestamp) { precision::round(timestamp, typmod) } else { timestamp }
+/// A timestamp rounded to a precision, -1 for none; infinities stay.
+///
+/// # Errors
+/// 22023 where the typmod is no precision.
+pub fn scale(timestamp: i64, typmod: i32) -> Result<i64> {
+    if !is_finite(timestamp) || typmod == -1 {
+        return Ok(timestamp);
+    }
+    if precision::is_outside(typmod) {
+        return Err(precision::fault("timestamp", typmod));
+    }
+    Ok(precision::round(timestamp, typmod))
 }
 
 /// As `DateStyle` says.
@@ -108,7 +117,7 @@ pub fn from_binary(bytes: &[u8], typmod: i32) -> Result<i64> {
     if is_finite(timestamp) && !is_timestamp(timestamp) {
         return Err(out_of_range());
     }
-    Ok(scale(timestamp, typmod))
+    scale(timestamp, typmod)
 }
 
 /// The date of a timestamp.
@@ -144,11 +153,9 @@ pub fn on_date(day: i32, time: i64) -> Result<i64> {
 /// 22008 where there is no such date, time or timestamp.
 pub fn make(ymd: [i32; 3], hour: i32, minute: i32, second: f64) -> Result<i64> {
     let [year, month, day] = ymd;
-    let parts = date::checked_parts(year, month, day)?;
-    let told = |what: &str| {
-        let message = format!("{what}: {year}-{month:02}-{day:02}");
-        ValueError::new("22008", message)
-    };
+    let told = |what| date::told_parts(what, year, month, day);
+    let parts = date::checked_parts(year, month, day);
+    let parts = parts.ok_or_else(|| told(date::FIELD_OUT_OF_RANGE))?;
     if !moment::is_julian(parts.year, parts.month) {
         return Err(told("date out of range"));
     }

@@ -21,6 +21,17 @@ pub fn extract(name: &str, timestamp: i64) -> Result<Option<Decimal>> {
     part.map(Some).ok_or_else(|| asked.unsupported())
 }
 
+/// As [`extract`], in doubles, as `date_part` returns it.
+///
+/// # Errors
+/// Those of [`extract`].
+pub fn date_part(name: &str, timestamp: i64) -> Result<Option<f64>> {
+    if is_finite(timestamp) && unit::is_julian(name) {
+        return Ok(Some(unit::julian_as_double(&Moment::of_timestamp(timestamp))));
+    }
+    Ok(extract(name, timestamp)?.map(|part| unit::as_double(name, part)))
+}
+
 /// A part of a finite timestamp whose local parts are told, but for those of its offset.
 pub(crate) fn common_part(unit: Unit, timestamp: i64, local: &Moment) -> Option<Decimal> {
     match unit {

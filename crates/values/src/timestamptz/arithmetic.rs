@@ -1,7 +1,7 @@
 //! Instants and intervals: months and days are counted in a zone, where days need not have 24 hours.
 
 use super::{local, of_parts};
-use crate::calendar::civil;
+use crate::calendar::{DAY, EPOCH_DAY, SECOND, civil};
 use crate::error::Result;
 use crate::interval::Interval;
 use crate::moment::{FIRST_TIMESTAMP, Moment, is_timestamp};
@@ -47,14 +47,15 @@ pub fn age(to: i64, from: i64, zone: &Zone) -> Result<Interval> {
     if to < FIRST_TIMESTAMP || from < FIRST_TIMESTAMP {
         return Err(out_of_range());
     }
-    let (to_parts, _) = saturating_local(to, zone);
-    let (from_parts, _) = saturating_local(from, zone);
-    timestamp::symbolic_difference(to, &to_parts, from, &from_parts)
+    let parts = |timestamp| unbounded_local(timestamp, zone);
+    timestamp::symbolic_difference(to, &parts(to), from, &parts(from))
 }
 
-/// Infinity is taken for the last microsecond.
-fn saturating_local(timestamp: i64, zone: &Zone) -> (Moment, i32) {
-    let offset = zone.offset_at(super::unix_seconds(timestamp));
-    let micros = timestamp.saturating_add(i64::from(offset) * crate::calendar::SECOND);
-    (Moment::of_timestamp(micros), offset)
+/// The local parts of an instant after the last timestamp, too, as infinity is.
+fn unbounded_local(timestamp: i64, zone: &Zone) -> Moment {
+    let offset = i64::from(zone.offset_at(super::unix_seconds(timestamp))) * SECOND;
+    let of_day = timestamp.rem_euclid(DAY) + offset;
+    let day = timestamp.div_euclid(DAY) + of_day.div_euclid(DAY) + i64::from(EPOCH_DAY);
+    let (year, month, day) = civil(day);
+    Moment { year, month, day, ..Moment::of_time(of_day.rem_euclid(DAY)) }
 }

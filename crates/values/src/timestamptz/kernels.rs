@@ -7,7 +7,6 @@ use crate::datum::Datum;
 use crate::kernel::{Context, Kernel, kernel, or_null};
 use crate::relations::relations;
 use crate::timestamp;
-use crate::unit::as_double;
 
 fn with_timestamp(context: &Context, a: &[Datum]) -> Ordering {
     instant(context, timestamp(a, 0)).cmp(&i128::from(timestamp(a, 1)))
@@ -44,7 +43,7 @@ static OTHERS: &[Kernel] = &[
         Ok(Datum::Bytes(timestamp::to_binary(timestamp(a, 0)).to_vec()))
     }),
     kernel("timestamptz_scale", |_, a| {
-        Ok(Datum::TimestampTz(timestamp::scale(timestamp(a, 0), int4(a, 1))))
+        timestamp::scale(timestamp(a, 0), int4(a, 1)).map(Datum::TimestampTz)
     }),
     kernel("now", |c, _| Ok(Datum::TimestampTz(c.transaction_time))),
     kernel("statement_timestamp", |c, _| Ok(Datum::TimestampTz(c.statement_time))),
@@ -61,7 +60,7 @@ static OTHERS: &[Kernel] = &[
         super::of_local(timestamp(a, 0), &c.zone).map(Datum::TimestampTz)
     }),
     kernel("timestamptz_timestamp", |c, a| {
-        Ok(Datum::Timestamp(super::local_or_infinite(timestamp(a, 0), &c.zone).0))
+        super::to_local(timestamp(a, 0), &c.zone).map(Datum::Timestamp)
     }),
     kernel("timestamptz_date", |c, a| {
         let (local, _) = super::local_or_infinite(timestamp(a, 0), &c.zone);
@@ -87,8 +86,8 @@ static OTHERS: &[Kernel] = &[
         Ok(or_null(part, Datum::Decimal))
     }),
     kernel("timestamptz_part", |c, a| {
-        let part = super::extract(text(a, 0), timestamp(a, 1), &c.zone)?;
-        Ok(or_null(part, |part| Datum::Float8(as_double(part))))
+        let part = super::date_part(text(a, 0), timestamp(a, 1), &c.zone)?;
+        Ok(or_null(part, Datum::Float8))
     }),
     kernel("float8_timestamptz", |_, a| {
         super::of_unix_seconds(float8(a, 0)).map(Datum::TimestampTz)

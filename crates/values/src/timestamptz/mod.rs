@@ -9,7 +9,7 @@ mod zoned;
 
 pub use arithmetic::{age, minus_interval, plus_interval};
 pub use made::{make, make_at_zone, of_unix_seconds};
-pub use part::{extract, truncate, truncate_in_zone};
+pub use part::{date_part, extract, truncate, truncate_in_zone};
 pub use zone_name::{ZoneName, zone_by_name};
 pub use zoned::{at_offset, at_zone};
 
@@ -43,6 +43,15 @@ pub(crate) fn local_or_infinite(timestamp: i64, zone: &Zone) -> (i64, i32) {
     }
     let offset = zone.offset_at(unix_seconds(timestamp));
     (timestamp + i64::from(offset) * SECOND, offset)
+}
+
+/// The local time of an instant in a zone; infinities stay.
+///
+/// # Errors
+/// 22008 outside the range of timestamps.
+pub fn to_local(timestamp: i64, zone: &Zone) -> Result<i64> {
+    let (local, _) = local_or_infinite(timestamp, zone);
+    if !is_finite(local) || is_timestamp(local) { Ok(local) } else { Err(out_of_range()) }
 }
 
 /// The instant of a local time in a zone.
@@ -81,7 +90,7 @@ pub fn from_text(context: &Context, text: &str, typmod: i32) -> Result<i64> {
             parts.timestamp(offset).ok_or_else(|| out_of_range_text(text))?
         }
     };
-    Ok(timestamp::scale(timestamp, typmod))
+    timestamp::scale(timestamp, typmod)
 }
 
 /// As `DateStyle` and `TimeZone` say.

@@ -25,6 +25,17 @@ pub fn extract(name: &str, timestamp: i64, zone: &Zone) -> Result<Option<Decimal
     part.map(Some).ok_or_else(|| asked.unsupported())
 }
 
+/// As [`extract`], in doubles, as `date_part` returns it.
+///
+/// # Errors
+/// Those of [`extract`].
+pub fn date_part(name: &str, timestamp: i64, zone: &Zone) -> Result<Option<f64>> {
+    if is_finite(timestamp) && unit::is_julian(name) {
+        return Ok(Some(unit::julian_as_double(&local(timestamp, zone).0)));
+    }
+    Ok(extract(name, timestamp, zone)?.map(|part| unit::as_double(name, part)))
+}
+
 /// An instant cut to a unit by its name, as it is in a zone.
 ///
 /// # Errors

@@ -48,7 +48,8 @@ static OTHERS: &[Kernel] = &[
     }),
     kernel("extract_timetz", |_, a| super::extract(text(a, 0), timetz(a, 1)).map(Datum::Decimal)),
     kernel("timetz_part", |_, a| {
-        super::extract(text(a, 0), timetz(a, 1)).map(|part| Datum::Float8(as_double(part)))
+        let part = super::extract(text(a, 0), timetz(a, 1))?;
+        Ok(Datum::Float8(as_double(text(a, 0), part)))
     }),
     kernel("overlaps_timetz", |_, a| Ok(or_null(overlaps::overlaps(a, timetz), Datum::Bool))),
     kernel("in_range_timetz_interval", |_, a| {
@@ -57,10 +58,13 @@ static OTHERS: &[Kernel] = &[
             return Err(crate::timestamp::negative_frame());
         }
         let base = timetz(a, 1);
-        let moved = if boolean(a, 3) { -i128::from(span.micros) } else { span.micros.into() };
-        let end = (i128::from(base.instant()) + moved, base.west);
-        let value = timetz(a, 0);
-        let order = (i128::from(value.instant()), value.west).cmp(&end);
+        // PostgreSQL's sum wraps beyond 64 bits.
+        let time = if boolean(a, 3) {
+            base.time.wrapping_sub(span.micros)
+        } else {
+            base.time.wrapping_add(span.micros)
+        };
+        let order = timetz(a, 0).cmp(&TimeTz { time, ..base });
         Ok(Datum::Bool(if boolean(a, 4) { order.is_le() } else { order.is_ge() }))
     }),
 ];

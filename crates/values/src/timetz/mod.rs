@@ -30,7 +30,7 @@ pub struct TimeTz {
 impl TimeTz {
     /// Microseconds since midnight at Greenwich; outside a day where it is another day there.
     fn instant(&self) -> i64 {
-        self.time + i64::from(self.west) * SECOND
+        self.time.wrapping_add(i64::from(self.west) * SECOND)
     }
 
     /// What orders times with zones: the instant, then the offset, eastern ones first. Equal keys are equal times.
