@@ -9,24 +9,36 @@ use crate::timetz::TimeTz;
 /// Types are added with their modules: a variant holds what the type's module computes with.
 #[derive(Clone, Debug)]
 pub enum Datum {
+    /// NULL of every type.
     Null,
+    /// `boolean`.
     Bool(bool),
+    /// `smallint`.
     Int2(i16),
+    /// `integer`.
     Int4(i32),
+    /// `bigint`.
     Int8(i64),
+    /// `real`.
     Float4(f32),
+    /// `double precision`.
     Float8(f64),
+    /// `text`, and what a type is written as.
     Text(String),
+    /// `bytea`, and the binary form of a type.
     Bytes(Vec<u8>),
+    /// What `extract` returns.
     Decimal(Decimal),
     /// Days since 2000-01-01; the least and greatest are the infinities.
     Date(i32),
     /// Microseconds since midnight.
     Time(i64),
+    /// `time with time zone`.
     TimeTz(TimeTz),
     /// Microseconds since 2000-01-01; the least and greatest are the infinities.
     Timestamp(i64),
     /// Microseconds since 2000-01-01 00:00 UTC; the least and greatest are the infinities.
     TimestampTz(i64),
+    /// `interval`.
     Interval(Interval),
 }

@@ -8,8 +8,11 @@ use std::fmt;
 pub struct ValueError {
     /// Five characters, for example `22003`.
     pub sqlstate: &'static str,
+    /// What is wrong, in one line.
     pub message: Cow<'static, str>,
+    /// More about it.
     pub detail: Option<Cow<'static, str>>,
+    /// What may help.
     pub hint: Option<Cow<'static, str>>,
 }
 

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::moment::Moment;
 use crate::settings::{DateStyle, IntervalStyle};
 use crate::zone::Zone;
-use crate::{date, interval, template, time, timestamp, timestamptz, timetz};
+use crate::{date, inlined, interval, template, time, timestamp, timestamptz, timetz};
 
 /// What a computation may depend on besides its arguments: settings of the session. Handed down, never global.
 #[derive(Clone, Debug, Default)]
@@ -31,14 +31,16 @@ impl Context {
 
 /// One computation. Strict ones are not called with NULL among their arguments (the caller answers NULL).
 pub struct Kernel {
-    /// As `pg_proc.prosrc` names it, for example `numeric_add`.
+    /// As `pg_proc.prosrc` names it, for example `numeric_add`; for a function in SQL its signature, for example
+    /// `integer_pl_date(integer,date)`.
     pub source: &'static str,
+    /// Of arguments that have the types of the row.
     pub compute: fn(&Context, &[Datum]) -> Result<Datum>,
 }
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: [&'static [&'static [Kernel]]; 7] = [
+    let modules: [&'static [&'static [Kernel]]; 8] = [
         &date::KERNELS,
         &time::KERNELS,
         &timetz::KERNELS,
@@ -46,6 +48,7 @@ pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
         &timestamptz::KERNELS,
         &interval::KERNELS,
         &template::KERNELS,
+        &inlined::KERNELS,
     ];
     modules.into_iter().flatten().copied().flatten()
 }

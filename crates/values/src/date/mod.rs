@@ -90,6 +90,11 @@ pub fn from_binary(bytes: &[u8]) -> Result<i32> {
     if is_finite(date) && !is_date(date.into()) { Err(out_of_range()) } else { Ok(date) }
 }
 
+/// Canonical key: equal dates have equal keys, which compare as they do.
+pub fn to_key(date: i32) -> [u8; 4] {
+    crate::key::of_i32(date)
+}
+
 /// The date of a year (negative for BC), month and day.
 ///
 /// # Errors

@@ -114,6 +114,11 @@ pub(crate) fn out_of_range() -> ValueError {
     ValueError::new("22008", "interval out of range")
 }
 
+/// Canonical key: equal intervals have equal keys, which compare as they do.
+pub fn to_key(span: &Interval) -> [u8; 16] {
+    crate::key::of_i128(span.key())
+}
+
 /// Sixteen bytes: microseconds, days, months.
 pub fn to_binary(span: &Interval) -> [u8; 16] {
     let mut bytes = [0; 16];

@@ -52,11 +52,14 @@ static OTHERS: &[Kernel] = &[
         if span.micros < 0 {
             return Err(timestamp::negative_frame());
         }
-        // Unlike a sum, the end of a frame does not wrap.
-        let base = i128::from(time(a, 1));
-        let is_before = boolean(a, 3);
-        let moved = if is_before { -i128::from(span.micros) } else { span.micros.into() };
-        let (value, end) = (i128::from(time(a, 0)), base + moved);
+        // PostgreSQL's sum wraps beyond 64 bits.
+        let base = time(a, 1);
+        let end = if boolean(a, 3) {
+            base.wrapping_sub(span.micros)
+        } else {
+            base.wrapping_add(span.micros)
+        };
+        let value = time(a, 0);
         Ok(Datum::Bool(if boolean(a, 4) { value <= end } else { value >= end }))
     }),
 ];

@@ -48,6 +48,11 @@ pub fn from_binary(bytes: &[u8], typmod: i32) -> Result<i64> {
     Ok(precision::round(time, typmod))
 }
 
+/// Canonical key: equal times have equal keys, which compare as they do.
+pub fn to_key(time: i64) -> [u8; 8] {
+    crate::key::of_i64(time)
+}
+
 /// The time of an hour, minute and second.
 ///
 /// # Errors

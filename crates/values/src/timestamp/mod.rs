@@ -120,6 +120,11 @@ pub fn from_binary(bytes: &[u8], typmod: i32) -> Result<i64> {
     scale(timestamp, typmod)
 }
 
+/// Canonical key: equal timestamps have equal keys, which compare as they do.
+pub fn to_key(timestamp: i64) -> [u8; 8] {
+    crate::key::of_i64(timestamp)
+}
+
 /// The date of a timestamp.
 pub fn to_date(timestamp: i64) -> i32 {
     match timestamp {

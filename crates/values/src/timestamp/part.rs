@@ -35,12 +35,19 @@ pub fn date_part(name: &str, timestamp: i64) -> Result<Option<f64>> {
 /// A part of a finite timestamp whose local parts are told, but for those of its offset.
 pub(crate) fn common_part(unit: Unit, timestamp: i64, local: &Moment) -> Option<Decimal> {
     match unit {
-        Unit::Epoch => Some(Decimal::new(i128::from(timestamp) - i128::from(UNIX_EPOCH), 6)),
+        Unit::Epoch => Some(epoch(timestamp)),
         Unit::Julian => Some(julian(local)),
         _ => unit::date_part(unit, local)
             .map(Decimal::whole)
             .or_else(|| unit::time_part(unit, local)),
     }
+}
+
+/// Seconds since 1970. Beyond 64 bits of microseconds PostgreSQL divides numerics, which leaves four digits.
+fn epoch(timestamp: i64) -> Decimal {
+    let micros = i128::from(timestamp) - i128::from(UNIX_EPOCH);
+    let is_wide = timestamp >= i64::MAX + UNIX_EPOCH;
+    Decimal::new(if is_wide { (micros + 50) / 100 * 100 } else { micros }, 6)
 }
 
 /// Julian day with the fraction of the day, in the digits that a division of numerics gives.

@@ -7,7 +7,6 @@ use crate::arguments::{boolean, date, int4, interval, text, time, timestamp, tim
 use crate::datum::Datum;
 use crate::kernel::{Context, Kernel, kernel, or_null};
 use crate::relations::relations;
-use crate::unit::as_double;
 use crate::{overlaps, precision};
 
 fn compared(_: &Context, a: &[Datum]) -> Ordering {
@@ -47,10 +46,7 @@ static OTHERS: &[Kernel] = &[
         super::at_offset(c, &interval(a, 0), timetz(a, 1)).map(Datum::TimeTz)
     }),
     kernel("extract_timetz", |_, a| super::extract(text(a, 0), timetz(a, 1)).map(Datum::Decimal)),
-    kernel("timetz_part", |_, a| {
-        let part = super::extract(text(a, 0), timetz(a, 1))?;
-        Ok(Datum::Float8(as_double(text(a, 0), part)))
-    }),
+    kernel("timetz_part", |_, a| super::date_part(text(a, 0), timetz(a, 1)).map(Datum::Float8)),
     kernel("overlaps_timetz", |_, a| Ok(or_null(overlaps::overlaps(a, timetz), Datum::Bool))),
     kernel("in_range_timetz_interval", |_, a| {
         let span = interval(a, 2);

@@ -4,7 +4,7 @@ mod kernels;
 mod part;
 mod zoned;
 
-pub use part::extract;
+pub use part::{date_part, extract};
 pub use zoned::{at_offset, at_zone, of_time, of_timestamptz};
 
 pub(crate) use kernels::KERNELS;
@@ -87,6 +87,14 @@ pub fn from_binary(bytes: &[u8], typmod: i32) -> Result<TimeTz> {
         return Err(ValueError::new("22009", "time zone displacement out of range"));
     }
     Ok(TimeTz { time, west })
+}
+
+/// Canonical key: equal times have equal keys, which compare as they do.
+pub fn to_key(time: TimeTz) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&crate::key::of_i64(time.instant()));
+    key[8..].copy_from_slice(&crate::key::of_i32(time.west));
+    key
 }
 
 /// A time some interval later; its months and days do not count.

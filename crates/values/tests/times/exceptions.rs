@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Known differences: a computation or type (`*` for any), a part of the question, and the root; tabs between.
+/// Known differences: a computation or type (`*` for any), parts of the question (` & ` between), and the root; tabs between.
 const KNOWN: &str = include_str!("exceptions.txt");
 /// How many differences of a computation are told.
 const TOLD: usize = 12;
@@ -20,7 +20,8 @@ fn known(subject: &str, question: &str) -> Option<&'static str> {
     KNOWN.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut columns = line.split('\t');
         let (of, part, root) = (columns.next()?, columns.next()?, columns.next()?);
-        ((of == "*" || of == subject) && question.contains(part)).then_some(root)
+        let is_it = part.split(" & ").all(|part| question.contains(part));
+        ((of == "*" || of == subject) && is_it).then_some(root)
     })
 }
 

@@ -33,9 +33,9 @@ pub fn rows(cluster: &Cluster) -> Vec<Row> {
     let by_source: BTreeMap<&str, &Kernel> =
         kernels().map(|kernel| (kernel.source, kernel)).collect();
     let listed = cluster.run(
-        "SELECT prosrc || E'\\t' || proname || E'\\t' || proisstrict || E'\\t' || prorettype::regtype || E'\\t'
+        "SELECT CASE prolang WHEN 12 THEN prosrc ELSE oid::regprocedure::text END || E'\\t' || proname || E'\\t' || proisstrict || E'\\t' || prorettype::regtype || E'\\t'
              || array_to_string(proargtypes::oid[]::regtype[], ',')
-         FROM pg_proc WHERE prolang = 12 ORDER BY oid",
+         FROM pg_proc WHERE prolang IN (12, 14) ORDER BY oid",
     );
     let rows = listed.lines().filter_map(|line| {
         let columns: Vec<&str> = line.split('\t').collect();
