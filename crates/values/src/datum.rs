@@ -24,9 +24,9 @@ pub enum Datum {
     /// `double precision`.
     Float8(f64),
     /// `text`, and what a type is written as.
-    Text(String),
+    Text(Box<str>),
     /// `bytea`, and the binary form of a type.
-    Bytes(Vec<u8>),
+    Bytea(Box<[u8]>),
     /// What `extract` returns.
     Decimal(Decimal),
     /// Days since 2000-01-01; the least and greatest are the infinities.
@@ -41,4 +41,11 @@ pub enum Datum {
     TimestampTz(i64),
     /// `interval`.
     Interval(Interval),
+}
+
+impl Datum {
+    /// A text.
+    pub fn text(text: impl Into<Box<str>>) -> Self {
+        Self::Text(text.into())
+    }
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{date, int4, interval, text, time, timestamp, timetz};
 use crate::datum::Datum;
 use crate::error::Result;
-use crate::kernel::{Context, Kernel, kernel, or_null};
+use crate::kernel::{Context, Kernel, entry, or_null};
 use crate::overlaps::overlaps;
 use crate::{date, time, timestamp, timestamptz, timetz};
 
@@ -54,43 +54,43 @@ fn today(context: &Context) -> i64 {
 }
 
 static FUNCTIONS: &[Kernel] = &[
-    kernel("age(timestamp without time zone)", |c, a| {
+    entry("age(timestamp without time zone)", |c, a| {
         timestamp::age(today(c), timestamp(a, 0)).map(Datum::Interval)
     }),
-    kernel("age(timestamp with time zone)", |c, a| {
+    entry("age(timestamp with time zone)", |c, a| {
         let begun = timestamptz::of_local(today(c), &c.zone)?;
         timestamptz::age(begun, timestamp(a, 0), &c.zone).map(Datum::Interval)
     }),
-    kernel("date_part(text,date)", |_, a| {
+    entry("date_part(text,date)", |_, a| {
         let begins = date::to_timestamp(date(a, 1))?;
         Ok(or_null(timestamp::date_part(text(a, 0), begins)?, Datum::Float8))
     }),
-    kernel("integer_pl_date(integer,date)", |_, a| {
+    entry("integer_pl_date(integer,date)", |_, a| {
         date::add_days(date(a, 1), int4(a, 0)).map(Datum::Date)
     }),
-    kernel("interval_pl_date(interval,date)", |_, a| {
+    entry("interval_pl_date(interval,date)", |_, a| {
         date::plus_interval(date(a, 1), &interval(a, 0)).map(Datum::Timestamp)
     }),
-    kernel("interval_pl_time(interval,time without time zone)", |_, a| {
+    entry("interval_pl_time(interval,time without time zone)", |_, a| {
         Ok(Datum::Time(time::plus_interval(time(a, 1), &interval(a, 0))))
     }),
-    kernel("interval_pl_timetz(interval,time with time zone)", |_, a| {
+    entry("interval_pl_timetz(interval,time with time zone)", |_, a| {
         Ok(Datum::TimeTz(timetz::plus_interval(timetz(a, 1), &interval(a, 0))))
     }),
-    kernel("interval_pl_timestamp(interval,timestamp without time zone)", |_, a| {
+    entry("interval_pl_timestamp(interval,timestamp without time zone)", |_, a| {
         timestamp::plus_interval(timestamp(a, 1), &interval(a, 0)).map(Datum::Timestamp)
     }),
-    kernel("interval_pl_timestamptz(interval,timestamp with time zone)", |c, a| {
+    entry("interval_pl_timestamptz(interval,timestamp with time zone)", |c, a| {
         let (instant, span) = (timestamp(a, 1), interval(a, 0));
         timestamptz::plus_interval(instant, &span, &c.zone).map(Datum::TimestampTz)
     }),
-    kernel("timedate_pl(time without time zone,date)", |_, a| {
+    entry("timedate_pl(time without time zone,date)", |_, a| {
         timestamp::on_date(date(a, 1), time(a, 0)).map(Datum::Timestamp)
     }),
-    kernel("timetzdate_pl(time with time zone,date)", |_, a| {
+    entry("timetzdate_pl(time with time zone,date)", |_, a| {
         timetz::on_date(date(a, 1), timetz(a, 0)).map(Datum::TimestampTz)
     }),
-    kernel("timestamptz(date,time without time zone)", |c, a| {
+    entry("timestamptz(date,time without time zone)", |c, a| {
         let local = timestamp::on_date(date(a, 0), time(a, 1))?;
         timestamptz::of_local(local, &c.zone).map(Datum::TimestampTz)
     }),
@@ -100,17 +100,15 @@ static FUNCTIONS: &[Kernel] = &[
 macro_rules! periods {
     ($name:literal, $add:expr, $take:expr) => {
         [
-            kernel(concat!("\"overlaps\"(", $name, ",interval,", $name, ",interval)"), |c, a| {
+            entry(concat!("\"overlaps\"(", $name, ",interval,", $name, ",interval)"), |c, a| {
                 periods(c, a, &[1, 3], $add, $take)
             }),
-            kernel(
-                concat!("\"overlaps\"(", $name, ",interval,", $name, ",", $name, ")"),
-                |c, a| periods(c, a, &[1], $add, $take),
-            ),
-            kernel(
-                concat!("\"overlaps\"(", $name, ",", $name, ",", $name, ",interval)"),
-                |c, a| periods(c, a, &[3], $add, $take),
-            ),
+            entry(concat!("\"overlaps\"(", $name, ",interval,", $name, ",", $name, ")"), |c, a| {
+                periods(c, a, &[1], $add, $take)
+            }),
+            entry(concat!("\"overlaps\"(", $name, ",", $name, ",", $name, ",interval)"), |c, a| {
+                periods(c, a, &[3], $add, $take)
+            }),
         ]
     };
 }

@@ -54,7 +54,7 @@ pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
 }
 
 /// A row of a module's table.
-pub(crate) const fn kernel(
+pub(crate) const fn entry(
     source: &'static str,
     compute: fn(&Context, &[Datum]) -> Result<Datum>,
 ) -> Kernel {

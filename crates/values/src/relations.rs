@@ -6,13 +6,13 @@ macro_rules! relations {
     ($compared:expr; $eq:literal $ne:literal $lt:literal $le:literal $gt:literal $ge:literal
      $cmp:literal) => {
         [
-            kernel($eq, |c, a| Ok(Datum::Bool($compared(c, a).is_eq()))),
-            kernel($ne, |c, a| Ok(Datum::Bool($compared(c, a).is_ne()))),
-            kernel($lt, |c, a| Ok(Datum::Bool($compared(c, a).is_lt()))),
-            kernel($le, |c, a| Ok(Datum::Bool($compared(c, a).is_le()))),
-            kernel($gt, |c, a| Ok(Datum::Bool($compared(c, a).is_gt()))),
-            kernel($ge, |c, a| Ok(Datum::Bool($compared(c, a).is_ge()))),
-            kernel($cmp, |c, a| Ok(Datum::Int4($compared(c, a) as i32))),
+            entry($eq, |c, a| Ok(Datum::Bool($compared(c, a).is_eq()))),
+            entry($ne, |c, a| Ok(Datum::Bool($compared(c, a).is_ne()))),
+            entry($lt, |c, a| Ok(Datum::Bool($compared(c, a).is_lt()))),
+            entry($le, |c, a| Ok(Datum::Bool($compared(c, a).is_le()))),
+            entry($gt, |c, a| Ok(Datum::Bool($compared(c, a).is_gt()))),
+            entry($ge, |c, a| Ok(Datum::Bool($compared(c, a).is_ge()))),
+            entry($cmp, |c, a| Ok(Datum::Int4($compared(c, a) as i32))),
         ]
     };
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::arguments::{date, int4, interval, text, timestamp};
 use crate::datum::Datum;
-use crate::kernel::{Context, Kernel, kernel, or_null};
+use crate::kernel::{Context, Kernel, entry, or_null};
 use crate::relations::relations;
 
 fn compared(_: &Context, a: &[Datum]) -> Ordering {
@@ -43,29 +43,29 @@ static TIMESTAMPTZS_WITH: [Kernel; 7] = relations!(timestamptz_with;
     "timestamptz_gt_date" "timestamptz_ge_date" "timestamptz_cmp_date");
 
 static OTHERS: &[Kernel] = &[
-    kernel("date_in", |c, a| super::from_text(c, text(a, 0)).map(Datum::Date)),
-    kernel("date_out", |c, a| Ok(Datum::Text(super::to_text(c, date(a, 0))))),
-    kernel("date_send", |_, a| Ok(Datum::Bytes(super::to_binary(date(a, 0)).to_vec()))),
-    kernel("date_larger", |_, a| Ok(Datum::Date(date(a, 0).max(date(a, 1))))),
-    kernel("date_smaller", |_, a| Ok(Datum::Date(date(a, 0).min(date(a, 1))))),
-    kernel("date_finite", |_, a| Ok(Datum::Bool(super::is_finite(date(a, 0))))),
-    kernel("date_pli", |_, a| super::add_days(date(a, 0), int4(a, 1)).map(Datum::Date)),
-    kernel("date_mii", |_, a| super::subtract_days(date(a, 0), int4(a, 1)).map(Datum::Date)),
-    kernel("date_mi", |_, a| super::days_between(date(a, 0), date(a, 1)).map(Datum::Int4)),
-    kernel("date_pl_interval", |_, a| {
+    entry("date_in", |c, a| super::from_text(c, text(a, 0)).map(Datum::Date)),
+    entry("date_out", |c, a| Ok(Datum::text(super::to_text(c, date(a, 0))))),
+    entry("date_send", |_, a| Ok(Datum::Bytea(super::to_binary(date(a, 0)).into()))),
+    entry("date_larger", |_, a| Ok(Datum::Date(date(a, 0).max(date(a, 1))))),
+    entry("date_smaller", |_, a| Ok(Datum::Date(date(a, 0).min(date(a, 1))))),
+    entry("date_finite", |_, a| Ok(Datum::Bool(super::is_finite(date(a, 0))))),
+    entry("date_pli", |_, a| super::add_days(date(a, 0), int4(a, 1)).map(Datum::Date)),
+    entry("date_mii", |_, a| super::subtract_days(date(a, 0), int4(a, 1)).map(Datum::Date)),
+    entry("date_mi", |_, a| super::days_between(date(a, 0), date(a, 1)).map(Datum::Int4)),
+    entry("date_pl_interval", |_, a| {
         super::plus_interval(date(a, 0), &interval(a, 1)).map(Datum::Timestamp)
     }),
-    kernel("date_mi_interval", |_, a| {
+    entry("date_mi_interval", |_, a| {
         super::minus_interval(date(a, 0), &interval(a, 1)).map(Datum::Timestamp)
     }),
-    kernel("date_timestamp", |_, a| super::to_timestamp(date(a, 0)).map(Datum::Timestamp)),
-    kernel("date_timestamptz", |c, a| {
+    entry("date_timestamp", |_, a| super::to_timestamp(date(a, 0)).map(Datum::Timestamp)),
+    entry("date_timestamptz", |c, a| {
         super::to_timestamptz(date(a, 0), &c.zone).map(Datum::TimestampTz)
     }),
-    kernel("extract_date", |_, a| {
+    entry("extract_date", |_, a| {
         Ok(or_null(super::extract(text(a, 0), date(a, 1))?, Datum::Decimal))
     }),
-    kernel("make_date", |_, a| super::make(int4(a, 0), int4(a, 1), int4(a, 2)).map(Datum::Date)),
+    entry("make_date", |_, a| super::make(int4(a, 0), int4(a, 1), int4(a, 2)).map(Datum::Date)),
 ];
 
 pub(crate) static KERNELS: [&[Kernel]; 6] =

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::Interval;
 use crate::arguments::{boolean, float8, int4, interval, text, time, typmod};
 use crate::datum::Datum;
-use crate::kernel::{Context, Kernel, kernel};
+use crate::kernel::{Context, Kernel, entry};
 use crate::relations::relations;
 use crate::timestamp;
 
@@ -18,61 +18,55 @@ static INTERVALS: [Kernel; 7] = relations!(compared;
     "interval_cmp");
 
 static OTHERS: &[Kernel] = &[
-    kernel("interval_in", |c, a| {
-        super::from_text(c, text(a, 0), typmod(a, 2)).map(Datum::Interval)
-    }),
-    kernel("interval_out", |c, a| Ok(Datum::Text(super::to_text(c, &interval(a, 0))))),
-    kernel("interval_send", |_, a| Ok(Datum::Bytes(super::to_binary(&interval(a, 0)).to_vec()))),
-    kernel("interval_scale", |_, a| super::scale(&interval(a, 0), int4(a, 1)).map(Datum::Interval)),
-    kernel("interval_larger", |_, a| {
+    entry("interval_in", |c, a| super::from_text(c, text(a, 0), typmod(a, 2)).map(Datum::Interval)),
+    entry("interval_out", |c, a| Ok(Datum::text(super::to_text(c, &interval(a, 0))))),
+    entry("interval_send", |_, a| Ok(Datum::Bytea(super::to_binary(&interval(a, 0)).into()))),
+    entry("interval_scale", |_, a| super::scale(&interval(a, 0), int4(a, 1)).map(Datum::Interval)),
+    entry("interval_larger", |_, a| {
         let (one, other) = (interval(a, 0), interval(a, 1));
         Ok(Datum::Interval(if one > other { one } else { other }))
     }),
-    kernel("interval_smaller", |_, a| {
+    entry("interval_smaller", |_, a| {
         let (one, other) = (interval(a, 0), interval(a, 1));
         Ok(Datum::Interval(if one < other { one } else { other }))
     }),
-    kernel("interval_finite", |_, _| Ok(Datum::Bool(true))),
-    kernel("interval_um", |_, a| super::negate(&interval(a, 0)).map(Datum::Interval)),
-    kernel("interval_pl", |_, a| super::add(&interval(a, 0), &interval(a, 1)).map(Datum::Interval)),
-    kernel("interval_mi", |_, a| {
+    entry("interval_finite", |_, _| Ok(Datum::Bool(true))),
+    entry("interval_um", |_, a| super::negate(&interval(a, 0)).map(Datum::Interval)),
+    entry("interval_pl", |_, a| super::add(&interval(a, 0), &interval(a, 1)).map(Datum::Interval)),
+    entry("interval_mi", |_, a| {
         super::subtract(&interval(a, 0), &interval(a, 1)).map(Datum::Interval)
     }),
-    kernel("interval_mul", |_, a| {
+    entry("interval_mul", |_, a| {
         super::multiply(&interval(a, 0), float8(a, 1)).map(Datum::Interval)
     }),
-    kernel("mul_d_interval", |_, a| {
+    entry("mul_d_interval", |_, a| {
         super::multiply(&interval(a, 1), float8(a, 0)).map(Datum::Interval)
     }),
-    kernel("interval_div", |_, a| {
-        super::divide(&interval(a, 0), float8(a, 1)).map(Datum::Interval)
-    }),
-    kernel("interval_justify_hours", |_, a| {
+    entry("interval_div", |_, a| super::divide(&interval(a, 0), float8(a, 1)).map(Datum::Interval)),
+    entry("interval_justify_hours", |_, a| {
         super::justify_hours(&interval(a, 0)).map(Datum::Interval)
     }),
-    kernel("interval_justify_days", |_, a| {
+    entry("interval_justify_days", |_, a| {
         super::justify_days(&interval(a, 0)).map(Datum::Interval)
     }),
-    kernel("interval_justify_interval", |_, a| {
+    entry("interval_justify_interval", |_, a| {
         super::justify_interval(&interval(a, 0)).map(Datum::Interval)
     }),
-    kernel("time_interval", |_, a| {
+    entry("time_interval", |_, a| {
         Ok(Datum::Interval(Interval { micros: time(a, 0), ..Interval::default() }))
     }),
-    kernel("interval_trunc", |_, a| {
+    entry("interval_trunc", |_, a| {
         super::truncate(text(a, 0), &interval(a, 1)).map(Datum::Interval)
     }),
-    kernel("extract_interval", |_, a| {
+    entry("extract_interval", |_, a| {
         super::extract(text(a, 0), &interval(a, 1)).map(Datum::Decimal)
     }),
-    kernel("interval_part", |_, a| {
-        super::date_part(text(a, 0), &interval(a, 1)).map(Datum::Float8)
-    }),
-    kernel("make_interval", |_, a| {
+    entry("interval_part", |_, a| super::date_part(text(a, 0), &interval(a, 1)).map(Datum::Float8)),
+    entry("make_interval", |_, a| {
         let whole = [0, 1, 2, 3, 4, 5].map(|at| int4(a, at));
         super::make(whole, float8(a, 6)).map(Datum::Interval)
     }),
-    kernel("in_range_interval_interval", |_, a| {
+    entry("in_range_interval_interval", |_, a| {
         let (value, base, span) = (interval(a, 0), interval(a, 1), interval(a, 2));
         if span.key() < 0 {
             return Err(timestamp::negative_frame());

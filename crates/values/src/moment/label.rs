@@ -13,8 +13,8 @@ impl Reading<'_> {
         let (value, rest) = leading_i32(text)?;
         let may_have_fraction =
             matches!(label, Label::Time | Label::Unit(Unit::Julian | Unit::Second));
-        let has_fraction = rest.starts_with('.');
-        if !rest.is_empty() && !(has_fraction && may_have_fraction) {
+        let has_fraction = may_have_fraction && rest.starts_with('.');
+        if !rest.is_empty() && !has_fraction {
             return Err(Fault::Format);
         }
         let unit = match label {

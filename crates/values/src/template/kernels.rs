@@ -2,22 +2,22 @@
 
 use crate::arguments::{interval, text, timestamp};
 use crate::datum::Datum;
-use crate::kernel::{Kernel, kernel, or_null};
+use crate::kernel::{Kernel, entry, or_null};
 
 static TEMPLATES: &[Kernel] = &[
-    kernel("timestamp_to_char", |_, a| {
-        Ok(or_null(super::timestamp_to_char(timestamp(a, 0), text(a, 1))?, Datum::Text))
+    entry("timestamp_to_char", |_, a| {
+        Ok(or_null(super::timestamp_to_char(timestamp(a, 0), text(a, 1))?, Datum::text))
     }),
-    kernel("timestamptz_to_char", |c, a| {
-        Ok(or_null(super::timestamptz_to_char(c, timestamp(a, 0), text(a, 1))?, Datum::Text))
+    entry("timestamptz_to_char", |c, a| {
+        Ok(or_null(super::timestamptz_to_char(c, timestamp(a, 0), text(a, 1))?, Datum::text))
     }),
-    kernel("interval_to_char", |_, a| {
-        Ok(or_null(super::interval_to_char(&interval(a, 0), text(a, 1))?, Datum::Text))
+    entry("interval_to_char", |_, a| {
+        Ok(or_null(super::interval_to_char(&interval(a, 0), text(a, 1))?, Datum::text))
     }),
-    kernel("to_timestamp", |c, a| {
+    entry("to_timestamp", |c, a| {
         super::to_timestamp(c, text(a, 0), text(a, 1)).map(Datum::TimestampTz)
     }),
-    kernel("to_date", |_, a| super::to_date(text(a, 0), text(a, 1)).map(Datum::Date)),
+    entry("to_date", |_, a| super::to_date(text(a, 0), text(a, 1)).map(Datum::Date)),
 ];
 
 pub(crate) static KERNELS: [&[Kernel]; 1] = [TEMPLATES];

@@ -83,12 +83,24 @@ const fn key(name: &'static str, pattern: Pattern) -> Key {
         IsoDayOfYear | IsoDayOfWeek | IsoWeek | IsoYear(_) => Convention::IsoWeek,
         _ => Convention::Any,
     };
-    let is_digit = match pattern {
-        EraDotted(_) | Era(_) | HalfDotted(_) | Half(_) | Day(_) | DayShort(_) | Fraction(_)
-        | Fixed | MonthName(_) | MonthShort(_) | Roman(_) | Offset | ZoneHour | Zone(_) => false,
-        _ => true,
-    };
-    Key { name, pattern, is_digit, convention }
+    let is_letter = matches!(
+        pattern,
+        EraDotted(_)
+            | Era(_)
+            | HalfDotted(_)
+            | Half(_)
+            | Day(_)
+            | DayShort(_)
+            | Fraction(_)
+            | Fixed
+            | MonthName(_)
+            | MonthShort(_)
+            | Roman(_)
+            | Offset
+            | ZoneHour
+            | Zone(_)
+    );
+    Key { name, pattern, is_digit: !is_letter, convention }
 }
 
 use Case::{Capital, Lower, Upper};

@@ -116,7 +116,7 @@ impl<'t> Source<'t> {
         let is_next = |name: &&str| {
             rest.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
         };
-        match names.iter().position(|name| is_next(&name)) {
+        match names.iter().position(is_next) {
             Some(found) => {
                 self.at += names[found].len();
                 Ok(found)

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::arguments::{boolean, float8, int4, interval, text, timestamp, typmod};
 use crate::datum::Datum;
-use crate::kernel::{Context, Kernel, kernel, or_null};
+use crate::kernel::{Context, Kernel, entry, or_null};
 use crate::relations::relations;
 use crate::timestamp;
 
@@ -35,74 +35,74 @@ static TIMESTAMPS_WITH: [Kernel; 7] = relations!(with_timestamp;
     "timestamp_cmp_timestamptz");
 
 static OTHERS: &[Kernel] = &[
-    kernel("timestamptz_in", |c, a| {
+    entry("timestamptz_in", |c, a| {
         super::from_text(c, text(a, 0), typmod(a, 2)).map(Datum::TimestampTz)
     }),
-    kernel("timestamptz_out", |c, a| Ok(Datum::Text(super::to_text(c, timestamp(a, 0))))),
-    kernel("timestamptz_send", |_, a| {
-        Ok(Datum::Bytes(timestamp::to_binary(timestamp(a, 0)).to_vec()))
+    entry("timestamptz_out", |c, a| Ok(Datum::text(super::to_text(c, timestamp(a, 0))))),
+    entry("timestamptz_send", |_, a| {
+        Ok(Datum::Bytea(timestamp::to_binary(timestamp(a, 0)).into()))
     }),
-    kernel("timestamptz_scale", |_, a| {
+    entry("timestamptz_scale", |_, a| {
         timestamp::scale(timestamp(a, 0), int4(a, 1)).map(Datum::TimestampTz)
     }),
-    kernel("now", |c, _| Ok(Datum::TimestampTz(c.transaction_time))),
-    kernel("statement_timestamp", |c, _| Ok(Datum::TimestampTz(c.statement_time))),
-    kernel("timestamptz_pl_interval", |c, a| {
+    entry("now", |c, _| Ok(Datum::TimestampTz(c.transaction_time))),
+    entry("statement_timestamp", |c, _| Ok(Datum::TimestampTz(c.statement_time))),
+    entry("timestamptz_pl_interval", |c, a| {
         super::plus_interval(timestamp(a, 0), &interval(a, 1), &c.zone).map(Datum::TimestampTz)
     }),
-    kernel("timestamptz_mi_interval", |c, a| {
+    entry("timestamptz_mi_interval", |c, a| {
         super::minus_interval(timestamp(a, 0), &interval(a, 1), &c.zone).map(Datum::TimestampTz)
     }),
-    kernel("timestamptz_age", |c, a| {
+    entry("timestamptz_age", |c, a| {
         super::age(timestamp(a, 0), timestamp(a, 1), &c.zone).map(Datum::Interval)
     }),
-    kernel("timestamp_timestamptz", |c, a| {
+    entry("timestamp_timestamptz", |c, a| {
         super::of_local(timestamp(a, 0), &c.zone).map(Datum::TimestampTz)
     }),
-    kernel("timestamptz_timestamp", |c, a| {
+    entry("timestamptz_timestamp", |c, a| {
         super::to_local(timestamp(a, 0), &c.zone).map(Datum::Timestamp)
     }),
-    kernel("timestamptz_date", |c, a| {
+    entry("timestamptz_date", |c, a| {
         let (local, _) = super::local_or_infinite(timestamp(a, 0), &c.zone);
         Ok(Datum::Date(timestamp::to_date(local)))
     }),
-    kernel("timestamptz_zone", |_, a| {
+    entry("timestamptz_zone", |_, a| {
         super::at_zone(text(a, 0), timestamp(a, 1)).map(Datum::Timestamp)
     }),
-    kernel("timestamptz_izone", |c, a| {
+    entry("timestamptz_izone", |c, a| {
         super::at_offset(c, &interval(a, 0), timestamp(a, 1)).map(Datum::Timestamp)
     }),
-    kernel("timestamptz_trunc", |c, a| {
+    entry("timestamptz_trunc", |c, a| {
         super::truncate(text(a, 0), timestamp(a, 1), &c.zone).map(Datum::TimestampTz)
     }),
-    kernel("timestamptz_trunc_zone", |_, a| {
+    entry("timestamptz_trunc_zone", |_, a| {
         super::truncate_in_zone(text(a, 0), timestamp(a, 1), text(a, 2)).map(Datum::TimestampTz)
     }),
-    kernel("timestamptz_bin", |_, a| {
+    entry("timestamptz_bin", |_, a| {
         timestamp::bin(&interval(a, 0), timestamp(a, 1), timestamp(a, 2)).map(Datum::TimestampTz)
     }),
-    kernel("extract_timestamptz", |c, a| {
+    entry("extract_timestamptz", |c, a| {
         let part = super::extract(text(a, 0), timestamp(a, 1), &c.zone)?;
         Ok(or_null(part, Datum::Decimal))
     }),
-    kernel("timestamptz_part", |c, a| {
+    entry("timestamptz_part", |c, a| {
         let part = super::date_part(text(a, 0), timestamp(a, 1), &c.zone)?;
         Ok(or_null(part, Datum::Float8))
     }),
-    kernel("float8_timestamptz", |_, a| {
+    entry("float8_timestamptz", |_, a| {
         super::of_unix_seconds(float8(a, 0)).map(Datum::TimestampTz)
     }),
-    kernel("make_timestamptz", |c, a| {
+    entry("make_timestamptz", |c, a| {
         let ymd = [int4(a, 0), int4(a, 1), int4(a, 2)];
         let instant = super::make(ymd, int4(a, 3), int4(a, 4), float8(a, 5), &c.zone);
         instant.map(Datum::TimestampTz)
     }),
-    kernel("make_timestamptz_at_timezone", |_, a| {
+    entry("make_timestamptz_at_timezone", |_, a| {
         let ymd = [int4(a, 0), int4(a, 1), int4(a, 2)];
         let instant = super::make_at_zone(ymd, int4(a, 3), int4(a, 4), float8(a, 5), text(a, 6));
         instant.map(Datum::TimestampTz)
     }),
-    kernel("in_range_timestamptz_interval", |c, a| {
+    entry("in_range_timestamptz_interval", |c, a| {
         let span = interval(a, 2);
         if span.key() < 0 {
             return Err(timestamp::negative_frame());

@@ -100,7 +100,7 @@ impl Type {
         let kernel = kernels().find(|kernel| kernel.source == self.kernel).expect("it reads");
         for typmod in self.typmods {
             for line in self.lines() {
-                let arguments = [Datum::Text(line.to_owned()), Datum::Null, Datum::Int4(*typmod)];
+                let arguments = [Datum::text(line), Datum::Null, Datum::Int4(*typmod)];
                 let ours = text(context, (kernel.compute)(context, &arguments));
                 let theirs = unescaped(theirs.next().expect("an answer for each"));
                 let style = context.date_style;
