@@ -3,6 +3,7 @@
 
 mod cluster;
 mod combinations;
+mod examples;
 mod exceptions;
 mod lists;
 mod rows;
