@@ -1,6 +1,8 @@
 //! One value of any type, as kernels take and return it.
 
+use crate::interval::Interval;
 use crate::numeric::Numeric;
+use crate::timetz::TimeTz;
 
 /// A value with its type. `Null` stands for NULL of every type.
 ///
@@ -27,6 +29,18 @@ pub enum Datum {
     Text(Box<str>),
     /// bytea.
     Bytea(Box<[u8]>),
+    /// Days since 2000-01-01; the least and greatest are the infinities.
+    Date(i32),
+    /// Microseconds since midnight.
+    Time(i64),
+    /// `time with time zone`.
+    TimeTz(TimeTz),
+    /// Microseconds since 2000-01-01; the least and greatest are the infinities.
+    Timestamp(i64),
+    /// Microseconds since 2000-01-01 00:00 UTC; the least and greatest are the infinities.
+    TimestampTz(i64),
+    /// `interval`.
+    Interval(Interval),
 }
 
 impl Datum {

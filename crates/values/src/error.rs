@@ -33,3 +33,8 @@ impl std::error::Error for ValueError {}
 
 /// What computes a value, or fails as PostgreSQL does.
 pub type Result<T> = std::result::Result<T, ValueError>;
+
+/// The failure of a binary form that is not as long as its type.
+pub(crate) fn wrong_length() -> ValueError {
+    ValueError::new("22P03", "incorrect binary data format")
+}
