@@ -1,0 +1,10 @@
+//! `smallint`, `integer` and `bigint`.
+
+mod arithmetic;
+mod kernels;
+mod range;
+mod text;
+
+pub use arithmetic::Int;
+pub(crate) use kernels::KERNELS;
+pub use text::parse;

@@ -1,0 +1,37 @@
+//! `text`, `character varying` and `character`, in UTF-8 and collation C.
+//!
+//! Positions and lengths count characters. A `character(n)` is held with its padding, which neither comparison nor length sees.
+
+mod case;
+mod fields;
+mod kernels;
+mod letter;
+mod like;
+mod limit;
+mod order;
+mod pad;
+mod part;
+mod quote;
+mod trim;
+
+pub(crate) use kernels::KERNELS;
+pub(crate) use like::is_like_bytes;
+pub use like::{is_like, like_escape};
+pub use limit::{character, varying};
+pub use order::{compare, unpadded};
+pub(crate) use part::{Span, around, span};
+
+use crate::error::ValueError;
+
+/// The most bytes that a value may have.
+pub(crate) const MAX_BYTES: usize = 0x3FFF_FFFF - 4;
+
+/// What would be longer than a value may be.
+pub(crate) fn too_long() -> ValueError {
+    ValueError::new("54000", "requested length too large")
+}
+
+/// Characters of a text.
+pub fn length(text: &str) -> usize {
+    text.chars().count()
+}
