@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 use crate::subject::{Subject, subjects};
 
 /// Computations that are asked for at once.
-const BATCH: usize = 16;
+const BATCH: usize = 64;
 /// Differences of a computation that are shown.
 const SHOWN: usize = 3;
 
@@ -55,14 +55,17 @@ impl<'a> Comparison<'a> {
 
     /// Compares all aggregates.
     fn run_aggregates(&mut self) {
-        for aggregate in aggregates::all() {
-            let theirs = self.cluster.lines(&aggregate.script());
-            let answers = aggregate.answers();
-            assert_eq!(theirs.len(), answers.len(), "PostgreSQL answers as often as it is asked");
-            for (theirs, (call, ours)) in theirs.iter().zip(answers) {
-                self.note(aggregate.name(), call, &unescaped(theirs), &ours);
+        let all = aggregates::all();
+        let script: String = all.iter().map(aggregates::Aggregate::script).collect();
+        let lines = self.cluster.lines(&script);
+        let mut theirs = lines.iter().map(|line| unescaped(line));
+        for aggregate in all {
+            for (call, ours) in aggregate.answers() {
+                let theirs = theirs.next().expect("PostgreSQL answers every call");
+                self.note(aggregate.name(), call, &theirs, &ours);
             }
         }
+        assert_eq!(theirs.next(), None, "PostgreSQL answers no more than was asked");
     }
 
     fn note(&mut self, name: &'static str, call: String, theirs: &str, ours: &str) {
