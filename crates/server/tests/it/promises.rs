@@ -52,7 +52,14 @@ fn who_would_be_late_beside_others_is_refused_at_once() {
     client.until_ready();
     drop(held);
     others.iter_mut().for_each(|other| assert_eq!(other.until_ready().tags(), "TDCZ"));
-    assert_eq!(client.run(GROUPS).tags(), "TDCZ", "nobody is beside it any more");
+    // Nobody is beside it any more: it is let in as soon as the machine lets it.
+    let is_let_in = (0..10_000).any(|_| {
+        client.query(GROUPS);
+        let first = client.read();
+        client.until_ready();
+        first.tag == b'T'
+    });
+    assert!(is_let_in, "it is refused for ever");
 }
 
 #[test]

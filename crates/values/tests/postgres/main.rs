@@ -13,7 +13,7 @@ use cluster::Cluster;
 use comparison::Comparison;
 
 /// Calls of a function in the checks, and where everything is compared.
-const SAMPLE: usize = 120;
+const SAMPLE: usize = 60;
 const WHOLE: usize = 6_000;
 
 /// A server; `None` where there is none to start, which is said.
