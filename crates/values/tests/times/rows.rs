@@ -50,8 +50,8 @@ pub fn rows(cluster: &Cluster) -> Vec<Row> {
             .iter()
             .enumerate()
             .all(|(at, name)| lists::of(name, kernel.source, at).is_some());
-        let types = arguments.iter().map(String::as_str).chain([columns[3]]);
-        (is_listed && is_about_time(types)).then(|| Row {
+        let is_ours = is_listed && is_about_time(columns[4].split(',').chain([columns[3]]));
+        is_ours.then(|| Row {
             kernel,
             name: columns[1].to_owned(),
             is_strict: columns[2] == "true",
