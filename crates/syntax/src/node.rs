@@ -44,6 +44,8 @@ pub enum Field<'t> {
     Location(usize),
     /// A flag that is set.
     Flag,
+    /// A letter that stands for a choice.
+    Letter(char),
     /// A number but zero.
     Number(i64),
     /// A choice of an enum.

@@ -14,7 +14,8 @@ use super::random::Chance;
 use super::seeds::seeds;
 use super::skipping::skip;
 
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpora/postgresql-15-regress.tar.zst");
+const CORPUS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpora/postgresql-15-regress.tar.zst");
 const DIFFERENCES: &str = include_str!("../differences.txt");
 
 /// The corpus unpacked, where it is there.
@@ -46,7 +47,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Cuts a script of psql into statements: at `;` outside of quotes, comments and parentheses; lines with a backslash are psql's own.
 /// A cut at a wrong place gives a text like any other.
 fn statements(script: &str) -> Vec<String> {
-    let script: String = script.lines().filter(|line| !line.starts_with('\\')).flat_map(|line| [line, "\n"]).collect();
+    let script: String = script
+        .lines()
+        .filter(|line| !line.starts_with('\\'))
+        .flat_map(|line| [line, "\n"])
+        .collect();
     let (mut found, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_i32);
     while at < script.len() {
         let rest = &script[at..];
@@ -70,7 +75,8 @@ fn statements(script: &str) -> Vec<String> {
 
 fn dollar_quoted(rest: &str) -> Option<usize> {
     let tag = &rest[..=rest[1..].find('$')? + 1];
-    let is_tag = tag[1..tag.len() - 1].chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let is_tag =
+        tag[1..tag.len() - 1].chars().all(|letter| letter.is_alphanumeric() || letter == '_');
     let end = rest[tag.len()..].find(tag)?;
     is_tag.then_some(2 * tag.len() + end)
 }
@@ -92,7 +98,9 @@ fn all_statements(folder: &Path) -> Vec<String> {
     let mut seen = HashSet::new();
     let scripts = files(folder).into_iter().filter_map(|path| std::fs::read_to_string(path).ok());
     let statements = scripts.flat_map(|script| statements(&script));
-    statements.filter(|text| text.len() < 8_000 && !text.contains('\0') && seen.insert(text.clone())).collect()
+    statements
+        .filter(|text| text.len() < 8_000 && !text.contains('\0') && seen.insert(text.clone()))
+        .collect()
 }
 
 fn told(error: &SyntaxError) -> Refusal {
