@@ -91,7 +91,7 @@ impl<'t> Newer<'t> {
         if let Some(junk) = place::number_with_junk(&self.text[at..]) {
             self.refuse(
                 Some(at),
-                format!("trailing junk after numeric literal at or near \"{junk}\""),
+                junk_behind("numeric literal", junk),
                 None,
             );
         }
@@ -103,7 +103,7 @@ impl<'t> Newer<'t> {
         if let Some(junk) = place::parameter_with_junk(&self.text[at..]) {
             self.refuse(
                 Some(at),
-                format!("trailing junk after parameter at or near \"{junk}\""),
+                junk_behind("parameter", junk),
                 None,
             );
         }
@@ -223,26 +223,19 @@ const WITHOUT_POSITION: [&str; 4] = [
 
 /// An error of the library in PostgreSQL 15's words, whose scanner knows no digits but decimal ones.
 pub fn in_words_of_15(text: &str, error: SyntaxError) -> SyntaxError {
-    if WITHOUT_POSITION.iter().any(|start| error.message.starts_with(start)) {
+    let starts = |start: &&str| error.message.starts_with(*start);
+    if WITHOUT_POSITION.iter().any(|start| starts(start)) {
         return SyntaxError { position: None, ..error };
     }
-    let of_numbers =
-        ["trailing junk after numeric", "invalid hexadecimal", "invalid octal", "invalid binary"];
-    let Some(at) = error.position.map(|position| place::byte(text, position)) else {
-        return error;
-    };
-    let starts = |start: &str| error.message.starts_with(start);
-    let message = if of_numbers.iter().any(|start| starts(start)) {
-        place::number_with_junk(&text[at..])
-            .map(|junk| format!("trailing junk after numeric literal at or near \"{junk}\""))
-    } else if starts("trailing junk after parameter") {
-        place::parameter_with_junk(&text[at..])
-            .map(|junk| format!("trailing junk after parameter at or near \"{junk}\""))
-    } else {
-        None
-    };
-    match message {
-        Some(message) => SyntaxError { message, ..error },
+    let of_digits = ["invalid hexadecimal integer", "invalid octal integer", "invalid binary integer"];
+    let at = error.position.map(|position| place::byte(text, position));
+    let junk = at.and_then(|at| place::number_with_junk(&text[at..]));
+    match junk.filter(|_| of_digits.iter().any(|start| starts(start))) {
+        Some(junk) => SyntaxError { message: junk_behind("numeric literal", junk), ..error },
         None => error,
     }
+}
+
+fn junk_behind(what: &str, junk: &str) -> String {
+    format!("trailing junk after {what} at or near \"{junk}\"")
 }

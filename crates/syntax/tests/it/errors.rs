@@ -60,6 +60,8 @@ fn newer_grammar_is_refused_as_postgresql_15_does() {
         ("select 0x1F", junk("0x1F"), Some(8)),
         ("select 0b1", junk("0b1"), Some(8)),
         ("select 0o7", junk("0o7"), Some(8)),
+        ("select 0x", junk("0x"), Some(8)),
+        ("select 0.0e+a", junk("0.0e+"), Some(8)),
         ("select 1_000", junk("1_000"), Some(8)),
         ("select 1.5_0", junk("1.5_0"), Some(8)),
         ("select 123abc", junk("123abc"), Some(8)),
