@@ -89,11 +89,7 @@ impl<'t> Newer<'t> {
         let rest = &self.text[at..];
         let at = at + (rest.len() - rest.trim_start_matches(['-', '+']).trim_start().len());
         if let Some(junk) = place::number_with_junk(&self.text[at..]) {
-            self.refuse(
-                Some(at),
-                junk_behind("numeric literal", junk),
-                None,
-            );
+            self.refuse(Some(at), junk_behind("numeric literal", junk), None);
         }
     }
 
@@ -101,11 +97,7 @@ impl<'t> Newer<'t> {
     fn parameter(&mut self, parameter: ParamRef<'_>) {
         let Some(at) = parameter.location() else { return };
         if let Some(junk) = place::parameter_with_junk(&self.text[at..]) {
-            self.refuse(
-                Some(at),
-                junk_behind("parameter", junk),
-                None,
-            );
+            self.refuse(Some(at), junk_behind("parameter", junk), None);
         }
     }
 
@@ -224,13 +216,14 @@ const WITHOUT_POSITION: [&str; 4] = [
 /// An error of the library in PostgreSQL 15's words, whose scanner knows no digits but decimal ones.
 pub fn in_words_of_15(text: &str, error: SyntaxError) -> SyntaxError {
     let starts = |start: &&str| error.message.starts_with(*start);
-    if WITHOUT_POSITION.iter().any(|start| starts(start)) {
+    if WITHOUT_POSITION.iter().any(starts) {
         return SyntaxError { position: None, ..error };
     }
-    let of_digits = ["invalid hexadecimal integer", "invalid octal integer", "invalid binary integer"];
+    let of_digits =
+        ["invalid hexadecimal integer", "invalid octal integer", "invalid binary integer"];
     let at = error.position.map(|position| place::byte(text, position));
     let junk = at.and_then(|at| place::number_with_junk(&text[at..]));
-    match junk.filter(|_| of_digits.iter().any(|start| starts(start))) {
+    match junk.filter(|_| of_digits.iter().any(starts)) {
         Some(junk) => SyntaxError { message: junk_behind("numeric literal", junk), ..error },
         None => error,
     }
