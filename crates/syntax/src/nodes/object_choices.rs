@@ -1,0 +1,131 @@
+//! Kinds of objects, and of their changes.
+
+use super::table::choices;
+
+choices! {
+    /// A kind of object.
+    ObjectType {
+        AccessMethod = OBJECT_ACCESS_METHOD, 0;
+        Aggregate = OBJECT_AGGREGATE, 1;
+        Amop = OBJECT_AMOP, 2;
+        Amproc = OBJECT_AMPROC, 3;
+        Attribute = OBJECT_ATTRIBUTE, 4;
+        Cast = OBJECT_CAST, 5;
+        Column = OBJECT_COLUMN, 6;
+        Collation = OBJECT_COLLATION, 7;
+        Conversion = OBJECT_CONVERSION, 8;
+        Database = OBJECT_DATABASE, 9;
+        Default = OBJECT_DEFAULT, 10;
+        Defacl = OBJECT_DEFACL, 11;
+        Domain = OBJECT_DOMAIN, 12;
+        Domconstraint = OBJECT_DOMCONSTRAINT, 13;
+        EventTrigger = OBJECT_EVENT_TRIGGER, 14;
+        Extension = OBJECT_EXTENSION, 15;
+        Fdw = OBJECT_FDW, 16;
+        ForeignServer = OBJECT_FOREIGN_SERVER, 17;
+        ForeignTable = OBJECT_FOREIGN_TABLE, 18;
+        Function = OBJECT_FUNCTION, 19;
+        Index = OBJECT_INDEX, 20;
+        Language = OBJECT_LANGUAGE, 21;
+        Largeobject = OBJECT_LARGEOBJECT, 22;
+        Matview = OBJECT_MATVIEW, 23;
+        Opclass = OBJECT_OPCLASS, 24;
+        Operator = OBJECT_OPERATOR, 25;
+        Opfamily = OBJECT_OPFAMILY, 26;
+        ParameterAcl = OBJECT_PARAMETER_ACL, 27;
+        Policy = OBJECT_POLICY, 28;
+        Procedure = OBJECT_PROCEDURE, 29;
+        Publication = OBJECT_PUBLICATION, 30;
+        PublicationNamespace = OBJECT_PUBLICATION_NAMESPACE, 31;
+        PublicationRel = OBJECT_PUBLICATION_REL, 32;
+        Role = OBJECT_ROLE, 33;
+        Routine = OBJECT_ROUTINE, 34;
+        Rule = OBJECT_RULE, 35;
+        Schema = OBJECT_SCHEMA, 36;
+        Sequence = OBJECT_SEQUENCE, 37;
+        Subscription = OBJECT_SUBSCRIPTION, 38;
+        StatisticExt = OBJECT_STATISTIC_EXT, 39;
+        Tabconstraint = OBJECT_TABCONSTRAINT, 40;
+        Table = OBJECT_TABLE, 41;
+        Tablespace = OBJECT_TABLESPACE, 42;
+        Transform = OBJECT_TRANSFORM, 43;
+        Trigger = OBJECT_TRIGGER, 44;
+        Tsconfiguration = OBJECT_TSCONFIGURATION, 45;
+        Tsdictionary = OBJECT_TSDICTIONARY, 46;
+        Tsparser = OBJECT_TSPARSER, 47;
+        Tstemplate = OBJECT_TSTEMPLATE, 48;
+        Type = OBJECT_TYPE, 49;
+        UserMapping = OBJECT_USER_MAPPING, 50;
+        View = OBJECT_VIEW, 51;
+    }
+
+    /// A kind of change of an ALTER TABLE.
+    AlterTableType {
+        AddColumn = AT_AddColumn, 0;
+        AddColumnToView = AT_AddColumnToView, 1;
+        ColumnDefault = AT_ColumnDefault, 2;
+        CookedColumnDefault = AT_CookedColumnDefault, 3;
+        DropNotNull = AT_DropNotNull, 4;
+        SetNotNull = AT_SetNotNull, 5;
+        SetExpression = AT_SetExpression, 6;
+        DropExpression = AT_DropExpression, 7;
+        SetStatistics = AT_SetStatistics, 8;
+        SetOptions = AT_SetOptions, 9;
+        ResetOptions = AT_ResetOptions, 10;
+        SetStorage = AT_SetStorage, 11;
+        SetCompression = AT_SetCompression, 12;
+        DropColumn = AT_DropColumn, 13;
+        AddIndex = AT_AddIndex, 14;
+        ReAddIndex = AT_ReAddIndex, 15;
+        AddConstraint = AT_AddConstraint, 16;
+        ReAddConstraint = AT_ReAddConstraint, 17;
+        ReAddDomainConstraint = AT_ReAddDomainConstraint, 18;
+        AlterConstraint = AT_AlterConstraint, 19;
+        ValidateConstraint = AT_ValidateConstraint, 20;
+        AddIndexConstraint = AT_AddIndexConstraint, 21;
+        DropConstraint = AT_DropConstraint, 22;
+        ReAddComment = AT_ReAddComment, 23;
+        AlterColumnType = AT_AlterColumnType, 24;
+        AlterColumnGenericOptions = AT_AlterColumnGenericOptions, 25;
+        ChangeOwner = AT_ChangeOwner, 26;
+        ClusterOn = AT_ClusterOn, 27;
+        DropCluster = AT_DropCluster, 28;
+        SetLogged = AT_SetLogged, 29;
+        SetUnLogged = AT_SetUnLogged, 30;
+        DropOids = AT_DropOids, 31;
+        SetAccessMethod = AT_SetAccessMethod, 32;
+        SetTableSpace = AT_SetTableSpace, 33;
+        SetRelOptions = AT_SetRelOptions, 34;
+        ResetRelOptions = AT_ResetRelOptions, 35;
+        ReplaceRelOptions = AT_ReplaceRelOptions, 36;
+        EnableTrig = AT_EnableTrig, 37;
+        EnableAlwaysTrig = AT_EnableAlwaysTrig, 38;
+        EnableReplicaTrig = AT_EnableReplicaTrig, 39;
+        DisableTrig = AT_DisableTrig, 40;
+        EnableTrigAll = AT_EnableTrigAll, 41;
+        DisableTrigAll = AT_DisableTrigAll, 42;
+        EnableTrigUser = AT_EnableTrigUser, 43;
+        DisableTrigUser = AT_DisableTrigUser, 44;
+        EnableRule = AT_EnableRule, 45;
+        EnableAlwaysRule = AT_EnableAlwaysRule, 46;
+        EnableReplicaRule = AT_EnableReplicaRule, 47;
+        DisableRule = AT_DisableRule, 48;
+        AddInherit = AT_AddInherit, 49;
+        DropInherit = AT_DropInherit, 50;
+        AddOf = AT_AddOf, 51;
+        DropOf = AT_DropOf, 52;
+        ReplicaIdentity = AT_ReplicaIdentity, 53;
+        EnableRowSecurity = AT_EnableRowSecurity, 54;
+        DisableRowSecurity = AT_DisableRowSecurity, 55;
+        ForceRowSecurity = AT_ForceRowSecurity, 56;
+        NoForceRowSecurity = AT_NoForceRowSecurity, 57;
+        GenericOptions = AT_GenericOptions, 58;
+        AttachPartition = AT_AttachPartition, 59;
+        DetachPartition = AT_DetachPartition, 60;
+        DetachPartitionFinalize = AT_DetachPartitionFinalize, 61;
+        AddIdentity = AT_AddIdentity, 62;
+        SetIdentity = AT_SetIdentity, 63;
+        DropIdentity = AT_DropIdentity, 64;
+        ReAddStatistics = AT_ReAddStatistics, 65;
+    }
+}
