@@ -317,7 +317,7 @@ impl<'t> Iterator for Descendants<'t> {
 }
 
 impl fmt::Debug for Node<'_> {
-    /// Its outline, see [`crate::outline`].
+    /// Its outline, see `outline`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::outline::write(f, *self)
     }
