@@ -39,7 +39,9 @@ impl<'t> Newer<'t> {
             Node::ParamRef(parameter) => self.parameter(parameter),
             Node::TypeCast(cast) => self.typed_parameter(cast),
             Node::DefElem(option) => self.parameter_alone(option.arg()),
-            Node::VariableSetStmt(set) => set.args().iter().for_each(|arg| self.parameter_alone(Some(arg))),
+            Node::VariableSetStmt(set) => {
+                set.args().iter().for_each(|arg| self.parameter_alone(Some(arg)))
+            }
             Node::RangeSubselect(select) if select.alias().is_none() => self.alias(select),
             Node::FuncCall(call) => self.at_local(call),
             Node::MergeStmt(merge) => self.merge_returning(merge.returning_clause()),
@@ -56,7 +58,10 @@ impl<'t> Newer<'t> {
     }
 
     fn refuse(&mut self, at: Option<usize>, message: String, hint: Option<&'static str>) {
-        let is_earlier = self.first.as_ref().is_none_or(|first| at.is_some_and(|at| first.at.is_none_or(|first| at < first)));
+        let is_earlier = self
+            .first
+            .as_ref()
+            .is_none_or(|first| at.is_some_and(|at| first.at.is_none_or(|first| at < first)));
         if is_earlier {
             self.first = Some(Refusal { at, message, hint });
         }
@@ -75,14 +80,16 @@ impl<'t> Newer<'t> {
 
     /// `0x1F`, `1_000`: digits with something behind.
     fn number(&mut self, constant: AConst<'_>) {
-        let (Literal::Integer(_) | Literal::Number(_), Some(at)) = (constant.value(), constant.location()) else {
+        let (Literal::Integer(_) | Literal::Number(_), Some(at)) =
+            (constant.value(), constant.location())
+        else {
             return;
         };
         // The grammar gives a negative constant the place of its sign.
         let rest = &self.text[at..];
         let at = at + (rest.len() - rest.trim_start_matches(['-', '+']).trim_start().len());
         if let Some(junk) = place::number_with_junk(&self.text[at..]) {
-            self.refuse(Some(at), format!("trailing junk after numeric literal at or near \"{junk}\""), None);
+            self.refuse(Some(at), junk_behind("numeric literal", junk), None);
         }
     }
 
@@ -90,7 +97,7 @@ impl<'t> Newer<'t> {
     fn parameter(&mut self, parameter: ParamRef<'_>) {
         let Some(at) = parameter.location() else { return };
         if let Some(junk) = place::parameter_with_junk(&self.text[at..]) {
-            self.refuse(Some(at), format!("trailing junk after parameter at or near \"{junk}\""), None);
+            self.refuse(Some(at), junk_behind("parameter", junk), None);
         }
     }
 
@@ -125,9 +132,10 @@ impl<'t> Newer<'t> {
 
     /// `x AT LOCAL`.
     fn at_local(&mut self, call: FuncCall<'_>) {
-        let is_timezone = call.funcname().iter().last().and_then(StringValue::value) == Some("timezone");
+        let is_timezone =
+            call.funcname().iter().last().and_then(StringValue::value) == Some("timezone");
         if is_timezone && call.funcformat() == CoercionForm::SqlSyntax && call.args().len() == 1 {
-            self.word("LOCAL", call.location());
+            self.word("LOCAL", call.args().first().and_then(first_place));
         }
     }
 
@@ -158,7 +166,9 @@ impl<'t> Newer<'t> {
             ConstrType::Generated if constraint.generated_kind() == b'v' => {
                 self.word("VIRTUAL", constraint.location());
             }
-            ConstrType::Notnull if !constraint.keys().is_empty() => self.word("NOT", constraint.location()),
+            ConstrType::Notnull if !constraint.keys().is_empty() => {
+                self.word("NOT", constraint.location())
+            }
             _ if constraint.without_overlaps() => self.word("WITHOUT", constraint.location()),
             _ if constraint.fk_with_period() => self.word("PERIOD", constraint.location()),
             _ => {}
@@ -195,25 +205,30 @@ fn first_place(node: Node<'_>) -> Option<usize> {
     places.min()
 }
 
-/// An error of the library's scanner in PostgreSQL 15's words, which knows no digits but decimal ones.
+/// Beginnings of messages to which PostgreSQL 15 adds no position.
+const WITHOUT_POSITION: [&str; 4] = [
+    "CREATE ASSERTION is not yet implemented",
+    "SKIP LOCKED and WITH TIES options cannot be used together",
+    "WITH TIES cannot be specified without ORDER BY clause",
+    "unrecognized partitioning strategy",
+];
+
+/// An error of the library in PostgreSQL 15's words, whose scanner knows no digits but decimal ones.
 pub fn in_words_of_15(text: &str, error: SyntaxError) -> SyntaxError {
-    let of_numbers = ["trailing junk after numeric", "invalid hexadecimal", "invalid octal", "invalid binary"];
-    let Some(at) = error.position.map(|position| place::byte(text, position)) else {
-        return error;
-    };
-    let starts = |start: &str| error.message.starts_with(start);
-    let message = if of_numbers.iter().any(|start| starts(start)) {
-        place::number_with_junk(&text[at..])
-            .map(|junk| format!("trailing junk after numeric literal at or near \"{junk}\""))
-    } else if starts("trailing junk after parameter") {
-        place::parameter_with_junk(&text[at..])
-            .map(|junk| format!("trailing junk after parameter at or near \"{junk}\""))
-    } else {
-        None
-    };
-    match message {
-        Some(message) => SyntaxError { message, ..error },
+    let starts = |start: &&str| error.message.starts_with(*start);
+    if WITHOUT_POSITION.iter().any(starts) {
+        return SyntaxError { position: None, ..error };
+    }
+    let of_digits =
+        ["invalid hexadecimal integer", "invalid octal integer", "invalid binary integer"];
+    let at = error.position.map(|position| place::byte(text, position));
+    let junk = at.and_then(|at| place::number_with_junk(&text[at..]));
+    match junk.filter(|_| of_digits.iter().any(starts)) {
+        Some(junk) => SyntaxError { message: junk_behind("numeric literal", junk), ..error },
         None => error,
     }
 }
 
+fn junk_behind(what: &str, junk: &str) -> String {
+    format!("trailing junk after {what} at or near \"{junk}\"")
+}

@@ -82,9 +82,7 @@ pub fn parse(text: &CStr, room: Room) -> Result<Raw, SyntaxError> {
     match error {
         // SAFETY: as above.
         Some(report) => Err(unsafe { failure(report, notices) }),
-        None => {
-            Ok(Raw { arena, statements: NonNull::new(outcome.statements.cast_mut()), notices })
-        }
+        None => Ok(Raw { arena, statements: NonNull::new(outcome.statements.cast_mut()), notices }),
     }
 }
 

@@ -16,12 +16,8 @@ pub struct Limits {
 
 impl Limits {
     /// PostgreSQL fits its recursion into 2 MB of stack: about 1,100 scalar subqueries within each other, or 5,000 NOTs.
-    pub const DEFAULT: Limits = Limits {
-        bytes: (1 << 30) - 1,
-        arena_bytes: 1 << 30,
-        nodes: 20_000_000,
-        depth: 10_000,
-    };
+    pub const DEFAULT: Limits =
+        Limits { bytes: (1 << 30) - 1, arena_bytes: 1 << 30, nodes: 20_000_000, depth: 10_000 };
 }
 
 impl Default for Limits {

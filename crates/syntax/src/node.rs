@@ -44,6 +44,8 @@ pub enum Field<'t> {
     Location(usize),
     /// A flag that is set.
     Flag,
+    /// A letter that stands for a choice.
+    Letter(char),
     /// A number but zero.
     Number(i64),
     /// A choice of an enum.
@@ -315,7 +317,7 @@ impl<'t> Iterator for Descendants<'t> {
 }
 
 impl fmt::Debug for Node<'_> {
-    /// Its outline, see [`crate::outline`].
+    /// Its outline, see `outline`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::outline::write(f, *self)
     }

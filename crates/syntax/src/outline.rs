@@ -55,6 +55,7 @@ fn write_field(out: &mut dyn Write, name: &str, field: Field<'_>, depth: usize) 
         Field::Location(at) => write!(out, "{at}"),
         Field::Number(number) => write!(out, "{number}"),
         Field::Choice(choice) => out.write_str(choice),
+        Field::Letter(letter) => out.write_char(letter),
         Field::Flag => Ok(()),
     }
 }

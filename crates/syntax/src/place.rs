@@ -66,8 +66,13 @@ pub fn query_in_parentheses(text: &str, within: usize) -> Option<usize> {
 /// A number with the word behind it, which PostgreSQL 15 calls trailing junk; none where the number ends well.
 pub fn number_with_junk(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
-    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits =
+        |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut end = digits(0);
+    if end == 0 && digits(bytes.len().min(1)) == 0 {
+        // A constant that the grammar made of words.
+        return None;
+    }
     if bytes.get(end) == Some(&b'.') && bytes.get(end + 1) != Some(&b'.') {
         end += 1 + digits(end + 1);
     }
@@ -114,6 +119,8 @@ mod tests {
             ("1e5", None),
             ("15", None),
             ("15$", None),
+            ("read only", None),
+            ("", None),
         ] {
             assert_eq!(number_with_junk(text), junk, "{text}");
         }

@@ -55,7 +55,7 @@ impl Tree {
 }
 
 impl fmt::Debug for Tree {
-    /// The outlines of its statements, see [`crate::outline`].
+    /// The outlines of its statements, see `outline`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.statements().map(|statement| statement.node)).finish()
     }

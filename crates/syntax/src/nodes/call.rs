@@ -1,7 +1,10 @@
 //! Function calls and what is written like one.
 
 use super::table::nodes;
-use super::{CoercionForm, MinMaxOp, SqlValueFunctionOp, StringValue, TypeName, WindowDef, XmlExprOp, XmlOptionType};
+use super::{
+    CoercionForm, MinMaxOp, SqlValueFunctionOp, StringValue, TypeName, WindowDef, XmlExprOp,
+    XmlOptionType,
+};
 
 nodes! {
     /// A call of a function or an aggregate.

@@ -1,7 +1,9 @@
 //! Operators, casts, subqueries and conditions.
 
 use super::table::nodes;
-use super::{AExprKind, BoolExprType, BoolTestType, NullTestType, StringValue, SubLinkType, TypeName};
+use super::{
+    AExprKind, BoolExprType, BoolTestType, NullTestType, StringValue, SubLinkType, TypeName,
+};
 
 nodes! {
     /// A column, whose name may be qualified or `*`.
@@ -22,8 +24,6 @@ nodes! {
         name: [StringValue] = name @ 8;
         lexpr: node = lexpr @ 16;
         rexpr: node = rexpr @ 24;
-        rexpr_list_start: location = rexpr_list_start @ 32;
-        rexpr_list_end: location = rexpr_list_end @ 36;
         location: location = location @ 40;
     }
 

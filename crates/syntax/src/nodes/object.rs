@@ -1,7 +1,10 @@
 //! Indexes, views, schemas, sequences, databases, domains, types; and what is the same for all objects.
 
 use super::table::nodes;
-use super::{CollateClause, ColumnDef, Constraint, DefElem, DropBehavior, ObjectType, RangeVar, RoleSpec, SortByDir, SortByNulls, StringValue, TypeName, VariableSetStmt, ViewCheckOption};
+use super::{
+    CollateClause, ColumnDef, Constraint, DefElem, DropBehavior, ObjectType, RangeVar, RoleSpec,
+    SortByDir, SortByNulls, StringValue, TypeName, VariableSetStmt, ViewCheckOption,
+};
 
 nodes! {
     /// CREATE INDEX.

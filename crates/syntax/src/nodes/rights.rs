@@ -1,7 +1,10 @@
 //! Rights and roles.
 
 use super::table::nodes;
-use super::{DefElem, DropBehavior, FunctionParameterMode, GrantTargetType, ObjectType, RoleSpec, RoleStmtType, StringValue, TypeName, VariableSetStmt};
+use super::{
+    DefElem, DropBehavior, FunctionParameterMode, GrantTargetType, ObjectType, RoleSpec,
+    RoleStmtType, StringValue, TypeName, VariableSetStmt,
+};
 
 nodes! {
     /// GRANT and REVOKE of rights.

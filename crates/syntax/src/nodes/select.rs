@@ -1,7 +1,10 @@
 //! SELECT, VALUES, set operations and their clauses.
 
 use super::table::nodes;
-use super::{CteMaterialize, DefElem, GroupingSetKind, LimitOption, LockClauseStrength, LockWaitPolicy, OnCommitAction, RangeVar, SetOperation, SortByDir, SortByNulls, StringValue};
+use super::{
+    CteMaterialize, DefElem, GroupingSetKind, LimitOption, LockClauseStrength, LockWaitPolicy,
+    OnCommitAction, RangeVar, SetOperation, SortByDir, SortByNulls, StringValue,
+};
 
 nodes! {
     /// A statement and its place in the text.

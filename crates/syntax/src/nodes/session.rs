@@ -1,7 +1,9 @@
 //! Transactions, settings, prepared statements, cursors, notifications and locks.
 
 use super::table::nodes;
-use super::{DefElem, DiscardMode, FetchDirection, RangeVar, TransactionStmtKind, TypeName, VariableSetKind};
+use super::{
+    DefElem, DiscardMode, FetchDirection, RangeVar, TransactionStmtKind, TypeName, VariableSetKind,
+};
 
 nodes! {
     /// BEGIN, COMMIT, SAVEPOINT and the like.

@@ -35,37 +35,90 @@ macro_rules! kind {
 
 /// Reads a field.
 macro_rules! read {
-    (node, $raw:expr, $offset:literal) => { $raw.node($offset) };
-    (nodes, $raw:expr, $offset:literal) => { $raw.nodes($offset) };
-    (literal, $raw:expr, $offset:literal) => { $raw.literal($offset) };
-    (text, $raw:expr, $offset:literal) => { $raw.text($offset) };
-    (location, $raw:expr, $offset:literal) => { usize::try_from($raw.get::<i32>($offset)).ok() };
-    (($node:ident), $raw:expr, $offset:literal) => { $raw.only($offset) };
-    ([$node:ident], $raw:expr, $offset:literal) => { $crate::List::new($raw.nodes($offset)) };
-    ({$choice:ident}, $raw:expr, $offset:literal) => { $choice::numbered($raw.get($offset)) };
-    ($number:ident, $raw:expr, $offset:literal) => { $raw.get($offset) };
+    (node, $raw:expr, $offset:literal) => {
+        $raw.node($offset)
+    };
+    (nodes, $raw:expr, $offset:literal) => {
+        $raw.nodes($offset)
+    };
+    (literal, $raw:expr, $offset:literal) => {
+        $raw.literal($offset)
+    };
+    (text, $raw:expr, $offset:literal) => {
+        $raw.text($offset)
+    };
+    (location, $raw:expr, $offset:literal) => {
+        usize::try_from($raw.get::<i32>($offset)).ok()
+    };
+    (($node:ident), $raw:expr, $offset:literal) => {
+        $raw.only($offset)
+    };
+    ([$node:ident], $raw:expr, $offset:literal) => {
+        $crate::List::new($raw.nodes($offset))
+    };
+    ({$choice:ident}, $raw:expr, $offset:literal) => {
+        $choice::numbered($raw.get($offset))
+    };
+    ($number:ident, $raw:expr, $offset:literal) => {
+        $raw.get($offset)
+    };
 }
 
 /// A field for those who print a node: see `Field`.
 macro_rules! field {
-    (node, $value:expr) => { $value.map($crate::Field::Node) };
-    (nodes, $value:expr) => { (!$value.is_empty()).then(|| $crate::Field::List($value)) };
-    (literal, $value:expr) => { Some($crate::Field::Literal($value)) };
-    (text, $value:expr) => { $value.map($crate::Field::Text) };
-    (location, $value:expr) => { $value.map($crate::Field::Location) };
-    (flag, $value:expr) => { $value.then_some($crate::Field::Flag) };
-    (($node:ident), $value:expr) => { $value.map(|node| $crate::Field::Node(node.into())) };
-    ([$node:ident], $value:expr) => { $crate::nodes::table::field!(nodes, $value.nodes()) };
-    ({$choice:ident}, $value:expr) => { Some($crate::Field::Choice($value.name())) };
-    ($number:ident, $value:expr) => { ($value != 0).then(|| $crate::Field::Number($value.into())) };
+    (node, $value:expr) => {
+        $value.map($crate::Field::Node)
+    };
+    (nodes, $value:expr) => {
+        (!$value.is_empty()).then(|| $crate::Field::List($value))
+    };
+    (literal, $value:expr) => {
+        Some($crate::Field::Literal($value))
+    };
+    (text, $value:expr) => {
+        $value.map($crate::Field::Text)
+    };
+    (location, $value:expr) => {
+        $value.map($crate::Field::Location)
+    };
+    (flag, $value:expr) => {
+        $value.then_some($crate::Field::Flag)
+    };
+    (byte, $value:expr) => {
+        ($value != 0).then(|| $crate::Field::Letter($value.into()))
+    };
+    (($node:ident), $value:expr) => {
+        $value.map(|node| $crate::Field::Node(node.into()))
+    };
+    ([$node:ident], $value:expr) => {
+        $crate::nodes::table::field!(nodes, $value.nodes())
+    };
+    ({$choice:ident}, $value:expr) => {
+        Some($crate::Field::Choice($value.name()))
+    };
+    ($number:ident, $value:expr) => {
+        ($value != 0).then(|| $crate::Field::Number($value.into()))
+    };
 }
 
 /// Shows the nodes of a field, those of a list one by one.
 macro_rules! children {
-    (node, $value:expr, $see:expr) => { if let Some(node) = $value { $see(node) } };
-    (nodes, $value:expr, $see:expr) => { $value.iter().for_each(&mut *$see) };
-    (($node:ident), $value:expr, $see:expr) => { if let Some(node) = $value { $see(node.into()) } };
-    ([$node:ident], $value:expr, $see:expr) => { $crate::nodes::table::children!(nodes, $value.nodes(), $see) };
+    (node, $value:expr, $see:expr) => {
+        if let Some(node) = $value {
+            $see(node)
+        }
+    };
+    (nodes, $value:expr, $see:expr) => {
+        $value.iter().for_each(&mut *$see)
+    };
+    (($node:ident), $value:expr, $see:expr) => {
+        if let Some(node) = $value {
+            $see(node.into())
+        }
+    };
+    ([$node:ident], $value:expr, $see:expr) => {
+        $crate::nodes::table::children!(nodes, $value.nodes(), $see)
+    };
     ($other:tt, $value:expr, $see:expr) => {};
 }
 

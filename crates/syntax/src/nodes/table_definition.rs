@@ -1,7 +1,10 @@
 //! Tables: CREATE, ALTER and their columns and constraints.
 
 use super::table::nodes;
-use super::{AlterTableType, CollateClause, ConstrType, DefElem, DropBehavior, IntoClause, ObjectType, OnCommitAction, PartitionStrategy, RangeVar, RoleSpec, StringValue, TypeName};
+use super::{
+    AlterTableType, CollateClause, ConstrType, DefElem, DropBehavior, IntoClause, ObjectType,
+    OnCommitAction, PartitionStrategy, RangeVar, RoleSpec, StringValue, TypeName,
+};
 
 nodes! {
     /// CREATE TABLE.

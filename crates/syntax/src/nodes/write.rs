@@ -1,7 +1,10 @@
 //! INSERT, UPDATE, DELETE and MERGE.
 
 use super::table::nodes;
-use super::{CmdType, IndexElem, MergeMatchKind, OnConflictAction, OverridingKind, RangeVar, ResTarget, ReturningOptionKind, WithClause};
+use super::{
+    CmdType, IndexElem, MergeMatchKind, OnConflictAction, OverridingKind, RangeVar, ResTarget,
+    ReturningOptionKind, WithClause,
+};
 
 nodes! {
     /// INSERT.

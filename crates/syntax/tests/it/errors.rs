@@ -22,14 +22,23 @@ fn errors_have_postgresqls_words_and_positions() {
         ("select E'\\000'", "22021", "invalid byte sequence for encoding \"UTF8\": 0x00", None),
         ("select U&'\\00g1'", "42601", "invalid Unicode escape", Some(11)),
         ("select 1 'a' 'b'", "42601", "syntax error at or near \"'a'\"", Some(10)),
-        ("create assertion a check (true)", "0A000", "CREATE ASSERTION is not yet implemented", None),
+        (
+            "create assertion a check (true)",
+            "0A000",
+            "CREATE ASSERTION is not yet implemented",
+            None,
+        ),
         ("create role public", "42939", "role name \"public\" is reserved", Some(13)),
         ("create role none", "42939", "role name \"none\" is reserved", Some(13)),
     ] {
         if sqlstate.is_empty() {
             assert!(parse(text).is_ok(), "{text}");
         } else {
-            assert_eq!(refused(text), (sqlstate.to_owned(), message.to_owned(), position), "{text}");
+            assert_eq!(
+                refused(text),
+                (sqlstate.to_owned(), message.to_owned(), position),
+                "{text}"
+            );
         }
     }
 }
@@ -51,6 +60,8 @@ fn newer_grammar_is_refused_as_postgresql_15_does() {
         ("select 0x1F", junk("0x1F"), Some(8)),
         ("select 0b1", junk("0b1"), Some(8)),
         ("select 0o7", junk("0o7"), Some(8)),
+        ("select 0x", junk("0x"), Some(8)),
+        ("select 0.0e+a", junk("0.0e+"), Some(8)),
         ("select 1_000", junk("1_000"), Some(8)),
         ("select 1.5_0", junk("1.5_0"), Some(8)),
         ("select 123abc", junk("123abc"), Some(8)),
@@ -63,9 +74,17 @@ fn newer_grammar_is_refused_as_postgresql_15_does() {
         ("select * from ((select 1))", alias("subquery"), Some(15)),
         ("select * from a, (values (1))", alias("VALUES"), Some(18)),
         ("select now() at local", near("local"), Some(17)),
-        ("merge into a using b on true when matched then delete returning a", near("returning"), Some(55)),
+        (
+            "merge into a using b on true when matched then delete returning a",
+            near("returning"),
+            Some(55),
+        ),
         ("insert into a values (1) returning with (old as o) o.a", near("with"), Some(36)),
-        ("create table a (b int, c int generated always as (b) virtual)", near("virtual"), Some(54)),
+        (
+            "create table a (b int, c int generated always as (b) virtual)",
+            near("virtual"),
+            Some(54),
+        ),
         ("create table a (b int storage plain)", near("storage"), Some(23)),
         ("create table a (b int check (b > 0) not enforced)", near("enforced"), Some(41)),
         ("grant a to b with inherit true", near("inherit"), Some(19)),

@@ -11,14 +11,20 @@ fn split(text: &str) -> Vec<(&'static str, &str)> {
 fn statements_have_their_bytes() {
     assert_eq!(split(""), []);
     assert_eq!(split(" ; ;; -- nothing\n /* at all */ ;"), []);
-    assert_eq!(split("select 'é;' ; begin"), [("SelectStmt", "select 'é;' "), ("TransactionStmt", "begin")]);
+    assert_eq!(
+        split("select 'é;' ; begin"),
+        [("SelectStmt", "select 'é;' "), ("TransactionStmt", "begin")]
+    );
     assert_eq!(
         split("\n/* a */ select 1; -- b\n insert into a values (1);"),
         [("SelectStmt", "select 1"), ("InsertStmt", "insert into a values (1)")]
     );
     assert_eq!(
         split("create rule r as on insert to a do (select 1; select 2); select 3"),
-        [("RuleStmt", "create rule r as on insert to a do (select 1; select 2)"), ("SelectStmt", "select 3")]
+        [
+            ("RuleStmt", "create rule r as on insert to a do (select 1; select 2)"),
+            ("SelectStmt", "select 3")
+        ]
     );
 }
 

@@ -23,6 +23,8 @@ pub trait Float:
     fn shortest(self) -> String;
     /// So many digits, rounded correctly.
     fn digits(self, count: usize) -> String;
+    /// The number without its sign.
+    fn magnitude(self) -> Self;
     /// Whether a text reads back as the number.
     fn is_written(self, text: &str) -> bool;
     /// Not a number.
@@ -53,6 +55,9 @@ macro_rules! float {
             }
             fn digits(self, count: usize) -> String {
                 format!("{self:.0$e}", count - 1)
+            }
+            fn magnitude(self) -> Self {
+                self.abs()
             }
             fn is_written(self, text: &str) -> bool {
                 text.parse() == Ok(self)

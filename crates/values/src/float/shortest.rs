@@ -11,7 +11,7 @@ pub(super) struct Digits {
     pub exponent: i32,
 }
 
-/// The shortest digits of a finite number other than zero, without its sign.
+/// The shortest digits of a finite number above zero.
 ///
 /// They lie strictly between the halves of the ways to both neighbours. Rust also takes what lies exactly on a half, where reading would
 /// round back to the number, and is then a digit shorter.

@@ -71,7 +71,7 @@ pub fn write<T: Float>(value: T, out: &mut String) {
     } else if value == T::default() {
         out.push('0');
     } else {
-        write_digits(&shortest(value), T::PLAIN_DIGITS, out);
+        write_digits(&shortest(value.magnitude()), T::PLAIN_DIGITS, out);
     }
 }
 

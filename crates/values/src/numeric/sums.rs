@@ -68,7 +68,10 @@ impl Sums {
         match (self.count, self.special()) {
             (0, _) => Ok(None),
             (_, Some(special)) => Ok(Some(special)),
-            _ => divide(&Numeric::Finite(self.sum.clone()), &super::from_i64(self.count)).map(Some),
+            _ => {
+                let sum = self.sum.clone().checked()?;
+                divide(&sum, &super::from_i64(self.count)).map(Some)
+            }
         }
     }
 

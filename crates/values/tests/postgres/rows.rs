@@ -21,8 +21,11 @@ pub fn compare(cluster: &Cluster) {
         assert_eq!(rows.lines().count(), got.len(), "{name} has another number of rows");
     }
     for kernel in kernels() {
-        let is_in_facts =
-            TABLES[1].2.lines().any(|row| row.ends_with(&format!("\t{}", kernel.source)));
+        let function = format!("\t{}", kernel.source);
+        // A type's own functions take what is no value: they stand with the type.
+        let form = format!("\t{}\t", kernel.source);
+        let is_in_facts = TABLES[1].2.lines().any(|row| row.ends_with(&function))
+            || TABLES[0].2.lines().any(|row| row.contains(&form));
         assert!(is_in_facts, "no function is computed by the kernel {}", kernel.source);
     }
 }

@@ -3,7 +3,7 @@
 //! A thread counts when it begins and ends a piece of work ([`work`], [`watched`]): two stores, no clock. A watcher
 //! ([`Watcher`], on a thread of its own) looks at the counters every few milliseconds. One that stands still in the midst of work is
 //! a stall: the system is asked then, and again when it is over, how long the thread ran, how long it waited for a processor,
-//! and how many pages it was given ([`task`]). Called by `server` for its connections, by the write heartbeat for its turns, and by
+//! and how many pages it was given (`task`). Called by `server` for its connections, by the write heartbeat for its turns, and by
 //! `shareddb`, which starts the watcher. `shareddb.stalls` shows the last ones.
 
 mod task;
