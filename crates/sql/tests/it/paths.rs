@@ -52,7 +52,7 @@ const STATEMENTS: &[&str] = &[
     "SELECT dim, note FROM fact WHERE amount = (SELECT max(amount) FROM fact) ORDER BY id",
     "SELECT first.id, name FROM (SELECT id, dim FROM fact ORDER BY amount DESC, id LIMIT 30) first
      JOIN dim ON dim = dim.id ORDER BY first.id",
-    "SELECT count(*), sum(id) FROM (SELECT id, dim FROM fact WHERE dim < 9 ORDER BY amount, id LIMIT 20 OFFSET 3) some",
+    "SELECT count(*), sum(id) FROM (SELECT id, dim FROM fact WHERE dim < 9 ORDER BY amount, id LIMIT 20 OFFSET 3) part",
     "SELECT name FROM dim WHERE id IN (SELECT dim FROM fact WHERE id > 70 ORDER BY note, id LIMIT 5) ORDER BY dim.id",
     "SELECT id FROM fact WHERE id > 59990 UNION ALL SELECT id FROM dim WHERE id < 3 ORDER BY id",
 ];

@@ -204,7 +204,7 @@ async fn explain_analyze_names_what_was_shared() {
     assert_eq!(column(&shown), ["off"]);
     let lines = run(&mut second, &analyze).await;
     assert!(!column(&lines).iter().any(|line| line.starts_with("Pipelining")), "{lines:?}");
-    assert_eq!(state(query(&mut second, "SET shareddb.pipelining = some").await), "22023");
+    assert_eq!(state(query(&mut second, "SET shareddb.pipelining = 'some'").await), "22023");
 }
 
 /// The lines of EXPLAIN ANALYZE about sharing that hold `part`.
@@ -257,5 +257,5 @@ async fn a_session_may_keep_away_from_the_global_plan() {
     assert!(column(&lines)[0].contains("shareddb.path is alone"), "{lines:?}");
     run(&mut session, "SET shareddb.path = global").await;
     assert!(column(&run(&mut session, &explain).await)[0].starts_with("Lane"));
-    assert_eq!(state(query(&mut session, "SET shareddb.path = some").await), "22023");
+    assert_eq!(state(query(&mut session, "SET shareddb.path = 'some'").await), "22023");
 }
