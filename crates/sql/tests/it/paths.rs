@@ -117,7 +117,7 @@ async fn answers_are_the_same_however_a_session_shares() {
         }
         run(&mut session, "RESET shareddb.sharing").await;
     }
-    let refused = query(&mut session, "SET shareddb.sharing = some").await.err();
+    let refused = query(&mut session, "SET shareddb.sharing = 'some'").await.err();
     assert_eq!(refused.map(|error| error.state.code()), Some("22023"));
 }
 
