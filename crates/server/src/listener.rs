@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::types::{Error, Result, SqlState};
 use sql::Database;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::authentication::{Attempts, HostRules, Passwords};
 use crate::clients::{Clients, StopLevel};
@@ -56,6 +56,10 @@ const SPARE_GUESTS: usize = 128;
 
 /// The pause after a failed accept: the process is out of file descriptors until somebody leaves.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Connections that may wait to be accepted; the system may allow fewer. Beyond it the system says nothing to a newcomer, who tries
+/// again after a second.
+const BACKLOG: u32 = 16_384;
 
 /// Seconds of silence after which the system asks whether a client is still there.
 const KEEPALIVE: Duration = Duration::from_secs(60);
@@ -183,7 +187,22 @@ fn configure(stream: &TcpStream) -> std::io::Result<()> {
 }
 
 async fn listen(address: &str) -> Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|error| io_error(address, error))
+    let failed = |error| io_error(address, error);
+    let mut last = std::io::Error::other("no such address");
+    for found in tokio::net::lookup_host(address).await.map_err(failed)? {
+        match listen_on(found) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = error,
+        }
+    }
+    Err(failed(last))
+}
+
+fn listen_on(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 fn io_error(address: &str, error: std::io::Error) -> Error {

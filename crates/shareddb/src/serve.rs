@@ -24,6 +24,9 @@ const QUEUE_LIMIT: usize = 100_000;
 /// Templates in the cache: an application has dozens, and generated SQL must not push them out at once.
 const TEMPLATE_LIMIT: usize = 8_192;
 
+/// Files that are open beside connections.
+const OTHER_FILES: u64 = 256;
+
 /// For --help.
 const EXAMPLES: &str = "\
 Examples:
@@ -136,6 +139,7 @@ enum Demo {
 /// Serves until SIGTERM or SIGINT.
 pub fn run(options: ServeOptions) -> Result<(), Failure> {
     crate::allocator::return_pages();
+    make_room_for_connections(options.max_connections);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let account = engine::env::memory::process();
     account.set_limit(memory_limit(&options));
@@ -162,6 +166,14 @@ pub fn run(options: ServeOptions) -> Result<(), Failure> {
     }
     println!("stopped");
     Ok(())
+}
+
+/// Each connection is an open file; some are left for the log and the others.
+fn make_room_for_connections(connections: usize) {
+    let files = engine::env::raise_open_files();
+    if files < connections as u64 + OTHER_FILES {
+        tracing::warn!(files, connections, "this process may not have as many files open as --max-connections allows clients");
+    }
 }
 
 /// Tables that recovery has brought back are there: the server starts with them, and refuses writes that make them larger, unless

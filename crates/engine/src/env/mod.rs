@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use caches::USUAL_SECOND_CACHE;
 pub use clock::{Clock, SimulatedClock, SystemClock};
 pub use directory::{Directory, DirectoryLock, File, Files};
-pub use process::{Process, SimulatedProcess, SystemProcess};
+pub use process::{Process, SimulatedProcess, SystemProcess, raise_open_files};
 pub use randomness::{Randomness, SeededRandomness, SystemRandomness};
 pub use real::SystemFiles;
 pub use simulated::{Fault, FaultKind, Image, SimulatedDirectory};

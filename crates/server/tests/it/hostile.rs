@@ -13,8 +13,9 @@ use crate::waiting::{HANG, joined};
 /// How long a text may be planned before its client cancels.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What may be said of a hostile text: too complex, too large, too many columns, no memory, or cancelled.
-const REFUSALS: [&str; 5] = ["54001", "54000", "54011", "53200", "57014"];
+/// What may be said of a hostile text: too complex, too large, too many columns, no memory, or cancelled. What PostgreSQL's grammar has
+/// no room for is a syntax error to it ("memory exhausted").
+const REFUSALS: [&str; 6] = ["54001", "54000", "54011", "53200", "57014", "42601"];
 
 /// The longest that somebody else may wait meanwhile, in an unoptimized build on a machine that does nothing else.
 const OTHERS: Duration = Duration::from_secs(10);

@@ -36,6 +36,25 @@ const SHARES: [(Interaction, [u32; 3]); 14] = [
     (AdminConfirm, [9, 9, 11]),
 ];
 
+/// The pages that browsers ask for.
+#[derive(Clone, Copy, Debug)]
+pub enum Pages {
+    /// Those of a mix.
+    Of(Mix),
+    /// One of them, again and again.
+    Only(Interaction),
+}
+
+impl Pages {
+    /// Draws the next interaction.
+    pub fn draw(self, rng: &mut impl Rng) -> Interaction {
+        match self {
+            Pages::Of(mix) => mix.draw(rng),
+            Pages::Only(interaction) => interaction,
+        }
+    }
+}
+
 impl Mix {
     /// Draws the next interaction.
     pub fn draw(self, rng: &mut impl Rng) -> Interaction {

@@ -17,6 +17,6 @@ mod text;
 
 pub use browser::Browser;
 pub use interaction::Interaction;
-pub use mix::Mix;
+pub use mix::{Mix, Pages};
 pub use population::Scale;
 pub use text::{date_text, digit_syllables, timestamp_text};

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use super::Tally;
 use crate::bookstore::interaction::Shop;
-use crate::bookstore::{Browser, Mix, Scale, check};
+use crate::bookstore::{Browser, Pages, Scale, check};
 use crate::client::{Failure, Result};
 use crate::peers::{System, own_cpu_seconds};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedLoop {
-    /// The shares of the interactions.
-    pub mix: Mix,
+    /// What is asked for.
+    pub pages: Pages,
     /// The size of the shop.
     pub scale: Scale,
     /// Connections, each with a thread.
@@ -88,7 +88,7 @@ fn work(mut shop: Shop, plan: ClosedLoop, number: u64, phase: &AtomicU8) -> Tall
             break;
         }
         let browser = &mut browsers[turn % BROWSERS_PER_CONNECTION];
-        let interaction = plan.mix.draw(&mut browser.rng);
+        let interaction = plan.pages.draw(&mut browser.rng);
         let start = Instant::now();
         let result = shop.serve(interaction, browser);
         let measured = before == MEASURE;

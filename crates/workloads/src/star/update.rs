@@ -15,6 +15,10 @@ pub const STATEMENT: &str =
 /// A random tax for the first line of a random order.
 pub fn parameters(scale: Scale, rng: &mut SmallRng) -> Vec<Parameter> {
     let tax: i64 = rng.random_range(0..=8);
-    let order = order_key(rng.random_range(0..scale.orders()));
-    vec![tax.into(), order.into()]
+    vec![tax.into(), order(scale, rng).into()]
+}
+
+/// The key of a random order.
+pub fn order(scale: Scale, rng: &mut SmallRng) -> i64 {
+    order_key(rng.random_range(0..scale.orders()))
 }

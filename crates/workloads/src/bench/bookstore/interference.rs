@@ -10,16 +10,34 @@ use crate::bookstore::statements::{ALL, Statement};
 use crate::driver::interference::{self, Stream};
 use crate::report::{Figure, Table};
 
-/// Light look-ups per second beside the heavy stream.
+/// Light queries per second beside the heavy stream.
 const LIGHT_PER_SECOND: f64 = 400.0;
 
-/// Measures and draws it.
+/// What is light: by key, and the paper's own, which shares its join with best sellers.
+const LIGHT: [(&str, Statement); 2] =
+    [("item look-ups", Statement::ProductDetail), ("searches by title", Statement::SearchTitle)];
+
+/// Measures and draws it, a figure per light query.
 pub fn draw(
     options: &BookstoreOptions,
     systems: &mut Systems,
     scale: Scale,
 ) -> Result<Value, Failure> {
-    let items = distinct_parameters(Statement::ProductDetail, scale, 4_096, options.seed);
+    let mut values = serde_json::Map::new();
+    for (name, light) in LIGHT {
+        values.insert(name.to_owned(), draw_one(options, systems, scale, name, light)?);
+    }
+    Ok(Value::Object(values))
+}
+
+fn draw_one(
+    options: &BookstoreOptions,
+    systems: &mut Systems,
+    scale: Scale,
+    name: &str,
+    light: Statement,
+) -> Result<Value, Failure> {
+    let light_parameters = distinct_parameters(light, scale, 4_096, options.seed);
     let windows = distinct_parameters(Statement::BestSellersWindow, scale, 20_000, options.seed);
     let mut table = Table::new(&[
         "system",
@@ -33,8 +51,8 @@ pub fn draw(
     let lines = systems.lines(|system, points| {
         for &rate in &options.heavy_rates {
             let light = Stream {
-                statement: ALL[Statement::ProductDetail as usize].1,
-                parameters: &items,
+                statement: ALL[light as usize].1,
+                parameters: &light_parameters,
                 per_second: LIGHT_PER_SECOND,
                 connections: 4,
             };
@@ -67,15 +85,15 @@ pub fn draw(
         }
         Ok(())
     })?;
-    println!("\n400 item look-ups per second beside best sellers\n{table}");
+    println!("\n{LIGHT_PER_SECOND} {name} per second beside best sellers\n{table}");
     let figure = Figure {
-        title: "Light beside heavy".to_owned(),
+        title: format!("Light beside heavy: {name}"),
         x: "best-sellers queries per second".to_owned(),
-        y: "p99 of an item look-up, ms".to_owned(),
+        y: "p99 of the light ones, ms".to_owned(),
         logarithmic: false,
         lines,
         notes: systems.ended.clone(),
     };
-    write(&figure, &options.output.join("interference.svg"))?;
+    write(&figure, &options.output.join(format!("interference-{}.svg", name.replace(' ', "-"))))?;
     Ok(Value::Object(values))
 }

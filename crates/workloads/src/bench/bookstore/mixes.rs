@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::{BookstoreOptions, Systems, latency_json};
 use crate::bench::Failure;
-use crate::bookstore::{Mix, Scale};
+use crate::bookstore::{Mix, Pages, Scale};
 use crate::driver::Tally;
 use crate::driver::closed::{self, ClosedLoop};
+use crate::peers::System;
 use crate::report::Table;
 
 /// The number of connections at which a system serves most, by mix and name.
@@ -44,17 +45,17 @@ pub fn run(
 fn closed_loop(
     options: &BookstoreOptions,
     scale: Scale,
-    mix: Mix,
+    pages: Pages,
     connections: usize,
     seconds: f64,
     round: u64,
 ) -> ClosedLoop {
     let measure = Duration::from_secs_f64(seconds);
     let warm_up = Duration::from_secs_f64(seconds.min(1.0));
-    ClosedLoop { mix, scale, connections, warm_up, measure, seed: options.seed ^ (round << 48) }
+    ClosedLoop { pages, scale, connections, warm_up, measure, seed: options.seed ^ (round << 48) }
 }
 
-/// The number of connections at which each system serves most, by name.
+/// The number of connections at which each system serves most of a mix, by name.
 fn sweep(
     options: &BookstoreOptions,
     systems: &mut Systems,
@@ -62,17 +63,28 @@ fn sweep(
     mix: Mix,
 ) -> Result<BestConnections, Failure> {
     let best = systems.on_each(|system| {
-        let mut found = (0.0, options.connections[0]);
-        for &connections in &options.connections {
-            let plan = closed_loop(options, scale, mix, connections, options.seconds.min(2.0), 99);
-            let tally = closed::run(system, plan)?;
-            if tally.throughput() > found.0 {
-                found = (tally.throughput(), connections);
-            }
-        }
-        Ok(((mix_name(mix), system.name().to_owned()), found.1))
+        let (connections, _) = most(options, system, scale, Pages::Of(mix))?;
+        Ok(((mix_name(mix), system.name().to_owned()), connections))
     })?;
     Ok(best.into_iter().collect())
+}
+
+/// The number of connections at which a system serves most, and how much that is in a second.
+pub fn most(
+    options: &BookstoreOptions,
+    system: &dyn System,
+    scale: Scale,
+    pages: Pages,
+) -> Result<(usize, f64), Failure> {
+    let mut found = (options.connections[0], 0.0);
+    for &connections in &options.connections {
+        let plan = closed_loop(options, scale, pages, connections, options.seconds.min(2.0), 99);
+        let served = closed::run(system, plan)?.throughput();
+        if served > found.1 {
+            found = (connections, served);
+        }
+    }
+    Ok(found)
 }
 
 /// Systems in turns, so that a noisy minute hits all; the median run by throughput of each.
@@ -88,7 +100,7 @@ fn measure(
         systems.on_each(|system| {
             let connections = best[&(mix_name(mix), system.name().to_owned())];
             let seconds = options.seconds;
-            let plan = closed_loop(options, scale, mix, connections, seconds, round as u64);
+            let plan = closed_loop(options, scale, Pages::Of(mix), connections, seconds, round as u64);
             let tally = closed::run(system, plan)?;
             runs.entry(system.name().to_owned()).or_default().push(tally);
             Ok(())

@@ -1,9 +1,11 @@
 //! `shareddb bench bookstore`.
 //!
 //! Options in; all systems started and loaded, then in turns driven with the mixes ([`mixes`]) and for the figures
-//! ([`throughput`], [`batches`], [`interference`]); answers compared before, invariants checked afterwards.
+//! ([`throughput`], [`cores`], [`interactions`], [`batches`], [`interference`]); answers compared before, invariants checked afterwards.
 
 mod batches;
+mod cores;
+mod interactions;
 mod interference;
 mod mixes;
 mod throughput;
@@ -102,6 +104,10 @@ pub struct BookstoreOptions {
 enum FigureKind {
     /// Throughput over the number of browsers (the paper's figure 7).
     Throughput,
+    /// The most over the number of cores (figure 8); systems are started and loaded anew for each.
+    Cores,
+    /// The most of each interaction by itself (figure 9).
+    Interactions,
     /// Batches of 1 to 2,000 light and heavy queries (figure 10).
     Batches,
     /// Light against heavy (figure 11).
@@ -165,7 +171,7 @@ pub fn run(options: &BookstoreOptions) -> Result<(), Failure> {
     std::fs::create_dir_all(&scratch)?;
     super::open_to_all(&scratch)?;
     std::fs::create_dir_all(&options.output)?;
-    let mut systems = start(options, &scratch)?;
+    let mut systems = start(options, &scratch, None)?;
     let mut results = json!({
         "workload": "bookstore (TPC-W-derived)", "scale": scale, "seed": options.seed,
         "cores": std::thread::available_parallelism().map_or(0, usize::from),
@@ -179,6 +185,10 @@ pub fn run(options: &BookstoreOptions) -> Result<(), Failure> {
         let (key, value) = match figure {
             FigureKind::Throughput => {
                 ("throughput", throughput::draw(options, &mut systems, scale, &best)?)
+            }
+            FigureKind::Cores => ("cores", cores::draw(options, scale, &scratch)?),
+            FigureKind::Interactions => {
+                ("interactions", interactions::draw(options, &mut systems, scale)?)
             }
             FigureKind::Batches => ("batches", batches::draw(options, &mut systems, scale)?),
             FigureKind::Interference => {
@@ -195,20 +205,26 @@ pub fn run(options: &BookstoreOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-fn start(options: &BookstoreOptions, scratch: &Path) -> Result<Systems, Failure> {
+/// Starts all systems on so many cores, or on all there are.
+fn start(
+    options: &BookstoreOptions,
+    scratch: &Path,
+    cores: Option<usize>,
+) -> Result<Systems, Failure> {
     let mut systems = Systems::default();
     let alone = options.no_sharing.then_some(Sharing::Never);
     for sharing in std::iter::once(Sharing::Automatic).chain(alone) {
         let program = options.server_binary.clone();
         let arguments = options.server_arguments.iter().flat_map(|text| text.split_whitespace());
         let arguments = arguments.map(str::to_owned).collect();
-        let own = SharedDbOptions { sharing, program, arguments, ..SharedDbOptions::default() };
+        let own =
+            SharedDbOptions { sharing, program, arguments, cores, ..SharedDbOptions::default() };
         // What an earlier run left would be recovered.
         let _ = std::fs::remove_dir_all(scratch.join(own.folder_name()));
         systems.running.push(Box::new(SharedDb::start_with(scratch, own)?));
     }
     for peer in &options.against {
-        let peer_options = PeerOptions { python: None, cores: None, patience: PATIENCE };
+        let peer_options = PeerOptions { python: None, cores, patience: PATIENCE };
         systems.running.push(peer.start(scratch, peer_options)?);
     }
     Ok(systems)
