@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The figures of docs/benchmarks.md: bench.sh [bookstore|bookstore-load|star|star-scale|star-cores|star-grid|working-sets|tpch];
+# The figures of docs/benchmarks.md: bench.sh [bookstore|bookstore-load|star|star-scale|star-cores|star-grid|working-sets|tpch|overload-WORKLOAD];
 # installs the peers, then drives everybody. docs/benchmarks.md tells what each is, and how long it takes on two cores.
 # bookstore: `ITEMS=100000 BROWSERS=1000` gives the large shop and needs 20 GB of memory. star, working-sets and tpch:
 # `SCALE_FACTOR=10` needs 20 GB of memory and 20 GB of disk; so does star-scale. AGAINST and SECONDS_PER_RUN
@@ -41,7 +41,7 @@ shop=(--items "${ITEMS:-10000}" --browsers "${BROWSERS:-100}")
 case "$workload" in
   bookstore)
     bench bookstore "${shop[@]}" --against "$bookstore_peers" --no-sharing \
-      --figure batches,interference
+      --figure batches,interference,interactions,cores
     ;;
   bookstore-load)
     bench bookstore "${shop[@]}" --against "$bookstore_peers" --rounds 1 \
@@ -68,6 +68,9 @@ case "$workload" in
     ;;
   tpch)
     bench tpch --scale-factor "$scale" --against "$peers"
+    ;;
+  overload-*)
+    bench overload --workload "${workload#overload-}" --scale-factor "$scale"
     ;;
   *)
     echo "no workload $workload" >&2

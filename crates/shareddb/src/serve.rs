@@ -172,7 +172,11 @@ pub fn run(options: ServeOptions) -> Result<(), Failure> {
 fn make_room_for_connections(connections: usize) {
     let files = engine::env::raise_open_files();
     if files < connections as u64 + OTHER_FILES {
-        tracing::warn!(files, connections, "this process may not have as many files open as --max-connections allows clients");
+        tracing::warn!(
+            files,
+            connections,
+            "this process may not have as many files open as --max-connections allows clients"
+        );
     }
 }
 

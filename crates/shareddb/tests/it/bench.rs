@@ -159,7 +159,7 @@ fn all_figures_of_the_bookstore_are_drawn() {
     let (_, record) = bench(
         folder.path(),
         "bookstore --items 100 --browsers 1 --seconds 0.2 --connections 2,4 --rounds 1 --no-sharing \
-         --figure throughput,batches,interference --think-seconds 0.2 --figure-browsers 5,10 \
+         --figure throughput,batches,interference,cores,interactions --think-seconds 0.2 --figure-browsers 5,10 \
          --batch-sizes 1,8 --heavy-rates 0,20",
     );
     assert!(list(&record["ended"]).is_empty());
@@ -174,8 +174,37 @@ fn all_figures_of_the_bookstore_are_drawn() {
         let violations = &record["violations"][system]["violations"];
         assert!(list(violations).is_empty(), "{violations}");
     }
-    for name in ["batches-best-sellers.svg", "batches-title-searches.svg", "interference.svg"] {
-        assert!(figure(folder.path(), name).contains("SharedDB"), "{name}");
+    for name in [
+        "batches-best-sellers",
+        "batches-title-searches",
+        "interference-item-look-ups",
+        "cores-shopping",
+    ] {
+        assert!(figure(folder.path(), &format!("{name}.svg")).contains("SharedDB"), "{name}");
+    }
+    for page in ["Home", "AdminConfirm"] {
+        let alone = &record["interactions"]["SharedDB"][page];
+        assert!(alone["per_second"].as_f64() > Some(0.0), "{page}: {alone}");
+    }
+}
+
+#[test]
+fn light_statements_are_offered_beside_heavy_ones() {
+    let _turn = turns::beside_others();
+    for workload in ["lookups", "updates"] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let arguments = "--settle-seconds 0 --scale-factor 0.001 --seconds 0.2 --times 1 --pool 4";
+        let (_, record) =
+            bench(folder.path(), &format!("overload --workload {workload} {arguments}"));
+        for offered in list(&record["offered"]) {
+            assert_eq!(offered["failed"], 0, "{workload}: {offered}");
+            assert!(offered["beside"]["offered"].as_u64() > Some(0), "{workload}: {offered}");
+            assert_eq!(offered["beside"]["failed"], 0, "{workload}: {offered}");
+        }
+        assert_eq!(list(&record["offered"]).len(), 2);
+        assert!(
+            figure(folder.path(), &format!("overload-{workload}.svg")).contains("with a promise")
+        );
     }
 }
 

@@ -30,9 +30,9 @@ pub enum Pace {
 
 /// Errands of one kind.
 #[derive(Clone, Copy)]
-pub struct Stream<'a> {
+pub struct Stream<'o, 'a> {
     /// Opens its connections.
-    pub open: &'a Open<'a>,
+    pub open: &'o Open<'a>,
     /// Connections that share them.
     pub connections: usize,
     /// How often they are due.
@@ -158,15 +158,19 @@ impl Schedule {
 }
 
 /// Runs streams beside each other against a system; what came of each. All have the same CPU seconds: those of all together.
-pub fn run<'a>(system: &dyn System, streams: &[Stream<'a>], span: Span) -> Result<Vec<OpenTally>> {
-    let open = |stream: &Stream<'a>| -> Result<Vec<Box<dyn Errand + 'a>>> {
+pub fn run<'a>(
+    system: &dyn System,
+    streams: &[Stream<'_, 'a>],
+    span: Span,
+) -> Result<Vec<OpenTally>> {
+    let open = |stream: &Stream<'_, 'a>| -> Result<Vec<Box<dyn Errand + 'a>>> {
         (0..stream.connections as u64).map(|number| (stream.open)(number)).collect()
     };
     let errands: Vec<_> = streams.iter().map(open).collect::<Result<_>>()?;
     let start = Instant::now();
     let measure_from = start + span.warm_up;
     let end = measure_from + span.measure;
-    let schedule = |stream: &Stream<'a>| {
+    let schedule = |stream: &Stream<'_, 'a>| {
         let (pace, next) = (stream.pace, AtomicU64::new(0));
         Schedule { start, pace, measure_from, end, next }
     };
@@ -188,7 +192,7 @@ pub fn run<'a>(system: &dyn System, streams: &[Stream<'a>], span: Span) -> Resul
             server_cpu: system.server().cpu_seconds() - cpu,
             driver_cpu: own_cpu_seconds() - own,
         };
-        let tally = |(workers, stream): (Vec<_>, &Stream<'a>)| {
+        let tally = |(workers, stream): (Vec<_>, &Stream<'_, 'a>)| {
             let mut total = OpenTally::of(stream.pace, spent);
             for worker in workers {
                 let worker: std::thread::ScopedJoinHandle<'_, Result<OpenTally>> = worker;

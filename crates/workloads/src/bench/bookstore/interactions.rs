@@ -22,7 +22,8 @@ pub fn draw(
         });
         each.collect::<Result<Vec<_>, Failure>>()
     })?;
-    let names: Vec<String> = systems.running.iter().map(|system| system.name().to_owned()).collect();
+    let names: Vec<String> =
+        systems.running.iter().map(|system| system.name().to_owned()).collect();
     let mut heading = vec!["interactions/s"];
     heading.extend(names.iter().map(String::as_str));
     let mut table = Table::new(&heading);

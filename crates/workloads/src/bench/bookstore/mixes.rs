@@ -100,7 +100,8 @@ fn measure(
         systems.on_each(|system| {
             let connections = best[&(mix_name(mix), system.name().to_owned())];
             let seconds = options.seconds;
-            let plan = closed_loop(options, scale, Pages::Of(mix), connections, seconds, round as u64);
+            let plan =
+                closed_loop(options, scale, Pages::Of(mix), connections, seconds, round as u64);
             let tally = closed::run(system, plan)?;
             runs.entry(system.name().to_owned()).or_default().push(tally);
             Ok(())

@@ -137,15 +137,15 @@ impl<'a> Arena<'a> {
         streams: &[(Kind, Pace, usize)],
         is_promised: bool,
     ) -> Result<Vec<OpenTally>, Failure> {
-        let errand = |kind: Kind| move |number| self.errand(kind, number, is_promised);
-        let opens: Vec<_> = streams.iter().map(|(kind, ..)| errand(*kind)).collect();
-        let stream = |(open, &(_, pace, connections)): (&'_ _, &(Kind, Pace, usize))| Stream {
-            open,
-            connections,
-            pace,
+        let open = |&(kind, ..): &(Kind, Pace, usize)| -> Box<Open<'_>> {
+            Box::new(move |number| self.errand(kind, number, is_promised))
         };
-        let streams: Vec<Stream<'_>> = opens.iter().zip(streams).map(stream).collect();
-        Ok(open::run(&*self.system, &streams, self.options.span())?)
+        let opens: Vec<Box<Open<'_>>> = streams.iter().map(open).collect();
+        let mut together: Vec<Stream<'_, '_>> = Vec::new();
+        for (open, &(_, pace, connections)) in opens.iter().zip(streams) {
+            together.push(Stream { open: &**open, connections, pace });
+        }
+        Ok(open::run(&*self.system, &together, self.options.span())?)
     }
 
     /// The most that clients without time to think are answered, beside what is offered beside it.
@@ -162,7 +162,8 @@ impl<'a> Arena<'a> {
 
     fn best(&self) -> Result<Best, Failure> {
         let asked = self.options.workload;
-        let beside = asked.beside().map(|kind| Ok::<_, Failure>((kind, self.closed_rate(kind, None)?)));
+        let beside =
+            asked.beside().map(|kind| Ok::<_, Failure>((kind, self.closed_rate(kind, None)?)));
         let beside = beside.transpose()?;
         let measured = self.closed_rate(asked.measured(self.options.scale()), beside)?;
         Ok(Best { measured, beside: beside.map(|(_, rate)| rate) })
@@ -192,7 +193,10 @@ pub fn run(options: &OverloadOptions) -> Result<(), Failure> {
     let best = arena.best()?;
     println!("closed loop: {:.0}/s", best.measured);
     if let Some(beside) = best.beside {
-        println!("beside it {:.0}/s are offered, {BESIDE} of its closed loop's rate", BESIDE * beside);
+        println!(
+            "beside it {:.0}/s are offered, {BESIDE} of its closed loop's rate",
+            BESIDE * beside
+        );
     }
     let mut results = Vec::new();
     for is_promised in [false, true] {
