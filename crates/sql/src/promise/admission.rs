@@ -4,17 +4,20 @@ use std::time::Duration;
 
 use engine::types::{Error, SqlState};
 
-use engine::heartbeat::promises::{DEVIATIONS, Response};
+use engine::heartbeat::promises::Response;
 
 /// The least that an answer takes: nothing shorter can be promised.
 const LEAST: Duration = Duration::from_micros(20);
 
 /// The share of its promise within which a session must be expected to be answered that was refused last, or is new. Who was served
 /// last has all of it: what an application does is several statements, and a share of each refused would leave few of them whole.
-const NEWCOMERS_SHARE: f64 = 0.8;
+const NEWCOMERS_SHARE: f64 = 0.9;
 
 /// Whoever has waited for more than this share of its promise is not alone, whatever load it meets: others take the threads.
 const ALONE_WAITS: f64 = 0.25;
+
+/// What 99 of 100 take is told where it is so much more than what they take on average.
+const TOLD_FROM: f64 = 1.05;
 
 /// Nobody is told to come back sooner.
 const SOON: Duration = Duration::from_millis(1);
@@ -45,38 +48,36 @@ pub struct Forecast {
     pub total: Duration,
     /// Of that what is due to others: what it has waited, and what runs or waits beside it.
     pub others: Duration,
+    /// The same for 99 of 100, as far as was measured.
+    pub latest: Duration,
 }
 
 impl Forecast {
     /// Of a statement; `None` where neither measurements nor access paths say anything.
     pub fn of(response: &Response, asked: &Asked) -> Option<Forecast> {
-        Self::with_margin(response, asked).map(|(forecast, _)| forecast)
-    }
-
-    /// The same with what 99 of 100 take more at most.
-    fn with_margin(response: &Response, asked: &Asked) -> Option<(Forecast, Duration)> {
-        let (took, by_itself, margin) = match response.at(asked.load) {
+        let (took, by_itself, latest) = match response.at(asked.load) {
             Some(expected) => {
                 let alone = response.at(asked.own).map_or(expected.mean, |alone| alone.mean);
-                (expected.mean, alone, expected.deviation * DEVIATIONS)
+                (expected.mean, alone, response.latest(expected))
             }
             None => {
                 let alone = asked.predicted?;
                 // As the time grows where it is known at one load only.
                 let more = (asked.load.max(1) as f64 / asked.own.max(1) as f64).max(1.0).sqrt();
-                (alone.mul_f64(more), alone, Duration::ZERO)
+                (alone.mul_f64(more), alone, alone.mul_f64(more))
             }
         };
-        let took = took.max(LEAST);
-        let total = asked.waited + took;
-        Some((Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)) }, margin))
+        let total = asked.waited + took.max(LEAST);
+        let latest = asked.waited + latest.max(LEAST);
+        Some(Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest })
     }
 }
 
 /// Lets a statement in, with its forecast, or refuses it with 53400 where it would not be answered in time.
 pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Refusal> {
-    let Some((forecast, margin)) = Forecast::with_margin(response, asked) else {
-        let least = Forecast { total: asked.waited + LEAST, others: asked.waited };
+    let Some(forecast) = Forecast::of(response, asked) else {
+        let total = asked.waited + LEAST;
+        let least = Forecast { total, others: asked.waited, latest: total };
         let is_late = least.total > asked.promise;
         return if is_late { Err(refusal(response, asked, least)) } else { Ok(None) };
     };
@@ -86,7 +87,7 @@ pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Re
         true => asked.promise,
         false => asked.promise.mul_f64(NEWCOMERS_SHARE),
     };
-    let is_in_time = forecast.total + margin <= limit;
+    let is_in_time = forecast.latest <= limit;
     match is_in_time || is_worth_trying(response, asked, is_alone) {
         true => Ok(Some(forecast)),
         false => Err(refusal(response, asked, forecast)),
@@ -127,7 +128,7 @@ impl From<Refusal> for Error {
                 Shown(least)
             ),
             false => {
-                let late = forecast.total.saturating_sub(promise);
+                let late = forecast.latest.saturating_sub(promise);
                 format!("Try again in {}.", Shown(late.max(SOON)))
             }
         };
@@ -137,7 +138,11 @@ impl From<Refusal> for Error {
 
 impl std::fmt::Display for Forecast {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, of which {} are for others", Shown(self.total), Shown(self.others))
+        write!(f, "{}", Shown(self.total))?;
+        if self.latest > self.total.mul_f64(TOLD_FROM) {
+            write!(f, " (99 of 100 at most {})", Shown(self.latest))?;
+        }
+        write!(f, ", of which {} are for others", Shown(self.others))
     }
 }
 
@@ -209,7 +214,7 @@ mod tests {
     #[test]
     fn who_was_refused_comes_in_after_those_who_were_served() {
         let response = measured();
-        let promise = 12 * MILLISECOND;
+        let promise = 11 * MILLISECOND;
         let served = asked(promise, 64_000);
         assert!(decide(&response, &served).is_ok());
         assert!(decide(&response, &Asked { was_served: false, ..served }).is_err());

@@ -51,7 +51,7 @@ struct UnderWay {
     /// When all of its answer was there.
     computed: Option<Instant>,
     promised: Option<(Arc<Record>, Duration)>,
-    forecast: Option<Duration>,
+    forecast: Option<Forecast>,
 }
 
 /// What a statement is to those that compete with it.
@@ -165,13 +165,14 @@ impl Session {
             false => self.admit(statement, &record, &asked),
         };
         let forecast = match admitted {
-            Ok(forecast) => forecast.map(|forecast| forecast.total),
+            Ok(forecast) => forecast,
             Err(refusal) => {
                 stay.into_iter().for_each(Stay::refuse);
                 return Err(refusal);
             }
         };
-        record.admit(promise, forecast, under_way.work.meets(&statement.prepared));
+        let total = forecast.map(|forecast| forecast.total);
+        record.admit(promise, total, under_way.work.meets(&statement.prepared));
         (under_way.promised, under_way.forecast) = (Some((record, promise)), forecast);
         self.promising.under_way = Some(under_way);
         let is_dropped = !has_begun && self.settings.late() == Late::Drop;
@@ -290,14 +291,14 @@ impl Session {
         let left = under_way.work.station(stations);
         let met = under_way.work.scaled(left.map(|left| left.load() + under_way.work.own()));
         under_way.load = under_way.load.map(|load| load.max(met));
-        if fault.is_some() {
-            // What ended early says nothing of those that do not.
-            under_way.load = None;
+        if fault.is_none() {
+            return;
         }
-        if fault.is_some()
-            && self.limits.is_promise_missed()
-            && let Some((record, _)) = under_way.promised.take()
-        {
+        if !self.limits.is_promise_missed() {
+            // What ended early says nothing of those that do not.
+            (under_way.load, under_way.forecast) = (None, None);
+        } else if let Some((record, _)) = under_way.promised.take() {
+            // What is dropped has taken at least so long: who notes only what was answered takes it for what all take.
             record.drop_late();
         }
     }
@@ -314,12 +315,16 @@ impl Session {
 
 impl UnderWay {
     fn settle(self, out: Instant) {
+        let response = &self.prepared.response;
         if let Some(load) = self.load {
-            self.prepared.response.note(load, out.saturating_duration_since(self.since));
+            response.note(load, out.saturating_duration_since(self.since));
+        }
+        let took = out.saturating_duration_since(self.arrived);
+        if let Some(forecast) = self.forecast {
+            response.note_latest(took > forecast.latest);
         }
         if let Some((record, promise)) = self.promised {
-            let took = out.saturating_duration_since(self.arrived);
-            record.answer(promise, took, self.forecast);
+            record.answer(promise, took, self.forecast.map(|forecast| forecast.total));
         }
     }
 }

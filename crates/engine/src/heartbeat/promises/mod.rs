@@ -16,7 +16,7 @@ mod turns;
 pub use book::Promises;
 pub use capacity::Capacity;
 pub use record::{Meets, Place, Promised, Record};
-pub use response::{DEVIATIONS, Expected, OWN, Response};
+pub use response::{Expected, OWN, Response};
 pub use station::{Station, Stations, Stay};
 pub use times::Times;
 pub use turns::Turns;

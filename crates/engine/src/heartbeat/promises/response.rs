@@ -5,11 +5,15 @@
 //! more than its share: so what was measured long ago at a high load is no obstacle once less load takes less time than then.
 //! Notes and readers may be many at once; a note that meets another may be lost.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// So many average deviations above the mean are expected: about 99 of 100 statements take no more.
-pub const DEVIATIONS: u32 = 3;
+/// So many average deviations above the mean are expected of 99 of 100 statements, before more is known of them.
+const DEVIATIONS: f32 = 3.0;
+/// One that took longer than 99 of 100 were expected to raises that by so much; 99 that did not take it back.
+const DEVIATIONS_STEP: f32 = 0.2;
+/// Neither fewer nor more are expected.
+const DEVIATIONS_RANGE: (f32, f32) = (1.0, 12.0);
 
 /// What a statement adds to the load that it meets, where loads are told as multiples of that.
 pub const OWN: u64 = 8;
@@ -36,6 +40,9 @@ pub struct Response {
     by_load: [AtomicU64; SIZES],
     /// The least mean, in microseconds, as bits; 0 before the first.
     least: AtomicU64,
+    /// Deviations above the mean within which 99 of 100 are, as bits: the distribution is not known, and what is met later than
+    /// when it was forecast belongs to it, too.
+    deviations: AtomicU32,
     /// When [`Self::may_try`] said yes last, in nanoseconds of the engine's clock.
     tried: AtomicU64,
 }
@@ -43,7 +50,12 @@ pub struct Response {
 impl Default for Response {
     fn default() -> Response {
         let nothing = [const { AtomicU64::new(0) }; SIZES];
-        Response { by_load: nothing, least: AtomicU64::new(0), tried: AtomicU64::new(0) }
+        Response {
+            by_load: nothing,
+            least: AtomicU64::new(0),
+            deviations: AtomicU32::new(DEVIATIONS.to_bits()),
+            tried: AtomicU64::new(0),
+        }
     }
 }
 
@@ -95,6 +107,21 @@ impl Response {
         Some(Expected { mean: duration(seen.mean), deviation: duration(seen.deviation) })
     }
 
+    /// Within what time 99 of 100 are of which so much is expected.
+    pub fn latest(&self, expected: Expected) -> Duration {
+        let deviations = f32::from_bits(self.deviations.load(Ordering::Relaxed));
+        expected.mean + expected.deviation.mul_f32(deviations)
+    }
+
+    /// Notes whether one took longer than 99 of 100 were expected to.
+    pub fn note_latest(&self, is_exceeded: bool) {
+        let before = f32::from_bits(self.deviations.load(Ordering::Relaxed));
+        let step = if is_exceeded { DEVIATIONS_STEP } else { -DEVIATIONS_STEP / 99.0 };
+        let (least, most) = DEVIATIONS_RANGE;
+        let deviations = (before + step).clamp(least, most);
+        self.deviations.store(deviations.to_bits(), Ordering::Relaxed);
+    }
+
     /// Notes what one took that began at a load.
     pub fn note(&self, load: u64, took: Duration) {
         let (size, place) = (size(load), place(load));
@@ -131,9 +158,9 @@ impl Response {
             if half % 2 == 0 { power } else { power + power / 2 }
         });
         let most = loads.filter_map(|load| {
-            let Expected { mean, deviation } = self.at(load)?;
-            let is_kept = mean + deviation * DEVIATIONS <= promise;
-            is_kept.then(|| load as f64 / OWN as f64 / mean.as_secs_f64().max(1e-6))
+            let expected = self.at(load)?;
+            let is_kept = self.latest(expected) <= promise;
+            is_kept.then(|| load as f64 / OWN as f64 / expected.mean.as_secs_f64().max(1e-6))
         });
         Some(most.fold(0.0, f64::max))
     }
@@ -247,6 +274,26 @@ mod tests {
         (0..100).for_each(|i| response.note(500, (3 + 2 * (i % 2)) * MILLISECOND));
         let deviation = response.at(500).expect("known").deviation.as_secs_f64() * 1e3;
         assert!((0.8..1.3).contains(&deviation), "{deviation}");
+    }
+
+    #[test]
+    fn what_99_of_100_take_at_most_is_learned() {
+        let response = Response::default();
+        // Every time alike often, from 10 to 20 ms.
+        let took = |i: u32| 10 * MILLISECOND + (i * 37 % 100) * MILLISECOND / 10;
+        for i in 0..20_000 {
+            let latest = response.at(500).map(|expected| response.latest(expected));
+            latest.into_iter().for_each(|latest| response.note_latest(took(i) > latest));
+            response.note(500, took(i));
+        }
+        let latest = response.latest(response.at(500).expect("known")).as_secs_f64() * 1e3;
+        assert!((18.5..22.0).contains(&latest), "{latest}");
+        // A tail that was not there before.
+        (0..30).for_each(|_| response.note_latest(true));
+        assert!(response.latest(response.at(500).expect("known")) > 30 * MILLISECOND);
+        (0..1_000).for_each(|_| response.note_latest(true));
+        let expected = response.at(500).expect("known");
+        assert!(response.latest(expected) <= expected.mean + 12 * expected.deviation + MILLISECOND);
     }
 
     #[test]
