@@ -46,12 +46,13 @@ pub struct Kernel {
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: [&'static [&'static [Kernel]]; 14] = [
+    let modules: [&'static [&'static [Kernel]]; 15] = [
         crate::boolean::KERNELS,
         crate::int::KERNELS,
         crate::float::KERNELS,
         crate::numeric::KERNELS,
         crate::text::KERNELS,
+        crate::regexp::KERNELS,
         crate::bytea::KERNELS,
         &date::KERNELS,
         &time::KERNELS,

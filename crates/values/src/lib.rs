@@ -27,6 +27,7 @@ mod number_text;
 pub mod numeric;
 mod overlaps;
 mod precision;
+pub mod regexp;
 mod relations;
 pub mod settings;
 mod spaces;

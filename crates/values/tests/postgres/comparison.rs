@@ -153,7 +153,7 @@ fn listed() -> Vec<(&'static str, Vec<&'static str>)> {
 }
 
 /// A line of COPY's text format, of one column.
-fn unescaped(line: &str) -> String {
+pub fn unescaped(line: &str) -> String {
     let mut out = String::new();
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
