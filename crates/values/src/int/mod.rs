@@ -6,5 +6,6 @@ mod range;
 mod text;
 
 pub use arithmetic::Int;
+pub(crate) use arithmetic::narrow;
 pub(crate) use kernels::KERNELS;
 pub use text::parse;
