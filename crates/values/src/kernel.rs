@@ -46,13 +46,14 @@ pub struct Kernel {
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: [&'static [&'static [Kernel]]; 15] = [
+    let modules: [&'static [&'static [Kernel]]; 16] = [
         crate::boolean::KERNELS,
         crate::int::KERNELS,
         crate::float::KERNELS,
         crate::numeric::KERNELS,
         crate::text::KERNELS,
         crate::regexp::KERNELS,
+        crate::hash::KERNELS,
         crate::bytea::KERNELS,
         &date::KERNELS,
         &time::KERNELS,

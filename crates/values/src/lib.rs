@@ -17,6 +17,7 @@ pub mod error;
 pub mod facts;
 pub mod float;
 pub mod form;
+pub mod hash;
 mod inlined;
 pub mod int;
 pub mod interval;

@@ -20,6 +20,7 @@ mod text;
 mod whole;
 
 pub use arithmetic::{add, multiply, subtract};
+pub(crate) use binary::groups;
 pub use binary::{receive, send};
 pub use bucket::width_bucket;
 pub use cast::{from_f32, from_f64, from_i64, to_f32, to_f64, to_i16, to_i32, to_i64};

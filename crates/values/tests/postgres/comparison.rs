@@ -119,6 +119,9 @@ impl<'a> Comparison<'a> {
     /// # Panics
     /// When something is listed that does not differ.
     pub fn judge_list(&self) {
+        if std::env::var("VALUES_ONLY").is_ok() {
+            return;
+        }
         for (name, kinds) in listed() {
             for kind in kinds {
                 assert!(
