@@ -3,6 +3,7 @@
 use crate::interval::Interval;
 use crate::numeric::Numeric;
 use crate::timetz::TimeTz;
+use crate::uuid::Uuid;
 
 /// A value with its type. `Null` stands for NULL of every type.
 ///
@@ -41,6 +42,8 @@ pub enum Datum {
     TimestampTz(i64),
     /// `interval`.
     Interval(Interval),
+    /// uuid.
+    Uuid(Uuid),
 }
 
 impl Datum {

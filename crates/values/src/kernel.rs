@@ -46,7 +46,7 @@ pub struct Kernel {
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: [&'static [&'static [Kernel]]; 16] = [
+    let modules: [&'static [&'static [Kernel]]; 17] = [
         crate::boolean::KERNELS,
         crate::int::KERNELS,
         crate::float::KERNELS,
@@ -54,6 +54,7 @@ pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
         crate::text::KERNELS,
         crate::regexp::KERNELS,
         crate::hash::KERNELS,
+        crate::uuid::KERNELS,
         crate::bytea::KERNELS,
         &date::KERNELS,
         &time::KERNELS,

@@ -39,4 +39,5 @@ pub mod timestamp;
 pub mod timestamptz;
 pub mod timetz;
 mod unit;
+pub mod uuid;
 pub mod zone;
