@@ -2,6 +2,7 @@
 
 use crate::interval::Interval;
 use crate::numeric::Numeric;
+use crate::oid::Oid;
 use crate::timetz::TimeTz;
 use crate::uuid::Uuid;
 
@@ -44,6 +45,8 @@ pub enum Datum {
     Interval(Interval),
     /// uuid.
     Uuid(Uuid),
+    /// oid, regclass and the like.
+    Oid(Oid),
 }
 
 impl Datum {

@@ -46,7 +46,7 @@ pub struct Kernel {
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: [&'static [&'static [Kernel]]; 17] = [
+    let modules: [&'static [&'static [Kernel]]; 19] = [
         crate::boolean::KERNELS,
         crate::int::KERNELS,
         crate::float::KERNELS,
@@ -55,6 +55,8 @@ pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
         crate::regexp::KERNELS,
         crate::hash::KERNELS,
         crate::uuid::KERNELS,
+        crate::oid::KERNELS,
+        crate::size::KERNELS,
         crate::bytea::KERNELS,
         &date::KERNELS,
         &time::KERNELS,

@@ -8,4 +8,5 @@ mod text;
 pub use arithmetic::Int;
 pub(crate) use arithmetic::narrow;
 pub(crate) use kernels::KERNELS;
+pub(crate) use range::invalid_distance;
 pub use text::parse;

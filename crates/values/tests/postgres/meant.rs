@@ -25,6 +25,9 @@ pub fn values(source: &str, place: usize) -> Option<Vec<&'static str>> {
         ("similar_escape" | "similar_to_escape_2", 1) => ESCAPES,
         ("\"substring\"(text,text,text)", 1) => SIMILAR,
         ("\"substring\"(text,text,text)", 2) => ESCAPES,
+        ("unicode_normalize_func" | "unicode_is_normalized", 0) => UNICODE,
+        ("unicode_normalize_func" | "unicode_is_normalized", 1) => FORMS,
+        ("text_format_nv", 0) => FORMATS,
         ("pg_size_bytes", 0) => SIZES,
         _ => return None,
     };
@@ -89,6 +92,52 @@ const SIMILAR: &[&str] = &[
 ];
 
 const ESCAPES: &[&str] = &["#", "\\", "", "##", "a", "日", "\\N"];
+
+const UNICODE: &[&str] = &[
+    "",
+    "a",
+    "e\u{301}",
+    "\u{e9}",
+    "\u{fb01}",
+    "\u{1e9b}\u{323}",
+    "\u{ac00}",
+    "\u{1100}\u{1161}",
+    "日本",
+    "\\N",
+];
+
+const FORMS: &[&str] = &["NFC", "nfd", "NFKC", "NFKD", "", "NFX", "\\N"];
+
+const FORMATS: &[&str] = &[
+    "",
+    "a",
+    "%%",
+    "a%%b%%",
+    "%",
+    "a%",
+    "%s",
+    "%1$s",
+    "%0$s",
+    "%1$",
+    "%1",
+    "%-",
+    "%-5s",
+    "%5s",
+    "%*s",
+    "%*1$s",
+    "%*1s",
+    "%*0$s",
+    "%x",
+    "%é",
+    "%99999999999s",
+    "%I",
+    "%L",
+    "% s",
+    "%-é",
+    "%5",
+    "é%%é",
+    "\\N",
+];
 
 const SIZES: &[&str] = &[
     "1",

@@ -54,6 +54,7 @@ pub fn values(type_name: &str) -> Vec<&'static str> {
             "\\x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef00",
             "\\N",
         ],
+        "oid" => &["0", "1", "2", "16", "2147483647", "2147483648", "4294967295", "-1", "\\N"],
         "uuid" => &[
             "00000000-0000-0000-0000-000000000000",
             "ffffffff-ffff-ffff-ffff-ffffffffffff",
