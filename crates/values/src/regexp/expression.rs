@@ -46,16 +46,26 @@ impl Expressions {
     /// # Errors
     /// Where it would be too deep.
     pub(super) fn push(&mut self, expression: Expression) -> Result<Id, Fault> {
-        let depth = |id: &Id| self.depths[*id as usize];
         let below = match &expression {
             Expression::Empty | Expression::Set(_) | Expression::Anchor(_) => 0,
-            Expression::Sequence(list, from, to) => {
-                list[*from as usize..*to as usize].iter().map(depth).max().unwrap_or(0)
-            }
-            Expression::Either(list) => list.iter().map(depth).max().unwrap_or(0),
-            Expression::Repeat(body, ..) | Expression::Bare(body) => depth(body),
-            Expression::Look { body, .. } => depth(body),
+            Expression::Sequence(list, ..) => self.deepest(list),
+            Expression::Either(list) => self.deepest(list),
+            Expression::Repeat(body, ..) | Expression::Bare(body) => self.deepest(&[*body]),
+            Expression::Look { body, .. } => self.deepest(&[*body]),
         };
+        self.push_over(below, expression)
+    }
+
+    /// How deep the deepest of some expressions is.
+    pub(super) fn deepest(&self, list: &[Id]) -> u32 {
+        list.iter().map(|id| self.depths[*id as usize]).max().unwrap_or(0)
+    }
+
+    /// An expression over others, of which the deepest is as deep as `below`.
+    ///
+    /// # Errors
+    /// Where it would be too deep.
+    pub(super) fn push_over(&mut self, below: u32, expression: Expression) -> Result<Id, Fault> {
         if below as usize >= 4 * MOST_DEPTH {
             return Err(Fault::TooComplex);
         }

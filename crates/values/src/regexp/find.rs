@@ -133,3 +133,33 @@ impl Regexp {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(pattern: &str, text: &str) -> std::result::Result<bool, &'static str> {
+        let letters: Vec<char> = text.chars().collect();
+        let found = Regexp::new(pattern, Flags::ADVANCED)
+            .and_then(|mut regexp| regexp.find(&letters, 0).map(|found| found.is_some()));
+        found.map_err(|error| error.sqlstate)
+    }
+
+    #[test]
+    fn what_would_take_too_much_is_refused() {
+        let nested = ["(".repeat(100_000), ")".repeat(100_000)].concat();
+        assert_eq!(state(&nested, "a"), Err("2201B"));
+        assert_eq!(state("(((a{255}){255}){255})", "a"), Err("2201B"));
+        assert_eq!(state(&"(a)".repeat(1_000), &"a".repeat(1_000)), Err("2201B"));
+        assert_eq!(state(&"[a-z]".repeat(500_000), "a"), Err("2201B"));
+    }
+
+    #[test]
+    fn what_others_try_in_vain_ends() {
+        let text = "a".repeat(2_000);
+        assert_eq!(state("(a*)*b", &text[..500]), Ok(false));
+        assert_eq!(state("(a|aa)+$", &text), Ok(true));
+        assert_eq!(state("(a|a)*(a|a)*(a|a)*[^a]", &text[..500]), Ok(false));
+        assert_eq!(state("(?:a?){200}a{200}", &text[..200]), Ok(true));
+    }
+}

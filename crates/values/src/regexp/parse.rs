@@ -199,11 +199,13 @@ impl Parser<'_> {
     ) -> Result<PartId> {
         let list: std::rc::Rc<[Id]> = items.into();
         let end = items.len();
+        // Asked once: a branch may have many parts, each over the rest of it.
+        let below = self.expressions.deepest(items);
         let sequence = |parser: &mut Self, from: usize, to: usize| match items[from..to] {
             [only] => Ok(only),
             _ => {
                 let sequence = Expression::Sequence(list.clone(), from as u32, to as u32);
-                parser.expressions.push(sequence)
+                parser.expressions.push_over(below, sequence)
             }
         };
         let mut rest = None;

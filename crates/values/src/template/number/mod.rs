@@ -1,5 +1,5 @@
-//! `to_char` of numbers and `to_number`: in come a number or a text and a template, out goes the other. [`description`] reads templates,
-//! [`digits`] prepares a number's digits, [`writer`] puts them into the template and [`reader`] takes them out of a text.
+//! `to_char` of numbers and `to_number`: in come a number or a text and a template, out goes the other. `description` reads templates,
+//! `digits` prepares a number's digits, `writer` puts them into the template and `reader` takes them out of a text.
 
 mod description;
 mod digits;
