@@ -10,6 +10,7 @@ mod arguments;
 pub mod boolean;
 pub mod bytea;
 pub mod calendar;
+pub mod column;
 pub mod date;
 pub mod datum;
 pub mod decimal;

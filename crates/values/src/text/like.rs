@@ -7,13 +7,21 @@ use crate::error::{Result, ValueError};
 /// # Errors
 /// 22025 when matching reaches a `\` that ends the pattern.
 pub fn is_like(text: &str, pattern: &str) -> Result<bool> {
+    is_like_text(text.as_bytes(), pattern.as_bytes())
+}
+
+/// As [`is_like`], of the bytes of both.
+///
+/// # Errors
+/// As [`is_like`].
+pub(super) fn is_like_text(text: &[u8], pattern: &[u8]) -> Result<bool> {
     let step = |text: &[u8]| match text[0] {
         0x00..=0x7F => 1,
         0x80..=0xDF => 2,
         0xE0..=0xEF => 3,
         _ => 4,
     };
-    Match { text: text.as_bytes(), pattern: pattern.as_bytes(), retry: None }.run(step)
+    Match { text, pattern, retry: None }.run(step)
 }
 
 /// As [`is_like`], where `_` stands for one byte.

@@ -13,6 +13,7 @@ mod normal;
 mod order;
 mod pad;
 mod part;
+mod pattern;
 mod quote;
 mod trim;
 
@@ -23,6 +24,7 @@ pub(crate) use like::{is_like_bytes, like_escape_bytes};
 pub use limit::{character, varying};
 pub use order::{compare, unpadded};
 pub(crate) use part::{Span, around, span};
+pub use pattern::Pattern;
 
 use crate::error::ValueError;
 
