@@ -3,6 +3,8 @@
 use crate::datum::Datum;
 use crate::error::Result;
 use crate::numeric::Numeric;
+use crate::oid::Oid;
+use crate::uuid::Uuid;
 
 /// What a kernel's function takes.
 pub(crate) trait Argument<'a>: Sized {
@@ -66,7 +68,7 @@ macro_rules! copied {
     )*};
 }
 
-copied! { bool => Bool, i16 => Int2, i32 => Int4, i64 => Int8, f32 => Float4, f64 => Float8 }
+copied! { bool => Bool, i16 => Int2, i32 => Int4, i64 => Int8, f32 => Float4, f64 => Float8, Uuid => Uuid, Oid => Oid }
 
 macro_rules! borrowed {
     ($($rust:ty => $variant:ident),* $(,)?) => {$(

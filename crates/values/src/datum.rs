@@ -2,7 +2,9 @@
 
 use crate::interval::Interval;
 use crate::numeric::Numeric;
+use crate::oid::Oid;
 use crate::timetz::TimeTz;
+use crate::uuid::Uuid;
 
 /// A value with its type. `Null` stands for NULL of every type.
 ///
@@ -41,6 +43,10 @@ pub enum Datum {
     TimestampTz(i64),
     /// `interval`.
     Interval(Interval),
+    /// uuid.
+    Uuid(Uuid),
+    /// oid, regclass and the like.
+    Oid(Oid),
 }
 
 impl Datum {

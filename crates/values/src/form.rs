@@ -6,6 +6,8 @@ use crate::argument::Argument;
 use crate::datum::Datum;
 use crate::error::{Result, ValueError};
 use crate::numeric::{self, Numeric};
+use crate::oid::{self, Oid};
+use crate::uuid::{self, Uuid};
 use crate::{boolean, bytea, float, int, text};
 
 /// A type's forms: text, binary, canonical key, order. None of them is asked about NULL.
@@ -126,6 +128,24 @@ pub const FORMS: &[Form] = &[
         send: |datum, out| out.extend_from_slice(<&[u8]>::of(datum)),
         key: |datum, out| out.extend_from_slice(<&[u8]>::of(datum)),
         compare: |a, b| <&[u8]>::of(a).cmp(<&[u8]>::of(b)),
+    },
+    Form {
+        type_name: "oid",
+        parse: |text| oid::parse(text).map(Datum::Oid),
+        write: |datum, out| out.push_str(&Oid::of(datum).0.to_string()),
+        receive: |bytes| fixed(bytes).map(|bytes| Datum::Oid(Oid(u32::from_be_bytes(bytes)))),
+        send: |datum, out| out.extend_from_slice(&Oid::of(datum).0.to_be_bytes()),
+        key: |datum, out| out.extend_from_slice(&Oid::of(datum).0.to_be_bytes()),
+        compare: |a, b| Oid::of(a).cmp(&Oid::of(b)),
+    },
+    Form {
+        type_name: "uuid",
+        parse: |text| uuid::parse(text).map(Datum::Uuid),
+        write: |datum, out| uuid::write(&Uuid::of(datum), out),
+        receive: |bytes| fixed(bytes).map(Datum::Uuid),
+        send: |datum, out| out.extend_from_slice(&Uuid::of(datum)),
+        key: |datum, out| out.extend_from_slice(&Uuid::of(datum)),
+        compare: |a, b| Uuid::of(a).cmp(&Uuid::of(b)),
     },
 ];
 

@@ -46,12 +46,17 @@ pub struct Kernel {
 
 /// All kernels, module by module.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    let modules: [&'static [&'static [Kernel]]; 14] = [
+    let modules: [&'static [&'static [Kernel]]; 19] = [
         crate::boolean::KERNELS,
         crate::int::KERNELS,
         crate::float::KERNELS,
         crate::numeric::KERNELS,
         crate::text::KERNELS,
+        crate::regexp::KERNELS,
+        crate::hash::KERNELS,
+        crate::uuid::KERNELS,
+        crate::oid::KERNELS,
+        crate::size::KERNELS,
         crate::bytea::KERNELS,
         &date::KERNELS,
         &time::KERNELS,

@@ -9,3 +9,8 @@ pub(crate) fn is_space(byte: u8) -> bool {
 pub(crate) fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8))
 }
+
+/// A text without the spaces before it.
+pub(crate) fn start_trimmed(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8))
+}

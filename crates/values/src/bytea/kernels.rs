@@ -4,7 +4,7 @@ use super::part::{of_bytes, overlaid, position, without_end, without_start};
 use super::{bits, digest, encoding};
 use crate::argument::kernels;
 use crate::kernel::Kernel;
-use crate::text::{is_like_bytes, span};
+use crate::text::{is_like_bytes, like_escape_bytes, span};
 
 pub(crate) const KERNELS: &[&[Kernel]] = &[ORDER, PARTS, OTHERS];
 
@@ -17,6 +17,7 @@ const ORDER: &[Kernel] = kernels! {
     "byteage" => |a: &[u8], b: &[u8]| a >= b;
     "byteacmp" => |a: &[u8], b: &[u8]| a.cmp(b) as i32;
     "bytealike" => |a: &[u8], pattern: &[u8]| is_like_bytes(a, pattern);
+    "like_escape_bytea" => |pattern: &[u8], escape: &[u8]| like_escape_bytes(pattern, escape);
     "byteanlike" => |a: &[u8], pattern: &[u8]| is_like_bytes(a, pattern).map(|is| !is);
 };
 

@@ -62,6 +62,9 @@ static OTHERS: &[Kernel] = &[
     entry("date_timestamptz", |c, a| {
         super::to_timestamptz(date(a, 0), &c.zone).map(Datum::TimestampTz)
     }),
+    entry("daterange_subdiff", |_, a| {
+        Ok(Datum::Float8(f64::from(date(a, 0)) - f64::from(date(a, 1))))
+    }),
     entry("extract_date", |_, a| Ok(or_null(super::extract(text(a, 0), date(a, 1))?, Datum::from))),
     entry("make_date", |_, a| super::make(int4(a, 0), int4(a, 1), int4(a, 2)).map(Datum::Date)),
 ];

@@ -7,6 +7,7 @@ mod part;
 
 pub use arithmetic::{add_days, days_between, minus_interval, plus_interval, subtract_days};
 pub use compared::{compare_with_timestamp, compare_with_timestamptz};
+pub(crate) use part::Part;
 pub use part::extract;
 
 pub(crate) use kernels::KERNELS;

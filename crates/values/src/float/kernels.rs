@@ -3,9 +3,10 @@
 use super::arithmetic::{add, divide, multiply, subtract};
 use super::cast::{to_f32, to_int};
 use super::trigonometry::{self, DEGREE, of_finite, of_unit};
-use super::{compare, degrees, function, width};
+use super::{compare, degrees, function, in_range, width};
 use crate::argument::{kernels, relations};
-use crate::kernel::Kernel;
+use crate::datum::Datum;
+use crate::kernel::{Kernel, entry};
 
 /// The comparisons of two widths, as the wider one.
 macro_rules! compared {
@@ -25,6 +26,7 @@ pub(crate) const KERNELS: &[&[Kernel]] = &[
     CASTS,
     FUNCTIONS,
     ANGLES,
+    CONSTANTS,
 ];
 
 const ARITHMETIC: &[Kernel] = kernels! {
@@ -89,9 +91,15 @@ const FUNCTIONS: &[Kernel] = kernels! {
     "dlog10" => |a: f64| function::log10(a);
     "width_bucket_float8" => |a: f64, low: f64, high: f64, count: i32|
         width::width_bucket(a, low, high, count);
+    "in_range_float8_float8" => |a: f64, base: f64, distance: f64, is_down: bool, is_less: bool|
+        in_range(a, base, distance, is_down, is_less);
+    "in_range_float4_float8" => |a: f32, base: f32, distance: f64, is_down: bool, is_less: bool|
+        in_range(a.into(), base.into(), distance, is_down, is_less);
     "int4range_subdiff" => |a: i32, b: i32| f64::from(a) - f64::from(b);
     "int8range_subdiff" => |a: i64, b: i64| a as f64 - b as f64;
 };
+
+const CONSTANTS: &[Kernel] = &[entry("dpi", |_, _| Ok(Datum::Float8(std::f64::consts::PI)))];
 
 const ANGLES: &[Kernel] = kernels! {
     "degrees" => |a: f64| divide(a, DEGREE);

@@ -6,6 +6,7 @@ mod compare;
 mod degrees;
 mod function;
 mod kernels;
+mod range;
 mod shortest;
 mod text;
 mod trigonometry;
@@ -15,6 +16,7 @@ pub use arithmetic::Float;
 pub use compare::compare;
 pub(crate) use compare::key;
 pub(crate) use kernels::KERNELS;
+pub use range::in_range;
 pub use text::{parse_f32, parse_f64, write};
 
 use crate::error::ValueError;

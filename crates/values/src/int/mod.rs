@@ -5,6 +5,8 @@ mod kernels;
 mod range;
 mod text;
 
-pub use arithmetic::Int;
+pub(crate) use arithmetic::narrow;
+pub use arithmetic::{Int, add, divide, multiply, remainder, subtract};
 pub(crate) use kernels::KERNELS;
+pub(crate) use range::invalid_distance;
 pub use text::parse;

@@ -29,7 +29,7 @@ pub fn send(value: &Numeric, out: &mut Vec<u8>) {
 }
 
 /// The weight of the first group, and the groups without zeros around.
-fn groups(decimal: &Decimal) -> (i16, Vec<u16>) {
+pub(crate) fn groups(decimal: &Decimal) -> (i16, Vec<u16>) {
     if decimal.is_zero() {
         return (0, Vec::new());
     }

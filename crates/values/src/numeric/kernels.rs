@@ -11,6 +11,9 @@ pub(crate) const KERNELS: &[&[Kernel]] =
     &[relations!("numeric_", "numeric_cmp", &Numeric, &Numeric, compare), COMPUTATIONS, CASTS];
 
 const COMPUTATIONS: &[Kernel] = kernels! {
+    "in_range_numeric_numeric" =>
+        |a: &Numeric, base: &Numeric, distance: &Numeric, is_down: bool, is_less: bool|
+        super::in_range(a, base, distance, is_down, is_less);
     "numeric_larger" => |a: &Numeric, b: &Numeric| larger(a, b).clone();
     "numeric_smaller" => |a: &Numeric, b: &Numeric| smaller(a, b).clone();
     "numeric_add" => |a: &Numeric, b: &Numeric| add(a, b);

@@ -20,4 +20,4 @@ static TEMPLATES: &[Kernel] = &[
     entry("to_date", |_, a| super::to_date(text(a, 0), text(a, 1)).map(Datum::Date)),
 ];
 
-pub(crate) static KERNELS: [&[Kernel]; 1] = [TEMPLATES];
+pub(crate) static KERNELS: [&[Kernel]; 2] = [TEMPLATES, super::number::NUMBERS];

@@ -1,7 +1,8 @@
-//! `to_char`, `to_timestamp` and `to_date`: dates, times and intervals by a template.
+//! `to_char`, `to_timestamp`, `to_date` and `to_number`: dates, times, intervals and numbers by a template.
 
 mod assemble;
 mod kernels;
+mod number;
 mod ordinal;
 mod parse;
 mod pattern;
@@ -9,6 +10,7 @@ mod read;
 mod source;
 mod write;
 
+pub use number::to_number;
 pub use write::{interval_to_char, timestamp_to_char, timestamptz_to_char};
 
 pub(crate) use kernels::KERNELS;

@@ -80,7 +80,7 @@ fn ordinal(rest: &mut &str) -> Option<Ordinal> {
 }
 
 /// Takes a text in double quotes, or one character. A backslash quotes a double quote, and within those any character.
-fn literal(rest: &mut &str, nodes: &mut Vec<Node>) {
+pub(super) fn literal(rest: &mut &str, nodes: &mut Vec<Node>) {
     if let Some(quoted) = rest.strip_prefix('"') {
         *rest = quoted;
         while let Some(next) = next(rest) {

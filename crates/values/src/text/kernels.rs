@@ -2,7 +2,7 @@
 
 use super::order::unpadded;
 use super::part::{of_text, span};
-use super::{case, fields, letter, like, limit, pad, part, quote, trim};
+use super::{case, fields, format, letter, like, limit, normal, pad, part, quote, trim};
 use crate::argument::kernels;
 use crate::bytea::hex_digest;
 use crate::error::Result;
@@ -89,6 +89,11 @@ const OTHERS: &[Kernel] = kernels! {
     "upper" => |a: &str| a.to_ascii_uppercase();
     "lower" => |a: &str| a.to_ascii_lowercase();
     "initcap" => |a: &str| case::capitalized(a);
+    "text_format_nv" => |a: Option<&str>| a.map(|a| format::format(a, &[])).transpose();
+    "unicode_normalize_func" => |a: &str, form: &str| normal::normalized(a, form);
+    "unicode_is_normalized" => |a: &str, form: &str|
+        normal::normalized(a, form).map(|normal| normal == a);
+    "to_ascii_default" => |_a: &str| letter::no_ascii();
     "ascii" => |a: &str| letter::first_code(a);
     "chr" => |code: i32| letter::of_code(code);
     "unistr" => |a: &str| letter::unescaped(a);

@@ -30,6 +30,14 @@ pub(super) fn of_code(code: i32) -> Result<String> {
     }
 }
 
+/// `to_ascii`, which knows no letters of UTF-8.
+///
+/// # Errors
+/// 0A000 always.
+pub(super) fn no_ascii() -> Result<String> {
+    Err(ValueError::new("0A000", "encoding conversion from UTF8 to ASCII not supported"))
+}
+
 /// With what `\XXXX`, `\+XXXXXX`, `\uXXXX` and `\UXXXXXXXX` stand for.
 ///
 /// # Errors

@@ -7,13 +7,21 @@ use crate::error::{Result, ValueError};
 /// # Errors
 /// 22025 when matching reaches a `\` that ends the pattern.
 pub fn is_like(text: &str, pattern: &str) -> Result<bool> {
+    is_like_text(text.as_bytes(), pattern.as_bytes())
+}
+
+/// As [`is_like`], of the bytes of both.
+///
+/// # Errors
+/// As [`is_like`].
+pub(super) fn is_like_text(text: &[u8], pattern: &[u8]) -> Result<bool> {
     let step = |text: &[u8]| match text[0] {
         0x00..=0x7F => 1,
         0x80..=0xDF => 2,
         0xE0..=0xEF => 3,
         _ => 4,
     };
-    Match { text: text.as_bytes(), pattern: pattern.as_bytes(), retry: None }.run(step)
+    Match { text, pattern, retry: None }.run(step)
 }
 
 /// As [`is_like`], where `_` stands for one byte.
@@ -131,29 +139,50 @@ impl Match<'_> {
 /// # Errors
 /// 22025 for an escape of several characters.
 pub fn like_escape(pattern: &str, escape: &str) -> Result<String> {
-    let mut letters = escape.chars();
-    let (letter, None) = (letters.next(), letters.next()) else {
+    let letter = only(escape.chars())?;
+    Ok(escaped(pattern.chars(), letter, '\\'))
+}
+
+/// As [`like_escape`], where characters are bytes.
+///
+/// # Errors
+/// 22025 for an escape of several bytes.
+pub(crate) fn like_escape_bytes(pattern: &[u8], escape: &[u8]) -> Result<Vec<u8>> {
+    let byte = only(escape.iter().copied())?;
+    Ok(escaped(pattern.iter().copied(), byte, b'\\'))
+}
+
+fn only<T>(mut escape: impl Iterator<Item = T>) -> Result<Option<T>> {
+    let (first, None) = (escape.next(), escape.next()) else {
         return Err(ValueError {
             hint: Some("Escape string must be empty or one character.".into()),
             ..ValueError::new("22025", "invalid escape string")
         });
     };
-    if letter == Some('\\') {
-        return Ok(pattern.to_owned());
+    Ok(first)
+}
+
+fn escaped<T: Copy + PartialEq, P: FromIterator<T>>(
+    pattern: impl Iterator<Item = T>,
+    escape: Option<T>,
+    backslash: T,
+) -> P {
+    if escape == Some(backslash) {
+        return pattern.collect();
     }
-    let mut out = String::with_capacity(pattern.len());
+    let mut out = Vec::new();
     let mut is_escaped = false;
-    for c in pattern.chars() {
-        if Some(c) == letter && !is_escaped {
-            out.push('\\');
+    for letter in pattern {
+        if Some(letter) == escape && !is_escaped {
+            out.push(backslash);
             is_escaped = true;
             continue;
         }
-        if c == '\\' && !is_escaped {
-            out.push('\\');
+        if letter == backslash && !is_escaped {
+            out.push(backslash);
         }
-        out.push(c);
+        out.push(letter);
         is_escaped = false;
     }
-    Ok(out)
+    out.into_iter().collect()
 }

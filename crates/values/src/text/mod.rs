@@ -4,22 +4,27 @@
 
 mod case;
 mod fields;
+mod format;
 mod kernels;
 mod letter;
 mod like;
 mod limit;
+mod normal;
 mod order;
 mod pad;
 mod part;
+mod pattern;
 mod quote;
 mod trim;
 
+pub use format::format;
 pub(crate) use kernels::KERNELS;
-pub(crate) use like::is_like_bytes;
 pub use like::{is_like, like_escape};
+pub(crate) use like::{is_like_bytes, like_escape_bytes};
 pub use limit::{character, varying};
 pub use order::{compare, unpadded};
 pub(crate) use part::{Span, around, span};
+pub use pattern::Pattern;
 
 use crate::error::ValueError;
 

@@ -27,6 +27,12 @@ fn smaller(_: &Context, a: &[Datum]) -> Result<Datum> {
     Ok(if timestamp(a, 0) < timestamp(a, 1) { a[0].clone() } else { a[1].clone() })
 }
 
+/// How far apart two timestamps are, as indexes on ranges ask.
+fn subtracted_in_seconds(_: &Context, a: &[Datum]) -> Result<Datum> {
+    let micros = timestamp(a, 0) as f64 - timestamp(a, 1) as f64;
+    Ok(Datum::Float8(micros / crate::calendar::SECOND as f64))
+}
+
 fn in_range(_: &Context, a: &[Datum]) -> Result<Datum> {
     let span = interval(a, 2);
     if span.key() < 0 {
@@ -91,6 +97,8 @@ static OTHERS: &[Kernel] = &[
         let ymd = [int4(a, 0), int4(a, 1), int4(a, 2)];
         super::make(ymd, int4(a, 3), int4(a, 4), float8(a, 5)).map(Datum::Timestamp)
     }),
+    entry("tsrange_subdiff", subtracted_in_seconds),
+    entry("tstzrange_subdiff", subtracted_in_seconds),
     entry("overlaps_timestamp", |_, a| Ok(or_null(overlaps(a, timestamp), Datum::Bool))),
     entry("in_range_timestamp_interval", in_range),
     entry("in_range_date_interval", |c, a| {

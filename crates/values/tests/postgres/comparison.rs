@@ -119,6 +119,9 @@ impl<'a> Comparison<'a> {
     /// # Panics
     /// When something is listed that does not differ.
     pub fn judge_list(&self) {
+        if std::env::var("VALUES_ONLY").is_ok() {
+            return;
+        }
         for (name, kinds) in listed() {
             for kind in kinds {
                 assert!(
@@ -153,7 +156,7 @@ fn listed() -> Vec<(&'static str, Vec<&'static str>)> {
 }
 
 /// A line of COPY's text format, of one column.
-fn unescaped(line: &str) -> String {
+pub fn unescaped(line: &str) -> String {
     let mut out = String::new();
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {

@@ -2,6 +2,19 @@
 
 /// Texts that are tried as input of every type.
 pub const TEXTS: &[&str] = &[
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}",
+    "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}",
+    "a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11",
+    "a0-eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11-",
+    " a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+    "A0EEBC999C0B4EF8BB6D6BB9BD380A11",
+    "a0eebc999c0b4ef8bb6d6bb9bd380a1",
+    "a0eebc999c0b4ef8bb6d6bb9bd380a1g",
+    "{}",
+    "{",
     "",
     " ",
     "0",

@@ -3,9 +3,12 @@
 mod aggregates;
 mod cluster;
 mod comparison;
+mod draw;
 mod forms;
 mod inputs;
+mod meant;
 mod odd;
+mod patterns;
 mod rows;
 mod subject;
 
@@ -15,6 +18,8 @@ use comparison::Comparison;
 /// Calls of a function in the checks, and where everything is compared.
 const SAMPLE: usize = 60;
 const WHOLE: usize = 6_000;
+/// Patterns that are drawn with a seed.
+const DRAWN: usize = 3_000;
 
 /// A server; `None` where there is none to start, which is said.
 fn started(test: &str) -> Option<Cluster> {
@@ -37,6 +42,21 @@ fn a_sample_agrees_with_postgresql() {
     let mut comparison = Comparison::new(&cluster);
     comparison.run(SAMPLE);
     comparison.judge();
+}
+
+#[test]
+fn patterns_match_as_in_postgresql() {
+    let Some(cluster) = started("patterns_match_as_in_postgresql") else {
+        return;
+    };
+    let mut questions = patterns::given();
+    for seed in draw::seeds("patterns") {
+        questions.extend(patterns::drawn(seed, DRAWN));
+    }
+    let differing = patterns::differing(&cluster, &questions);
+    differing.iter().take(40).for_each(|line| println!("{line}"));
+    println!("{} of {} differ", differing.len(), questions.len());
+    assert!(differing.is_empty(), "PostgreSQL matches otherwise");
 }
 
 #[test]

@@ -54,6 +54,18 @@ pub fn values(type_name: &str) -> Vec<&'static str> {
             "\\x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef00",
             "\\N",
         ],
+        "oid" => &["0", "1", "2", "16", "2147483647", "2147483648", "4294967295", "-1", "\\N"],
+        "uuid" => &[
+            "00000000-0000-0000-0000-000000000000",
+            "ffffffff-ffff-ffff-ffff-ffffffffffff",
+            "00000000-0000-0000-0000-000000000001",
+            "01000000-0000-0000-0000-000000000000",
+            "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+            "{A0EEBC999C0B4EF8BB6D6BB9BD380A11}",
+            "7fffffff-ffff-ffff-ffff-ffffffffffff",
+            "80000000-0000-0000-0000-000000000000",
+            "\\N",
+        ],
         _ => &[],
     };
     list.to_vec()

@@ -7,7 +7,7 @@ use values::form::{FORMS, Form, form};
 use values::kernel::{Context, Kernel, kernel};
 
 use crate::inputs::TEXTS;
-use crate::odd;
+use crate::{meant, odd};
 
 /// One computation.
 pub struct Subject {
@@ -39,8 +39,10 @@ pub fn subjects() -> Vec<Subject> {
 
 fn of_function(row: &'static FunctionRow) -> Option<Subject> {
     let kernel = kernel(row.source)?;
-    let values = |name: &&'static str| Some((*name, odd::values(name)));
-    let arguments: Vec<_> = row.arguments.iter().filter_map(values).collect();
+    let values = |(place, name): (usize, &&'static str)| {
+        (*name, meant::values(row.source, place).unwrap_or_else(|| odd::values(name)))
+    };
+    let arguments: Vec<_> = row.arguments.iter().enumerate().map(values).collect();
     if arguments.iter().any(|(_, values)| values.is_empty()) {
         return None;
     }
