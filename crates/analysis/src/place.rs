@@ -94,7 +94,13 @@ impl Place {
     /// The same of set-returning functions.
     pub fn refuses_sets(self) -> Option<String> {
         let words = match self {
-            Place::None | Place::Other | Place::SelectTarget | Place::FromSubselect => return None,
+            Place::None
+            | Place::Other
+            | Place::SelectTarget
+            | Place::FromSubselect
+            | Place::FromFunction => {
+                return None;
+            }
             Place::WindowPartition | Place::WindowOrder | Place::GroupBy | Place::OrderBy => {
                 return None;
             }

@@ -5,7 +5,7 @@ use syntax::{AArrayExpr, Node};
 use crate::analyzer::Analyzer;
 use crate::coerce::Wish;
 use crate::error::{Result, fault, location};
-use crate::facts::{CastContext, Oid};
+use crate::facts::{CastContext, Oid, oid};
 use crate::tree::{CastForm, Expression, ExpressionKind};
 
 /// What a cast around an array asks for: the array, its elements and their typmod.
@@ -28,7 +28,7 @@ impl<'t> Analyzer<'t, '_> {
                 }
                 other => {
                     let value = self.expression(other)?;
-                    is_nested = is_nested || self.element(value.type_oid).is_some();
+                    is_nested = is_nested || self.is_sub_array(value.type_oid);
                     value
                 }
             };
@@ -48,6 +48,11 @@ impl<'t> Analyzer<'t, '_> {
         let kind = ExpressionKind::Array { elements, is_nested };
         let collation = self.collation_of(array);
         Ok(Expression::new(kind, array, at).typmod(typmod).collation(collation))
+    }
+
+    /// Whether a value is an array within another. The vectors of the catalogs are elements.
+    fn is_sub_array(&self, type_oid: Oid) -> bool {
+        !matches!(type_oid, oid::INT2VECTOR | oid::OIDVECTOR) && self.element(type_oid).is_some()
     }
 
     fn cast_elements(

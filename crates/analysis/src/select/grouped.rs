@@ -80,9 +80,22 @@ impl Check<'_> {
             if column.levels != depth || self.is_grouped(column.entry, column.number) {
                 return Ok(());
             }
+            if let Some(merged) = self.merged(column.entry, column.number, depth) {
+                return self.look(Part::Expression(merged), depth, in_direct);
+            }
             return Err(self.ungrouped(value, column.entry, column.number, depth, in_direct));
         }
         each(&mut |see| value.parts(see), |part| self.look(part, depth, in_direct))
+    }
+
+    /// What a column of a join is computed from.
+    fn merged(&self, entry: usize, number: i16, depth: usize) -> Option<&Expression> {
+        let EntryKind::Join(values) = &self.query.range_table[entry].kind else { return None };
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        values.get(place).filter(|value| {
+            depth == 0
+                && !matches!(value.kind, ExpressionKind::Column(column) if column.entry == entry)
+        })
     }
 
     fn is_grouped(&self, entry: usize, number: i16) -> bool {

@@ -5,7 +5,6 @@
 //! the same, wherever they stand in the text.
 
 mod expression;
-mod print;
 mod query;
 mod walk;
 

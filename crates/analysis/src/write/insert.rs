@@ -120,7 +120,7 @@ impl<'t> Analyzer<'t, '_> {
         self.insert_from(entry, written, columns, query)
     }
 
-    fn values_or_defaults(&mut self, list: Nodes<'t>) -> Result<Vec<Expression>> {
+    pub(super) fn values_or_defaults(&mut self, list: Nodes<'t>) -> Result<Vec<Expression>> {
         let mut values = Vec::with_capacity(list.len());
         for node in list.iter() {
             match node {

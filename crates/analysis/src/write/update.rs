@@ -122,10 +122,8 @@ impl<'t> Analyzer<'t, '_> {
             }
             Some(Node::RowExpr(row)) => {
                 let at = location(row.location());
-                let mut values = Vec::new();
-                for value in row.args().iter() {
-                    values.push(Some(self.value_or_default(value)?));
-                }
+                let values = self.values_or_defaults(row.args())?;
+                let values: Vec<Option<Expression>> = values.into_iter().map(Some).collect();
                 if values.len() != wanted {
                     let message = "number of columns does not match number of values";
                     return Err(fault("42601", at, message));

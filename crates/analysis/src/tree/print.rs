@@ -1,1 +1,0 @@
-//! Trees as text.
