@@ -221,7 +221,7 @@ impl<'t> Analyzer<'t, '_> {
         rows: &mut [Expression],
     ) -> Result<()> {
         for (direct, row) in direct.iter_mut().zip(rows) {
-            let common = self.common_type([&*direct, &*row].into_iter(), "WITHIN GROUP")?;
+            let common = self.common_type([&*row, &*direct].into_iter(), "WITHIN GROUP")?;
             for value in [direct, row] {
                 let taken = std::mem::replace(value, Expression::null(oid::TEXT));
                 *value = self.to_common(taken, common, "WITHIN GROUP")?;

@@ -37,7 +37,7 @@ impl<'t> Analyzer<'t, '_> {
                 let is_field = matches!(first, Node::StringValue(_));
                 let what = if is_field { "a subfield" } else { "an array element" };
                 let message = format!("cannot set {what} to DEFAULT");
-                return Err(fault("0A000", value.location, message));
+                return Err(fault("0A000", at, message));
             }
             return Ok(typed_default(value, column));
         }
@@ -191,10 +191,9 @@ impl<'t> Analyzer<'t, '_> {
         slot: Slot<'_>,
         at: Location,
     ) -> Result<Expression> {
-        let (source, value_at) = (value.type_oid, value.location);
+        let source = value.type_oid;
         let wish = Wish { context: CastContext::Assignment, ..Wish::IMPLICIT };
         let done = self.coerce_to(value, slot.type_oid, slot.typmod, wish)?;
-        let at = if value_at >= 0 { value_at } else { at };
         done.ok_or_else(|| {
             let (name, to, from) =
                 (slot.name, self.type_words(slot.type_oid), self.type_words(source));

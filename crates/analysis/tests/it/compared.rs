@@ -84,10 +84,11 @@ fn ours(text: &str, world: &World) -> Option<Described> {
     }
     Some(match analyze(text, statement.node, world, &Context::default(), &[]) {
         Ok(analysis) => {
-            let column = |target: &analysis::tree::Target| Column {
-                name: target.name.to_string(),
-                type_oid: target.expression.type_oid,
-                typmod: target.expression.typmod,
+            // The protocol names a domain's base.
+            let column = |target: &analysis::tree::Target| {
+                let value = &target.expression;
+                let (type_oid, typmod) = world.base(value.type_oid, value.typmod);
+                Column { name: target.name.to_string(), type_oid, typmod }
             };
             let columns = analysis.query.columns().map(column).collect();
             Described::Fine { parameters: analysis.parameters, columns }

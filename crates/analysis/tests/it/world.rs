@@ -112,6 +112,14 @@ impl World {
         world
     }
 
+    /// A domain's base with its typmod, or the type itself.
+    pub fn base(&self, mut oid: Oid, mut typmod: i32) -> (Oid, i32) {
+        while let Some(row) = self.types.get(&oid).filter(|row| row.kind == TypeKind::Domain) {
+            (oid, typmod) = (row.of, row.of_typmod);
+        }
+        (oid, typmod)
+    }
+
     fn add_relation(
         &mut self,
         row: &[String],
