@@ -45,6 +45,7 @@ nodes! {
     /// CURRENT_DATE and the like.
     SqlValueFunction: SQLValueFunction = 40, 20 {
         op: {SqlValueFunctionOp} = op @ 4;
+        typmod: int = typmod @ 12;
         location: location = location @ 16;
     }
 

@@ -66,6 +66,12 @@ impl Cluster {
         }
     }
 
+    /// The socket that it listens on.
+    #[allow(dead_code, reason = "tests of other crates share this file and connect to it")]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join(".s.PGSQL.5432")
+    }
+
     fn psql(&self) -> Command {
         let mut psql = Command::new("psql");
         psql.env_clear().envs(std::env::vars().filter(|(name, _)| name == "PATH"));
