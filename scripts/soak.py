@@ -27,7 +27,7 @@ RANDOM = {
     "kill": ("shareddb it", "kill"),
 }
 # Clients that draw statements, and the option that says how many; without one they end by themselves.
-CLIENTS = {"batches": "--batches", "logic": "--groups", "postgres": "--statements", "sqllogictest": None}
+CLIENTS = {"batches": "--batches", "logic": "--groups", "postgres": "--statements", "sqllogictest": None, "facts": None}
 UNLIMITED = 1_000_000_000
 # Seconds that a part may go on beyond its time: what it has begun, and making a failing case smaller.
 BEYOND = 1200

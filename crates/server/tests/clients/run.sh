@@ -15,7 +15,7 @@ limit=${CLIENT_SECONDS:-600}
 clients=("$@")
 # Not among those of every run: `sqllogictest` and `regress`, which take long and have no record yet (`--write` makes one). What
 # random statements find between paths is compared by `postgres` itself, so it comes behind `verification`.
-[ ${#clients[@]} -gt 0 ] || clients=(psql psycopg asyncpg sqlalchemy jdbc batches logic verification postgres)
+[ ${#clients[@]} -gt 0 ] || clients=(psql psycopg asyncpg sqlalchemy jdbc batches logic facts verification postgres)
 # The versions that answers and messages are compared with.
 postgres_major=15
 psycopg='psycopg[binary]==3.3.9'
@@ -125,6 +125,9 @@ run_postgres() { seeded postgres --statements "$here/postgres/check.py" ${POSTGR
 run_batches() { seeded batches --batches "$here/batches/check.py" ${BATCHES_OPTIONS:-}; }
 # shellcheck disable=SC2086
 run_logic() { seeded logic --groups "$here/batches/logic.py" ${LOGIC_OPTIONS:-}; }
+# A part of the names: all of them take minutes.
+# shellcheck disable=SC2086
+run_facts() { python "$here/facts/check.py" ${FACTS_OPTIONS:---part 16}; }
 # shellcheck disable=SC2086
 run_sqllogictest() { python "$here/suites/sqllogictest.py" ${SQLLOGICTEST_OPTIONS:-}; }
 # shellcheck disable=SC2086
