@@ -224,7 +224,7 @@ impl<'t> Analyzer<'t, '_> {
             let common = self.common_type([&*row, &*direct].into_iter(), "WITHIN GROUP")?;
             for value in [direct, row] {
                 let taken = std::mem::replace(value, Expression::null(oid::TEXT));
-                *value = self.to_common(taken, common, "WITHIN GROUP")?;
+                *value = self.coerce_to_common(taken, common, "WITHIN GROUP")?;
             }
         }
         Ok(())

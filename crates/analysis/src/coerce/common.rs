@@ -73,7 +73,7 @@ impl Analyzer<'_, '_> {
     ///
     /// # Errors
     /// 42846 where there is no way; 22P02 and the like for literals.
-    pub(crate) fn to_common(
+    pub(crate) fn coerce_to_common(
         &mut self,
         value: Expression,
         common: Oid,
@@ -91,14 +91,14 @@ impl Analyzer<'_, '_> {
     }
 
     /// All values as ones of their common type.
-    pub(crate) fn all_to_common(
+    pub(crate) fn coerce_all_to_common(
         &mut self,
         values: Vec<Expression>,
         clause: &str,
     ) -> Result<(Vec<Expression>, Oid)> {
         let common = self.common_type(values.iter(), clause)?;
-        let to_common = |value| self.to_common(value, common, clause);
-        Ok((values.into_iter().map(to_common).collect::<Result<_>>()?, common))
+        let coerce_to_common = |value| self.coerce_to_common(value, common, clause);
+        Ok((values.into_iter().map(coerce_to_common).collect::<Result<_>>()?, common))
     }
 
     /// The typmod that all values of the common type share; -1 where they do not.

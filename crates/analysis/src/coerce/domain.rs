@@ -8,7 +8,7 @@ use crate::tree::{CastVia, Expression, ExpressionKind};
 
 impl Analyzer<'_, '_> {
     /// A value of a base as one of a domain over it; any other type leaves the value.
-    pub(crate) fn to_domain(
+    pub(crate) fn coerce_domain(
         &mut self,
         value: Expression,
         base: Oid,

@@ -66,6 +66,6 @@ impl Analyzer<'_, '_> {
         let base = self.base_type(target);
         let row = Expression::new(ExpressionKind::Row(done), base, location);
         let explicit = Wish { context: CastContext::Explicit.min(wish.context), ..wish };
-        self.to_domain(row, base, -1, target, explicit)
+        self.coerce_domain(row, base, -1, target, explicit)
     }
 }

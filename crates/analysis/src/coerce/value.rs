@@ -44,7 +44,7 @@ impl Analyzer<'_, '_> {
         match self.pathway(source, target, wish.context) {
             Some(CastVia::Relabel) => {
                 let (base, base_typmod) = self.base_type_and_typmod(target, typmod);
-                let checked = self.to_domain(value, base, base_typmod, target, wish)?;
+                let checked = self.coerce_domain(value, base, base_typmod, target, wish)?;
                 if checked.type_oid == target {
                     return Ok(checked);
                 }
@@ -53,7 +53,7 @@ impl Analyzer<'_, '_> {
             Some(via) => {
                 let (base, base_typmod) = self.base_type_and_typmod(target, typmod);
                 let done = self.cast_by(value, via, base, base_typmod, wish);
-                self.to_domain(done, base, base_typmod, target, wish)
+                self.coerce_domain(done, base, base_typmod, target, wish)
             }
             None => self.coerce_row(value, target, wish),
         }
@@ -92,7 +92,7 @@ impl Analyzer<'_, '_> {
                 );
                 let read = read.typmod(kept).collation(collation);
                 let (_, domain_typmod) = self.base_type_and_typmod(target, typmod);
-                self.to_domain(read, base, domain_typmod, target, wish)
+                self.coerce_domain(read, base, domain_typmod, target, wish)
             }
             ExpressionKind::Parameter(number) => self.parameter(value, number, target, wish.at),
             ExpressionKind::Collate(inner) => {
@@ -107,7 +107,7 @@ impl Analyzer<'_, '_> {
                 // A column of an unknown type, or a subquery's: by way of the text form.
                 let (base, base_typmod) = self.base_type_and_typmod(target, typmod);
                 let done = self.cast_by(value, CastVia::Text, base, base_typmod, wish);
-                self.to_domain(done, base, base_typmod, target, wish)
+                self.coerce_domain(done, base, base_typmod, target, wish)
             }
         }
     }

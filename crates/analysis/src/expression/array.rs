@@ -97,7 +97,7 @@ impl<'t> Analyzer<'t, '_> {
         }
         let elements = elements
             .into_iter()
-            .map(|element| self.to_common(element, common, "ARRAY"))
+            .map(|element| self.coerce_to_common(element, common, "ARRAY"))
             .collect::<Result<Vec<_>>>()?;
         Ok((array, elements))
     }

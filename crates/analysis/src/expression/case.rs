@@ -15,7 +15,11 @@ impl<'t> Analyzer<'t, '_> {
             Some(node) => {
                 let value = self.expression(node)?;
                 let is_unknown = value.type_oid == oid::UNKNOWN;
-                Some(if is_unknown { self.to_common(value, oid::TEXT, "CASE")? } else { value })
+                Some(if is_unknown {
+                    self.coerce_to_common(value, oid::TEXT, "CASE")?
+                } else {
+                    value
+                })
             }
             None => None,
         };
@@ -38,10 +42,10 @@ impl<'t> Analyzer<'t, '_> {
         // ELSE counts most for the type.
         let all = std::iter::once(&otherwise).chain(&results);
         let common = self.common_type(all, "CASE")?;
-        let otherwise = self.to_common(otherwise, common, "CASE/ELSE")?;
+        let otherwise = self.coerce_to_common(otherwise, common, "CASE/ELSE")?;
         let results = results
             .into_iter()
-            .map(|result| self.to_common(result, common, "CASE/WHEN"))
+            .map(|result| self.coerce_to_common(result, common, "CASE/WHEN"))
             .collect::<Result<Vec<_>>>()?;
         self.no_set_since(met, "CASE")?;
         let typmod = self.common_typmod(results.iter().chain([&otherwise]), common);

@@ -10,7 +10,7 @@ impl<'t> Analyzer<'t, '_> {
     pub(super) fn coalesce(&mut self, node: CoalesceExpr<'t>) -> Result<Expression> {
         let met = self.here().sets_met;
         let arguments = self.each(node.args())?;
-        let (arguments, common) = self.all_to_common(arguments, "COALESCE")?;
+        let (arguments, common) = self.coerce_all_to_common(arguments, "COALESCE")?;
         self.no_set_since(met, "COALESCE")?;
         let typmod = self.common_typmod(arguments.iter(), common);
         let collation = self.collation_of(common);
@@ -23,7 +23,7 @@ impl<'t> Analyzer<'t, '_> {
         let is_greatest = node.op() == MinMaxOp::Greatest;
         let name = if is_greatest { "GREATEST" } else { "LEAST" };
         let arguments = self.each(node.args())?;
-        let (arguments, common) = self.all_to_common(arguments, name)?;
+        let (arguments, common) = self.coerce_all_to_common(arguments, name)?;
         let typmod = self.common_typmod(arguments.iter(), common);
         let collation = self.collation_of(common);
         let kind = ExpressionKind::Extreme { is_greatest, arguments };

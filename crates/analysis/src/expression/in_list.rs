@@ -63,7 +63,7 @@ impl<'t> Analyzer<'t, '_> {
     ) -> Result<Expression> {
         let elements = list
             .into_iter()
-            .map(|item| self.to_common(item, element, "IN"))
+            .map(|item| self.coerce_to_common(item, element, "IN"))
             .collect::<Result<Vec<_>>>()?;
         let kind = ExpressionKind::Array { elements, is_nested: false };
         let collation = self.collation_of(array);

@@ -24,8 +24,7 @@ pub(super) fn rename(
     let Some(alias) = alias else { return Ok(()) };
     let names = alias.colnames();
     let mut there = columns.iter_mut().filter(|column| column.type_oid != 0);
-    let mut available = 0;
-    for name in names.iter() {
+    for (available, name) in names.iter().enumerate() {
         let Some(column) = there.next() else {
             let count = names.len();
             let message = format!(
@@ -33,7 +32,6 @@ pub(super) fn rename(
             );
             return Err(fault("42P10", NOWHERE, message));
         };
-        available += 1;
         column.name = name.value().unwrap_or_default().into();
     }
     Ok(())

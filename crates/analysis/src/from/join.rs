@@ -32,7 +32,7 @@ impl<'t> Analyzer<'t, '_> {
             joins.push(inner);
             left = inner.larg().expect("a join has a left side");
         }
-        let mut added = self.from_item(left)?;
+        let mut added = self.add_item(left)?;
         for join in joins.into_iter().rev() {
             added = self.within(|this| this.join(join, added))?;
         }
@@ -51,7 +51,7 @@ impl<'t> Analyzer<'t, '_> {
         let before = self.here().namespace.len();
         let shown = left.names.clone();
         self.level().namespace.extend(shown);
-        let right = self.from_item(join.rarg().expect("a join has a right side"));
+        let right = self.add_item(join.rarg().expect("a join has a right side"));
         self.level().namespace.truncate(before);
         let right = right?;
         self.no_conflict(&left.names, &right.names)?;

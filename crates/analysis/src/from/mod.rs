@@ -31,10 +31,10 @@ pub(crate) struct Added {
 
 impl<'t> Analyzer<'t, '_> {
     /// FROM, or USING of DELETE: added to what names see.
-    pub(crate) fn from_clause(&mut self, nodes: Nodes<'t>) -> Result<Vec<FromItem>> {
+    pub(crate) fn analyze_from(&mut self, nodes: Nodes<'t>) -> Result<Vec<FromItem>> {
         let mut from = Vec::with_capacity(nodes.len());
         for node in nodes.iter() {
-            let mut added = self.from_item(node)?;
+            let mut added = self.add_item(node)?;
             self.no_conflict(&self.here().namespace, &added.names)?;
             // What comes later sees it by LATERAL.
             set_lateral(&mut added.names, true, true);
@@ -45,7 +45,7 @@ impl<'t> Analyzer<'t, '_> {
         Ok(from)
     }
 
-    pub(crate) fn from_item(&mut self, node: Node<'t>) -> Result<Added> {
+    pub(crate) fn add_item(&mut self, node: Node<'t>) -> Result<Added> {
         match node {
             Node::RangeVar(relation) => self.named_relation(relation),
             Node::RangeSubselect(subquery) => self.subquery_in_from(subquery),

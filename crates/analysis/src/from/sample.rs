@@ -13,7 +13,7 @@ use crate::tree::{EntryKind, FromItem, FunctionRef};
 impl<'t> Analyzer<'t, '_> {
     pub(super) fn sample(&mut self, node: RangeTableSample<'t>) -> Result<Added> {
         let relation = node.relation().expect("it is of a relation");
-        let mut added = self.from_item(relation)?;
+        let mut added = self.add_item(relation)?;
         let entry = added.whole.entry;
         let at = location(node.location());
         let of_table = match &self.here().range_table[entry].kind {

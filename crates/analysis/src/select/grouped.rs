@@ -70,10 +70,7 @@ impl Check<'_> {
             ExpressionKind::Grouping { levels, .. } if *levels > depth => return Ok(()),
             _ => {}
         }
-        if self.has_others_than_columns
-            && depth == 0
-            && self.anywhere.iter().any(|grouped| *grouped == value)
-        {
+        if self.has_others_than_columns && depth == 0 && self.anywhere.contains(&value) {
             return Ok(());
         }
         if let ExpressionKind::Column(column) = value.kind {
@@ -103,7 +100,7 @@ impl Check<'_> {
             matches!(value.kind, ExpressionKind::Column(column)
                 if column.levels == 0 && column.entry == entry && column.number == number)
         };
-        self.anywhere.iter().any(|value| is_same(value)) || self.follows_from_key(entry)
+        self.anywhere.iter().any(is_same) || self.follows_from_key(entry)
     }
 
     /// Whether all columns of a relation's primary key are grouped by.
@@ -129,7 +126,7 @@ impl Check<'_> {
                         matches!(value.kind, ExpressionKind::Column(other)
                             if other.levels == 0 && other.entry == column.entry && other.number == column.number)
                     };
-                    self.anywhere.iter().any(|value| is_same(value))
+                    self.anywhere.iter().any(is_same)
                 }
                 _ => depth == 0 && self.anywhere.contains(&argument),
             };
@@ -179,11 +176,11 @@ fn column_name(entry: &Entry, number: i16) -> String {
     entry.columns[usize::from(number.unsigned_abs()) - 1].name.to_string()
 }
 
+/// Shows parts, one after the other, to whoever is given.
+type Parts<'p> = dyn FnMut(&mut dyn FnMut(Part<'_>)) + 'p;
+
 /// The first failure among parts.
-fn each(
-    parts: &mut dyn FnMut(&mut dyn FnMut(Part<'_>)),
-    check: impl Fn(Part<'_>) -> Result<()>,
-) -> Result<()> {
+fn each(parts: &mut Parts<'_>, check: impl Fn(Part<'_>) -> Result<()>) -> Result<()> {
     let mut result = Ok(());
     parts(&mut |part| {
         if result.is_ok() {

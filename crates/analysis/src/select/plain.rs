@@ -14,7 +14,7 @@ impl<'t> Analyzer<'t, '_> {
         self.with_clause(select.with_clause())?;
         self.no_into(select)?;
         self.level().windows = select.window_clause().iter().collect();
-        query.from = self.from_clause(select.from_clause())?;
+        query.from = self.analyze_from(select.from_clause())?;
         let mut targets =
             self.in_place(Place::SelectTarget, |this| this.targets(select.target_list()))?;
         query.condition = self.condition(select.where_clause(), Place::Where, "WHERE")?;

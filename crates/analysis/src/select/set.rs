@@ -233,7 +233,7 @@ impl<'t> Analyzer<'t, '_> {
         clause: &str,
     ) -> Result<()> {
         if value.type_oid != oid::UNKNOWN {
-            return self.to_common(value.clone(), common, clause).map(drop);
+            return self.coerce_to_common(value.clone(), common, clause).map(drop);
         }
         let [member] = side.2[..] else { return Ok(()) };
         let entry = &mut self.level().range_table[member];
@@ -245,7 +245,7 @@ impl<'t> Analyzer<'t, '_> {
         };
         let taken =
             std::mem::replace(&mut query.targets[at].expression, Expression::null(oid::TEXT));
-        let done = self.to_common(taken, common, clause)?;
+        let done = self.coerce_to_common(taken, common, clause)?;
         if let EntryKind::Subquery(query) = &mut self.level().range_table[member].kind {
             query.targets[at].expression = done;
         }

@@ -69,7 +69,7 @@ impl<'t> Analyzer<'t, '_> {
             let cast = row
                 .into_iter()
                 .zip(&types)
-                .map(|(value, common)| self.to_common(value, *common, "VALUES"));
+                .map(|(value, common)| self.coerce_to_common(value, *common, "VALUES"));
             done.push(cast.collect::<Result<Vec<_>>>()?);
         }
         let column = |(place, type_oid): (usize, &crate::facts::Oid)| EntryColumn {

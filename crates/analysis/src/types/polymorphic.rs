@@ -275,12 +275,8 @@ impl Analyzer<'_, '_> {
         }
         let common = self.common_of_types(&found.among).ok_or_else(|| {
             let words = self.types_words(&found.among);
-            fault(
-                "42804",
-                -1,
-                format!("arguments of anycompatible family cannot be cast to a common type"),
-            )
-            .detail(words)
+            fault("42804", -1, "arguments of anycompatible family cannot be cast to a common type")
+                .detail(words)
         })?;
         if declared.contains(&oid::ANYCOMPATIBLENONARRAY) && self.base_element(common).is_some() {
             let words = self.type_words(common);

@@ -150,7 +150,7 @@ impl<'t> Analyzer<'t, '_> {
         let value = self.assign_part(part.typmod(column.typmod), inner, rest, value, at)?;
         let kind = ExpressionKind::FieldAssigned(Box::new(before), vec![(number, value)]);
         let row = Expression::new(kind, base, at);
-        self.to_domain(row, base, -1, slot.type_oid, Wish::IMPLICIT)
+        self.coerce_domain(row, base, -1, slot.type_oid, Wish::IMPLICIT)
     }
 
     fn assign_element(
@@ -182,7 +182,7 @@ impl<'t> Analyzer<'t, '_> {
         if array.type_oid == slot.type_oid {
             return Ok(array);
         }
-        self.to_domain(array, base, -1, slot.type_oid, Wish::IMPLICIT)
+        self.coerce_domain(array, base, -1, slot.type_oid, Wish::IMPLICIT)
     }
 
     fn assign_inner(

@@ -18,7 +18,7 @@ impl<'t> Analyzer<'t, '_> {
         item.is_lateral_only = true;
         item.is_lateral_possible = false;
         self.level().namespace.push(item);
-        query.from.extend(self.from_clause(node.using_clause())?);
+        query.from.extend(self.analyze_from(node.using_clause())?);
         self.show_target();
         query.condition = self.condition_or_cursor(node.where_clause(), Place::Where)?;
         self.returning(node.returning_clause(), &mut query)?;

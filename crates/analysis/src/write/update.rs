@@ -27,7 +27,7 @@ impl<'t> Analyzer<'t, '_> {
         item.is_lateral_only = true;
         item.is_lateral_possible = false;
         self.level().namespace.push(item);
-        query.from.extend(self.from_clause(node.from_clause())?);
+        query.from.extend(self.analyze_from(node.from_clause())?);
         self.show_target();
         let sources = self.assigned_values(node.target_list())?;
         query.condition = self.condition_or_cursor(node.where_clause(), Place::Where)?;

@@ -193,7 +193,8 @@ fn light_statements_are_offered_beside_heavy_ones() {
     let _turn = turns::beside_others();
     for workload in ["lookups", "updates"] {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let arguments = "--settle-seconds 0 --scale-factor 0.001 --seconds 0.2 --times 1,2 --pool 4";
+        let arguments =
+            "--settle-seconds 0 --scale-factor 0.001 --seconds 0.2 --times 1,2 --pool 4";
         let (_, record) =
             bench(folder.path(), &format!("overload --workload {workload} {arguments}"));
         for offered in list(&record["offered"]) {
