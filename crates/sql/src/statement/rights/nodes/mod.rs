@@ -84,7 +84,6 @@ fn invalid(message: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::statement::command::{Asked, Command};
 
     fn shown(text: &str) -> String {
