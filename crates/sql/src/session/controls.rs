@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use datafusion::sql::sqlparser::ast::Statement;
 
 use super::prepared::{Plan, Prepared};
+use crate::statement::transaction::TransactionStatement;
 
 /// Texts that are kept: as many as drivers write BEGIN and COMMIT in.
 const LIMIT: usize = 64;
@@ -46,23 +46,22 @@ impl Controls {
 }
 
 fn is_control(plan: &Plan) -> bool {
-    use Statement::{Commit, Rollback, StartTransaction};
-    let Plan::Utility(statement) = plan else { return false };
-    matches!(
-        **statement,
-        StartTransaction { .. } | Commit { .. } | Rollback { savepoint: None, .. }
-    )
+    let Plan::Command(command) = plan else { return false };
+    command.transaction().is_some_and(TransactionStatement::is_common)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
-    use crate::template::parse;
+    use crate::statement::command::Asked;
 
     fn prepared(text: &str) -> Arc<Prepared> {
-        let statement = parse(text).expect("parses").remove(0);
-        Arc::new(Prepared::utility(&Catalog::default(), Plan::Utility(Box::new(statement)), None))
+        let plan = match Asked::of(text).expect("parses").0 {
+            Asked::Command(command) => Plan::Command(*command),
+            _ => Plan::Empty,
+        };
+        Arc::new(Prepared::utility(&Catalog::default(), plan, None))
     }
 
     #[test]

@@ -11,10 +11,10 @@ use engine::types::{Error, Result, SqlState, Value};
 use futures::StreamExt;
 use parking_lot::Mutex;
 
-use super::prepared::{DeclareCursor, FetchCursor};
+use super::prepared::DeclareCursor;
 use super::{ColumnDescription, ImplicitTransaction, Outcome, Rows, Session};
 use crate::alone::Answers;
-use crate::statement::cursor::Direction;
+use crate::statement::cursor::{Direction, Fetch};
 
 /// A cursor, from DECLARE to CLOSE.
 pub struct OpenCursor {
@@ -246,7 +246,7 @@ impl Session {
     }
 
     /// FETCH and MOVE.
-    pub(super) async fn fetch_cursor(&mut self, fetch: &FetchCursor) -> Result<Outcome> {
+    pub(super) async fn fetch_cursor(&mut self, fetch: &Fetch) -> Result<Outcome> {
         let cursor = self.cursors.get_mut(&fetch.name).ok_or_else(|| unknown(&fetch.name))?;
         let span = cursor.go(fetch.direction, fetch.silent).await?;
         if fetch.silent {
@@ -258,17 +258,14 @@ impl Session {
         Ok(Outcome::Rows(Rows::complete(cursor.columns().clone(), answer, "FETCH")))
     }
 
-    /// CLOSE.
-    pub(super) fn close_cursors(&mut self, name: Option<&str>) -> Result<Outcome> {
-        match name {
-            None => self.cursors.clear(),
-            Some(name) => {
-                self.cursors.remove(name).ok_or_else(|| unknown(name))?;
-            }
-        }
-        Ok(Outcome::Command(
-            if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" }.into(),
-        ))
+    /// CLOSE; `None`: ALL.
+    pub(super) fn close_cursors(&mut self, name: Option<&str>) -> Result<String> {
+        let Some(name) = name else {
+            self.cursors.clear();
+            return Ok("CLOSE CURSOR ALL".to_owned());
+        };
+        self.cursors.remove(name).ok_or_else(|| unknown(name))?;
+        Ok("CLOSE CURSOR".to_owned())
     }
 
     /// Ends all cursors.

@@ -12,7 +12,6 @@ use super::prepared::{Plan, Prepared};
 use super::{ImplicitTransaction, OpenedBy, Outcome, Session, Statement, now};
 use crate::alone::Found;
 use crate::notification::Departure;
-use crate::statement::alter_sequence;
 use crate::text::polled_in_zone;
 
 /// Whether a statement may have failed only because definitions have changed since it was planned.
@@ -23,6 +22,12 @@ fn is_of_old_plan(fault: &Error) -> bool {
 /// The engine went away under a waiting statement.
 pub(super) fn shut_down() -> Error {
     Error::new(SqlState::AdminShutdown, "terminating connection due to administrator command")
+}
+
+/// The block has failed.
+pub(super) fn aborted() -> Error {
+    let message = "current transaction is aborted, commands ignored until end of transaction block";
+    Error::new(SqlState::FailedTransaction, message)
 }
 
 impl Session {
@@ -97,9 +102,7 @@ impl Session {
     ) -> Result<Outcome> {
         let plan = &statement.prepared.plan;
         if self.block.is_failed() && !plan.ends_block() {
-            let message = "current transaction is aborted, commands ignored until end of \
-                           transaction block";
-            return Err(Error::new(SqlState::FailedTransaction, message));
+            return Err(aborted());
         }
         check_count(statement, &parameters)?;
         let renewed = self.renew(statement).await?;
@@ -280,30 +283,15 @@ impl Session {
                 let values = self.values(parameters, &statement.literals, write.now);
                 Box::pin(self.run_complex(write, values, statement.columns.as_ref())).await
             }
-            Plan::AlterSequence(alter) => {
-                Box::pin(alter_sequence::run(self, alter)).await.map(Outcome::Command)
-            }
-            Plan::Checkpoint => self.checkpoint().await,
-            Plan::Rights(rights) => Box::pin(self.run_rights(rights)).await.map(Outcome::Command),
+            Plan::Command(command) => Box::pin(self.run_command(command)).await,
             Plan::Declare(declare) => {
                 Box::pin(self.declare_cursor(declare, parameters.to_vec())).await
             }
-            Plan::Fetch(fetch) => Box::pin(self.fetch_cursor(fetch)).await,
-            Plan::Close(name) => self.close_cursors(name.as_deref()),
             Plan::Utility(utility) => {
                 let utility = utility.clone();
                 Box::pin(self.run_utility(&utility, &statement.text, implicit)).await
             }
         }
-    }
-
-    /// Answered when the checkpoint is durable.
-    async fn checkpoint(&self) -> Result<Outcome> {
-        let (send, receive) = tokio::sync::oneshot::channel();
-        let receiver = Box::new(move |outcome: Result<_>| drop(send.send(outcome.map(|_| ()))));
-        self.database.engine.checkpoint(receiver);
-        limited(&self.limits, receive).await?.unwrap_or_else(|_| Err(shut_down()))?;
-        Ok(Outcome::Command("CHECKPOINT".to_owned()))
     }
 
     /// Has a table's values counted anew.
@@ -342,7 +330,10 @@ impl Session {
         &mut self,
         statement: &Arc<Statement>,
     ) -> Result<Option<Arc<Statement>>> {
-        let stays = statement.prepared.plan.outlives_definitions();
+        if matches!(statement.prepared.plan, Plan::Command(_) | Plan::Declare(_) | Plan::Empty) {
+            return Ok(None);
+        }
+        let stays = matches!(statement.prepared.plan, Plan::Utility(_));
         let holds = statement.prepared.holds(&self.catalog());
         let is_elsewhere = statement.utc != self.settings.is_utc();
         if !is_elsewhere && (stays || holds) {

@@ -33,13 +33,7 @@ impl Session {
                 Plan::Query(query) => self.told_of(query, &[], &declare.statement.literals),
                 _ => Told::without_plan("Alone: it asks the session"),
             },
-            Plan::Empty
-            | Plan::AlterSequence(_)
-            | Plan::Checkpoint
-            | Plan::Rights(_)
-            | Plan::Fetch(_)
-            | Plan::Close(_)
-            | Plan::Utility(_) => {
+            Plan::Empty | Plan::Command(_) | Plan::Utility(_) => {
                 let message = "EXPLAIN of this statement is not supported";
                 return Err(Error::new(SqlState::FeatureNotSupported, message));
             }
@@ -82,7 +76,11 @@ impl Session {
             // It may have been planned with other definitions.
             return Ok((self.renew(&statement).await?.unwrap_or(statement), values));
         }
-        let statement = self.prepare_part(&inner.to_string(), &[]).await;
+        let text = inner.to_string();
+        let statement = match inner {
+            ast::Statement::Declare { .. } => self.prepare_whole(&text, &[]).await,
+            _ => self.prepare_part(&text, &[]).await,
+        };
         let statement = statement.map_err(Error::unplaced)?;
         match statement.parameters.is_empty() {
             true => Ok((statement, Vec::new())),

@@ -6,6 +6,7 @@
 mod advisory;
 mod awaited;
 mod block;
+mod command;
 mod controls;
 mod conversation;
 mod cursor;

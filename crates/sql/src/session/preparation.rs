@@ -1,7 +1,7 @@
 //! Parsing and planning a text, away from its session: on a planning thread.
 //!
 //! In comes a text with what planning must know of the session; out goes a plan, or what only the session can finish (a
-//! cursor's statement, a utility's columns). What can be shared is kept in the template cache. Called by
+//! utility's columns). What can be shared is kept in the template cache. Called by
 //! [`super::prepared`].
 
 use std::collections::HashSet;
@@ -9,22 +9,20 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, SetExpr, Visit, Visitor};
-use engine::types::{DataType, Error, Result, SqlState, Value};
+use engine::types::{DataType, Result, Value};
 
 use super::definitions::refuse_altered;
 use super::functions::{Functions, count_parameters, give_parameters, names_functions};
 use super::pg_notify;
-use super::prepared::{Plan, Prepared, Query, has_function, is_checkpoint};
+use super::prepared::{Plan, Prepared, Query, has_function};
 use super::settings::ChangedSettings;
 use super::{Database, advisory};
 use crate::analysis;
 use crate::catalog::types::{from_id, id_of};
 use crate::catalog::{Catalog, Sources};
 use crate::rights::{needs_of, query_needs};
-use crate::statement::alter_sequence;
 use crate::statement::constraint::unsupported;
-use crate::statement::cursor::{self, CursorStatement};
-use crate::statement::{insert, locked_subqueries, locking, modify, rewrite, rights};
+use crate::statement::{insert, locked_subqueries, locking, modify, rewrite};
 use crate::template::{Lifted, Parameters, QueryTemplate, check_parameters, lift, parse};
 
 /// What planning must know of a session.
@@ -46,39 +44,20 @@ pub(super) enum PlannedText {
     Whole(Arc<Prepared>, Vec<Value>),
     /// A statement that is run from its AST.
     Utility(Box<ast::Statement>),
-    /// One about cursors, which the session has.
-    Cursor(CursorStatement),
 }
 
 impl Preparation {
     /// Parses and plans one statement.
     pub fn plan(&self, text: &str, types: &[u32]) -> Result<PlannedText> {
-        let whole = |plan| {
-            let prepared = Prepared::utility(&self.catalog, plan, None);
-            Ok(PlannedText::Whole(Arc::new(prepared), Vec::new()))
-        };
-        if is_checkpoint(text) {
-            return whole(Plan::Checkpoint);
-        }
-        if let Some(statement) = rights::parse(text)? {
-            return whole(Plan::Rights(Box::new(statement)));
-        }
-        if let Some(restart) = alter_sequence::parse(text)? {
-            return whole(Plan::AlterSequence(restart));
-        }
-        if let Some(statement) = cursor::parse(text)? {
-            return Ok(PlannedText::Cursor(statement));
-        }
         let mut statements = match rewrite::rewrite(text) {
             Some(rewritten) => parse(&rewritten)?,
             None => parse(text)?,
         };
         match statements.len() {
-            0 => whole(Plan::Empty),
             1 => self.plan_statement(text, statements.remove(0), types),
-            _ => {
-                let message = "cannot insert multiple commands into a prepared statement";
-                Err(Error::new(SqlState::SyntaxError, message))
+            // PostgreSQL's grammar has seen one.
+            count => {
+                Err(unsupported(&format!("a statement that is {count} to the parser of plans")))
             }
         }
     }
@@ -174,14 +153,10 @@ impl Preparation {
         Ok(Query { template, now: false, locking: locking.map(Box::new) })
     }
 
-    /// PostgreSQL's parse analysis; a text that was rewritten before it was parsed has no places to point at.
+    /// PostgreSQL's parse analysis.
     fn analyze(&self, statement: &ast::Statement, text: &str) -> Result<()> {
         let known = |name: &str| has_function(&self.database.planner, name);
-        let checked = analysis::check(statement, &self.catalog, text, &known);
-        match rewrite::rewrite(text) {
-            Some(_) => checked.map_err(Error::unplaced),
-            None => checked,
-        }
+        analysis::check(statement, &self.catalog, text, &known)
     }
 
     fn plan_lifted(&self, mut lifted: Lifted, types: &[u32]) -> Result<(Prepared, Parameters)> {

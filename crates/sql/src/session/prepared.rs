@@ -10,6 +10,7 @@ use engine::env::memory::{Reservation, Share};
 use engine::heartbeat::promises::Response;
 use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
+use super::execute::aborted;
 use super::functions::is_session_function;
 use super::pg_notify;
 use super::preparation::{PlannedText, Preparation, text_size};
@@ -18,21 +19,18 @@ use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
 use crate::catalog::{Catalog, Sources};
 use crate::rights::Needs;
-use crate::statement::alter_sequence::AlterSequence;
+use crate::statement::command::{Asked, Command};
 use crate::statement::complex::ComplexWrite;
-use crate::statement::cursor::{CursorStatement, Declare, Direction};
+use crate::statement::cursor::Declare;
 use crate::statement::describe;
 use crate::statement::insert::InsertQuery;
 use crate::statement::locked_subqueries::LockedSubquery;
-use crate::statement::rights::RightsStatement;
+use crate::statement::setting::SettingStatement;
 use crate::statement::write::Write;
 use crate::template::{
-    Parameters, Planner, QueryTemplate, characters, long_names, place, plain, refused,
+    Parameters, Planner, QueryTemplate, SHORT_TEXT, characters, place, place_part, plain,
 };
 use crate::text::in_zone;
-
-/// Bytes of a text that may be parsed where it was received.
-const BRIEF_TEXT: usize = 256;
 
 /// A statement as planned once for all sessions.
 #[derive(Debug)]
@@ -82,18 +80,10 @@ pub enum Plan {
     InsertQuery(Arc<InsertQuery>),
     /// A write whose rows a query finds.
     Complex(Arc<ComplexWrite>),
-    /// ALTER SEQUENCE, which the parser does not know.
-    AlterSequence(AlterSequence),
-    /// CHECKPOINT, which the parser does not know.
-    Checkpoint,
-    /// Roles and rights, of which the parser knows little.
-    Rights(Box<RightsStatement>),
+    /// A command: run as PostgreSQL's nodes say.
+    Command(Command),
     /// DECLARE
     Declare(Box<DeclareCursor>),
-    /// FETCH and MOVE
-    Fetch(FetchCursor),
-    /// CLOSE; `None`: all cursors.
-    Close(Option<String>),
     /// Anything else: run from its AST.
     Utility(Box<ast::Statement>),
 }
@@ -122,33 +112,7 @@ pub struct DeclareCursor {
     pub statement: Arc<Statement>,
 }
 
-/// FETCH or MOVE.
-#[derive(Debug)]
-pub struct FetchCursor {
-    /// The cursor.
-    pub name: String,
-    /// Which rows.
-    pub direction: Direction,
-    /// Whether it is a MOVE.
-    pub silent: bool,
-}
-
 impl Plan {
-    /// Whether the statement means the same whatever is defined now.
-    pub fn outlives_definitions(&self) -> bool {
-        matches!(
-            self,
-            Plan::Utility(_)
-                | Plan::AlterSequence(_)
-                | Plan::Checkpoint
-                | Plan::Rights(_)
-                | Plan::Empty
-                | Plan::Declare(_)
-                | Plan::Fetch(_)
-                | Plan::Close(_)
-        )
-    }
-
     /// The tables that it reads or writes itself, where that is known before it runs.
     fn tables(&self) -> Vec<TableId> {
         match self {
@@ -166,14 +130,15 @@ impl Plan {
 
     /// Whether it opens the implicit transaction of several statements: all but what opens or ends transactions itself.
     pub fn joins(&self, opened_by: OpenedBy) -> bool {
-        use ast::Statement::{Commit, CreateIndex, Discard, Rollback, StartTransaction, Vacuum};
+        // A pipeline may begin with what is refused in its midst.
+        let is_no_pipeline = opened_by != OpenedBy::Pipeline;
         match self {
             Plan::Empty => false,
+            Plan::Command(Command::Transaction(statement)) => !statement.is_boundary(),
+            Plan::Command(Command::Setting(SettingStatement::Discard(_))) => is_no_pipeline,
+            Plan::Command(Command::Maintenance(statement)) => !statement.vacuum || is_no_pipeline,
             Plan::Utility(statement) => match &**statement {
-                StartTransaction { .. } | Commit { .. } | Rollback { .. } => false,
-                // A pipeline may begin with what is refused in its midst.
-                Discard { .. } | Vacuum(_) => opened_by != OpenedBy::Pipeline,
-                CreateIndex(create) if create.concurrently => opened_by != OpenedBy::Pipeline,
+                ast::Statement::CreateIndex(create) => !create.concurrently || is_no_pipeline,
                 _ => true,
             },
             _ => true,
@@ -187,15 +152,7 @@ impl Plan {
 
     /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
     pub fn reads_nothing(&self) -> bool {
-        matches!(
-            self,
-            Plan::Utility(_)
-                | Plan::Checkpoint
-                | Plan::Rights(_)
-                | Plan::Empty
-                | Plan::Fetch(_)
-                | Plan::Close(_)
-        )
+        matches!(self, Plan::Utility(_) | Plan::Command(_) | Plan::Empty)
     }
 
     /// Whether a later run of it is like this one, so that what this one takes says something: its plan is kept.
@@ -205,8 +162,11 @@ impl Plan {
 
     /// Whether a failed block accepts it.
     pub fn ends_block(&self) -> bool {
-        use ast::Statement::{Commit, Rollback};
-        matches!(self, Plan::Utility(s) if matches!(**s, Commit { .. } | Rollback { .. }))
+        match self {
+            Plan::Empty => true,
+            Plan::Command(command) => command.ends_failure(),
+            _ => false,
+        }
     }
 
     /// COPY ... TO.
@@ -237,75 +197,102 @@ impl Session {
         if let Some(known) = self.known(text, types) {
             return Ok(known);
         }
-        let words = plain(text);
-        let words = words.as_deref().unwrap_or(text);
-        let promised = self.let_text_in(words)?;
+        let asked = self.ask(text).await?;
+        if self.block.is_failed() && !asked.ends_failure() {
+            return Err(aborted());
+        }
+        let words = plain(text)?;
+        let promised = self.let_text_in(&words, asked.is_exempt())?;
         self.begin_promised(promised);
-        self.check_grammar(text).await?;
+        let is_planned = !matches!(asked, Asked::Nothing | Asked::Command(_));
         let began = Instant::now();
         let stay = self.database().engine.promises().stations.texts.enter(text.len() as u64);
-        let prepared = self.prepare_part(text, types).await;
-        if prepared.is_ok() && !is_brief(words) {
+        let prepared = self.prepare_asked(text, asked, types).await;
+        if prepared.is_ok() && is_planned {
             self.database().engine.promises().planning.note(stay.load(), began.elapsed());
         }
-        prepared.map_err(|fault| place(self.limits.told(fault), words))
+        prepared.map_err(|fault| place(self.limits.told(fault), &words))
     }
 
-    /// Refuses what PostgreSQL's grammar refuses, before anything else sees it.
-    pub(super) async fn check_grammar(&mut self, text: &str) -> Result<()> {
-        if text.len() <= refused::SHORT_TEXT {
-            return refused::check(text);
-        }
-        let own = Arc::<str>::from(text);
-        self.on_planning_thread(text.len(), move || refused::check(&own)).await
+    /// What a text asks for by PostgreSQL's grammar, which sees it before anything else does.
+    async fn ask(&mut self, text: &str) -> Result<Asked> {
+        let (asked, notices) = if text.len() <= SHORT_TEXT {
+            Asked::of(text)?
+        } else {
+            let own = Arc::<str>::from(text);
+            self.on_planning_thread(text.len(), move || Asked::of(&own)).await?
+        };
+        notices.into_iter().for_each(|notice| self.notice(notice));
+        Ok(asked)
     }
 
-    /// The same for a text that is part of another one, or not as the client wrote it, and as part of a statement that runs:
-    /// where a fault lies is said by whoever holds the whole text.
+    async fn prepare_asked(
+        &mut self,
+        text: &str,
+        asked: Asked,
+        types: &[u32],
+    ) -> Result<Arc<Statement>> {
+        let catalog = self.catalog();
+        let utility = |plan, columns| Arc::new(Prepared::utility(&catalog, plan, columns));
+        let prepared = match asked {
+            Asked::Copy | Asked::Plan => return self.plan_text(text, types).await,
+            Asked::Declare(declare) => self.plan_declare(text, declare, types).await?,
+            Asked::Nothing => utility(Plan::Empty, None),
+            Asked::Command(command) => {
+                let columns = describe::of_command(self, &command);
+                let prepared = utility(Plan::Command(*command), columns);
+                self.database().controls.keep(text, &prepared);
+                prepared
+            }
+        };
+        let utc = self.settings.is_utc();
+        Ok(Statement::new(&plain(text)?, types, utc, prepared, Vec::new()))
+    }
+
+    /// Plans the text of a statement that another one holds.
+    pub(super) async fn prepare_whole(
+        &mut self,
+        text: &str,
+        types: &[u32],
+    ) -> Result<Arc<Statement>> {
+        let asked = self.ask(text).await?;
+        self.prepare_asked(text, asked, types).await
+    }
+
+    /// Plans a text that is part of another one, or not as the client wrote it, and that is no command: where a fault lies is said by
+    /// whoever holds the whole text.
     pub(crate) async fn prepare_part(
         &mut self,
         text: &str,
         types: &[u32],
     ) -> Result<Arc<Statement>> {
-        if let Some(known) = self.known(text, types) {
+        match self.known(text, types) {
+            Some(known) => Ok(known),
+            None => self.plan_text(text, types).await,
+        }
+    }
+
+    /// Plans a text that is not known, on a planning thread, unless it is known once it is plain.
+    async fn plan_text(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
+        let words = plain(text)?;
+        if matches!(words, Cow::Owned(_))
+            && let Some(known) = self.known(&words, types)
+        {
             return Ok(known);
         }
-        let words = plain(text)?;
-        if matches!(words, Cow::Owned(_)) {
-            long_names::notices(text).for_each(|notice| self.notice(notice));
-            if let Some(known) = self.known(&words, types) {
-                return Ok(known);
-            }
-        }
-        let text = &*words;
         let (preparation, utc) = (self.preparation(), self.settings.is_utc());
-        let planned = if is_brief(text) {
-            in_zone(utc, || preparation.plan(text, types))?
-        } else {
-            let (own, declared) = (Arc::<str>::from(text), Box::<[u32]>::from(types));
-            self.on_planning_thread(text.len(), move || preparation.plan(&own, &declared)).await?
-        };
-        let catalog = self.catalog();
-        let utility =
-            |plan, columns| (Arc::new(Prepared::utility(&catalog, plan, columns)), vec![]);
+        let (own, declared) = (Arc::<str>::from(&*words), Box::<[u32]>::from(types));
+        let planned =
+            self.on_planning_thread(words.len(), move || preparation.plan(&own, &declared)).await?;
         let (prepared, literals) = match planned {
             PlannedText::Whole(prepared, literals) => (prepared, literals),
             PlannedText::Utility(statement) => {
                 let columns = describe::columns(self, &statement)?;
-                let planned = utility(Plan::Utility(statement), columns);
-                self.database().controls.keep(text, &planned.0);
-                planned
+                let plan = Plan::Utility(statement);
+                (Arc::new(Prepared::utility(&self.catalog(), plan, columns)), Vec::new())
             }
-            PlannedText::Cursor(CursorStatement::Declare(declare)) => {
-                (Box::pin(self.plan_declare(text, declare, types)).await?, vec![])
-            }
-            PlannedText::Cursor(CursorStatement::Fetch { name, direction, silent }) => {
-                let columns = if silent { None } else { self.cursor_columns(&name) };
-                utility(Plan::Fetch(FetchCursor { name, direction, silent }), columns)
-            }
-            PlannedText::Cursor(CursorStatement::Close(name)) => utility(Plan::Close(name), None),
         };
-        Ok(Statement::new(text, types, utc, prepared, literals))
+        Ok(Statement::new(&words, types, utc, prepared, literals))
     }
 
     async fn plan_declare(
@@ -316,14 +303,11 @@ impl Session {
     ) -> Result<Arc<Prepared>> {
         let before = characters(text, declare.query) - 1;
         let query = &text[declare.query..];
-        let planned = self.prepare_part(query, types).await.map_err(|fault| place(fault, query));
-        let statement = planned.map_err(|error| {
-            let position = error.position;
-            position.map_or(error.clone(), |position| error.position(position + before))
-        })?;
+        let planned = Box::pin(self.prepare_part(query, types)).await;
+        let statement = planned.map_err(|fault| place_part(fault, query, before))?;
         if !matches!(statement.prepared.plan, Plan::Query(_) | Plan::SessionQuery(_)) {
-            let message = "DECLARE CURSOR must specify a query";
-            return Err(Error::new(SqlState::SyntaxError, message).position(before + 1));
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(Error::new(SqlState::FeatureNotSupported, message));
         }
         let parameters = statement.parameters.clone();
         let parameter_types = statement.parameter_types.clone();
@@ -398,37 +382,6 @@ impl Statement {
             literals,
         })
     }
-}
-
-/// Whether a text is parsed in less time than it takes to wake another thread, and not planned at all.
-pub(super) fn is_brief(text: &str) -> bool {
-    const WORDS: [&str; 17] = [
-        "begin",
-        "start",
-        "commit",
-        "end",
-        "rollback",
-        "abort",
-        "savepoint",
-        "release",
-        "set",
-        "reset",
-        "show",
-        "deallocate",
-        "discard",
-        "checkpoint",
-        "listen",
-        "unlisten",
-        "notify",
-    ];
-    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
-    let is_word = |known: &&str| word.is_some_and(|word| word.eq_ignore_ascii_case(known));
-    text.len() <= BRIEF_TEXT && WORDS.iter().any(is_word)
-}
-
-/// CHECKPOINT, alone in its text.
-pub(crate) fn is_checkpoint(text: &str) -> bool {
-    text.trim().trim_end_matches(';').trim_end().eq_ignore_ascii_case("checkpoint")
 }
 
 /// Whether there is a function of that name.

@@ -13,7 +13,7 @@ use engine::heartbeat::promises::{Meets, OWN, Place, Record, Station, Stations, 
 use engine::plan::Weight;
 use engine::types::{Error, Result};
 
-use super::prepared::{Plan, Prepared, is_brief};
+use super::prepared::{Plan, Prepared};
 use super::settings::Late;
 use super::{Session, Statement};
 use crate::promise::{Asked, Forecast, Refusal, decide};
@@ -196,12 +196,13 @@ impl Session {
     }
 
     /// Lets a text in to be planned, or refuses it with 53400: what it takes to plan it, beside others, counts as its
-    /// statement's. Until when it must be done is told, unless it may be late.
-    pub(super) fn let_text_in(&mut self, text: &str) -> Result<Option<Instant>> {
+    /// statement's. Until when it must be done is told, unless it may be late. What is exempt is never
+    /// refused.
+    pub(super) fn let_text_in(&mut self, text: &str, is_exempt: bool) -> Result<Option<Instant>> {
         let Some(promise) = self.settings.response_time() else { return Ok(None) };
         let Some(arrived) = self.arrived() else { return Ok(None) };
         let has_begun = self.in_block() && self.promising.has_begun;
-        if has_begun || self.block.is_failed() || is_exempt_text(text) {
+        if has_begun || self.block.is_failed() || is_exempt {
             return Ok(None);
         }
         let own = text.len() as u64;
@@ -361,35 +362,10 @@ fn predicted(shared: &Template) -> Duration {
 /// without one. A COPY takes as long as its client sends or reads.
 fn is_exempt(plan: &Plan) -> bool {
     match plan {
-        Plan::Empty | Plan::Close(_) | Plan::Rights(_) => true,
-        Plan::Utility(utility) => matches!(
-            **utility,
-            Ast::StartTransaction { .. }
-                | Ast::Commit { .. }
-                | Ast::Rollback { .. }
-                | Ast::Savepoint { .. }
-                | Ast::ReleaseSavepoint { .. }
-                | Ast::Set(_)
-                | Ast::Reset(_)
-                | Ast::ShowVariable { .. }
-                | Ast::Discard { .. }
-                | Ast::Deallocate { .. }
-                | Ast::Copy { .. }
-        ),
+        Plan::Empty => true,
+        Plan::Command(command) => command.is_exempt(),
+        Plan::Utility(utility) => matches!(**utility, Ast::Copy { .. }),
         _ => false,
-    }
-}
-
-/// The same of a text that nobody has parsed.
-fn is_exempt_text(text: &str) -> bool {
-    let words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.take(2).map(str::to_ascii_lowercase).collect();
-    let is_of_role = || matches!(&words[1..], [of] if matches!(&**of, "role" | "user" | "group"));
-    match words.first().map(String::as_str) {
-        Some("copy" | "grant" | "revoke" | "close") => true,
-        Some("alter") => is_of_role() || words.get(1).is_some_and(|of| of == "database"),
-        Some("create" | "drop") => is_of_role(),
-        _ => is_brief(text),
     }
 }
 
@@ -400,28 +376,5 @@ fn shape(statement: &Statement) -> Arc<str> {
         (Plan::Query(query), _) => query.template.text.clone(),
         (_, Some(shape)) => shape.clone(),
         _ => statement.text.split_whitespace().next().unwrap_or_default().to_uppercase().into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_that_end_things_or_take_a_promise_back_are_never_refused() {
-        let never = [
-            "COMMIT",
-            "  rollback to a",
-            "SET x = 1",
-            "Alter Role ann RESET ALL",
-            "ALTER DATABASE d RESET shareddb.response_time",
-            "copy t from stdin",
-            "GRANT SELECT ON t TO ann",
-            "DROP USER ann",
-        ];
-        never.iter().for_each(|text| assert!(is_exempt_text(text), "{text}"));
-        for text in ["", "SELECT 1", "ALTER TABLE t ADD c integer", "CREATE TABLE role (i int)"] {
-            assert!(!is_exempt_text(text), "{text}");
-        }
     }
 }

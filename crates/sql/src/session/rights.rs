@@ -18,6 +18,7 @@ use crate::rights::{
     self, FIRST, Holder, Need, Needs, Object, ObjectKind, Privileges, Refusal, RoleId, denied,
     refused,
 };
+use crate::statement::command::Command;
 
 /// As whom a session came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +154,7 @@ impl Session {
 
     /// 42501 where the session's role may not do what a plan does.
     pub(super) fn check_rights(&mut self, prepared: &Prepared) -> Result<()> {
-        if let Plan::Checkpoint = prepared.plan {
+        if let Plan::Command(Command::Checkpoint) = prepared.plan {
             return self.demand_checkpoint();
         }
         if prepared.needs.is_empty() {

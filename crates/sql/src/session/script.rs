@@ -1,81 +1,40 @@
 //! A simple Query's text into statements.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use engine::types::{Error, Result};
+use engine::types::Result;
 
 use super::Session;
-use super::prepared::is_checkpoint;
-use crate::bounded::{check_length, checkpoint};
-use crate::statement::{alter_sequence, cursor, rewrite, rights};
-use crate::template::{Pieces, parse, plain};
+use crate::template::{SHORT_TEXT, tree};
 
 impl Session {
-    /// Splits a simple Query's text and plans what can be planned now. Later statements may need
-    /// the effects of earlier ones: those are planned when their turn comes. 42601 with a position
-    /// before anything runs if any of it does not parse.
+    /// Splits a simple Query's text. What PostgreSQL's grammar refuses of it is refused before anything runs, with a position in the
+    /// whole text; what else is wrong with a statement is said when its turn comes, for it may need the effects of earlier ones.
     pub async fn parse_script(&mut self, text: &str) -> Result<Vec<Arc<str>>> {
-        check_length(text)?;
-        let parts = split(text);
-        // A lone statement is parsed when it is prepared, with the same positions.
-        if let [(0, part)] = parts.as_slice() {
-            return Ok(vec![Arc::from(*part)]);
+        // A lone statement is parsed when it is prepared, with the same positions, or known.
+        if !may_be_several(text) || self.known(text, &[]).is_some() {
+            return Ok(vec![Arc::from(text)]);
         }
-        self.check_grammar(text).await?;
-        let script = Arc::<str>::from(text);
-        self.on_planning_thread(text.len(), move || check_script(&script)).await?;
-        Ok(parts.into_iter().map(|(_, part)| Arc::from(part)).collect())
+        let places = if text.len() <= SHORT_TEXT {
+            split(text)?
+        } else {
+            let own = Arc::<str>::from(text);
+            self.on_planning_thread(text.len(), move || split(&own)).await?
+        };
+        Ok(places.into_iter().map(|place| Arc::from(&text[place])).collect())
     }
 }
 
-/// Whether all statements of a script parse.
-fn check_script(text: &str) -> Result<()> {
-    let (mut before, mut counted) = (0, 0);
-    for (start, part) in split(text) {
-        checkpoint()?;
-        before += text[counted..start].chars().count() as u32;
-        counted = start;
-        let at = |error| moved(error, before);
-        let part = &*plain(part).map_err(at)?;
-        if is_checkpoint(part)
-            || rights::parse(part).map_err(at)?.is_some()
-            || alter_sequence::parse(part)?.is_some()
-            || cursor::parse(part).map_err(at)?.is_some()
-        {
-            continue;
-        }
-        let rewritten = rewrite::rewrite(part);
-        parse(rewritten.as_deref().unwrap_or(part)).map_err(at)?;
-    }
-    Ok(())
+/// Whether there is a semicolon in the midst of the text.
+fn may_be_several(text: &str) -> bool {
+    text.trim_end_matches([';', ' ', '\t', '\r', '\n']).contains(';')
 }
 
-/// An error whose position counts from an earlier start.
-fn moved(error: Error, by: u32) -> Error {
-    match error.position {
-        Some(position) => error.position(position + by),
-        None => error,
-    }
-}
-
-/// The statements between semicolons, with the byte where each starts; empty ones are left out.
-fn split(text: &str) -> Vec<(usize, &str)> {
-    let mut parts = Vec::new();
-    let (mut start, mut visible) = (0, false);
-    for piece in Pieces::of(text) {
-        if piece.of(text) != ";" {
-            visible |= piece.is_visible();
-            continue;
-        }
-        if visible {
-            parts.push((start, &text[start..piece.start]));
-        }
-        (start, visible) = (piece.end, false);
-    }
-    if visible {
-        parts.push((start, &text[start..]));
-    }
-    parts
+/// Where the statements of a text stand; empty ones are left out.
+fn split(text: &str) -> Result<Vec<Range<usize>>> {
+    let tree = tree(text)?;
+    Ok(tree.statements().map(|statement| statement.range).collect())
 }
 
 #[cfg(test)]
@@ -83,18 +42,27 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> Vec<&str> {
-        split(text).into_iter().map(|(_, part)| part.trim()).collect()
+        let places = split(text).expect(text);
+        places.into_iter().map(|place| text[place].trim()).collect()
     }
 
     #[test]
     fn semicolons_inside_quotes_and_comments_do_not_split() {
-        assert_eq!(parts("a; b;"), ["a", "b"]);
-        assert_eq!(parts("select ';' ; select \";\""), ["select ';'", "select \";\""]);
-        assert_eq!(parts("a -- ; \n b; c /* ; /* ; */ */"), ["a -- ; \n b", "c /* ; /* ; */ */"]);
+        assert_eq!(parts("end; abort;"), ["end", "abort"]);
+        assert_eq!(parts("select ';' ; table \";\""), ["select ';'", "table \";\""]);
+        assert_eq!(
+            parts("begin -- ; \n work; end /* ; /* ; */ */"),
+            ["begin -- ; \n work", "end /* ; /* ; */ */"]
+        );
         assert_eq!(parts("select $$;$$; select $x$;$$;$x$"), ["select $$;$$", "select $x$;$$;$x$"]);
-        assert_eq!(parts("select E'\\';'; b"), ["select E'\\';'", "b"]);
+        assert_eq!(parts("select E'\\';'; end"), ["select E'\\';'", "end"]);
         assert_eq!(parts(" ; -- nothing\n ;"), Vec::<&str>::new());
         assert_eq!(parts("select $1; select 'it''s;'"), ["select $1", "select 'it''s;'"]);
-        assert_eq!(parts("a -- ;\r; b"), ["a -- ;", "b"]);
+    }
+
+    #[test]
+    fn lone_statements_are_not_parsed_here() {
+        assert!(!may_be_several("SELECT 1 ; \n;"));
+        assert!(may_be_several("SELECT 1; SELECT 2") && may_be_several("SELECT ';'"));
     }
 }

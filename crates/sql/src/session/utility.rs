@@ -7,10 +7,9 @@ use engine::types::{Error, Result, SqlState};
 
 use super::settings::{Before, ShownSetting};
 use super::{ImplicitTransaction, Outcome, Session, Statement};
-use crate::statement::rights::RightsStatement;
 use crate::statement::{
-    absent, alter_table, analyze, comment, copy, create_index, create_table, defined, drop,
-    explain, lock_table, notify, prepare, rights, sequence, setting, transaction, truncate, view,
+    absent, alter_table, comment, copy, create_index, create_table, defined, drop, explain,
+    prepare, rights, sequence, truncate, view,
 };
 
 /// Prepared statements that one session may have, ...
@@ -27,53 +26,18 @@ impl Session {
         text: &str,
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
-        if let (Ast::Lock(_), Some(fault)) = (statement, self.outside_block("LOCK TABLE")) {
-            return Err(fault);
-        }
         rights::check(self, statement).await?;
         if let Some(tag) = comment::accept(self, statement) {
-            let tag = tag?;
-            analyze::run(self, statement, text).await?;
-            return Ok(Outcome::Command(tag));
+            return tag.map(Outcome::Command);
         }
         match statement {
-            Ast::ShowVariable { variable } => setting::show(self, variable),
             Ast::Copy { .. } => copy::run(self, statement).await,
             Ast::Execute { name, parameters, .. } => {
                 prepare::execute(self, name.as_ref(), parameters, implicit).await
             }
-            Ast::Lock(lock) => lock_table::run(self, lock).await.map(Outcome::Command),
             Ast::Explain { .. } => explain::run(self, statement, text).await,
-            _ => {
-                if let Some(tag) = self.run_control(statement).await? {
-                    return Ok(Outcome::Command(tag));
-                }
-                self.run_definition(statement).await.map(Outcome::Command)
-            }
+            _ => self.run_definition(statement).await.map(Outcome::Command),
         }
-    }
-
-    /// Transaction control and settings; `None` for anything else.
-    async fn run_control(&mut self, statement: &Ast) -> Result<Option<String>> {
-        Ok(Some(match statement {
-            Ast::StartTransaction { modes, begin, .. } => {
-                let tag = if *begin { "BEGIN" } else { "START TRANSACTION" };
-                transaction::begin(self, modes, tag)?
-            }
-            Ast::Commit { chain, .. } => transaction::commit(self, *chain).await?,
-            Ast::Rollback { savepoint: Some(name), .. } => transaction::roll_back_to(self, name)?,
-            Ast::Rollback { chain, .. } => transaction::roll_back(self, *chain).await?,
-            Ast::Savepoint { name } => transaction::savepoint(self, name)?,
-            Ast::ReleaseSavepoint { name } => transaction::release(self, name)?,
-            Ast::Set(set) => setting::set(self, set)?,
-            Ast::Reset(reset) => setting::reset(self, &reset.reset)?,
-            Ast::Discard { object_type } => setting::discard(self, object_type)?,
-            Ast::Prepare { name, data_types, statement } => {
-                prepare::prepare(self, name, data_types, statement).await?
-            }
-            Ast::Deallocate { name, .. } => prepare::deallocate(self, name)?,
-            _ => return notify::run(self, statement).transpose(),
-        }))
     }
 
     /// Statements that change definitions. In a block, and among several in one message, they belong to the transaction
@@ -98,18 +62,6 @@ impl Session {
         let defined = defined::tables(&self.catalog(), statement);
         let _held = self.hold_definitions(&defined, true).await?;
         self.change_definition(statement).await
-    }
-
-    /// Statements about roles and rights.
-    pub(super) async fn run_rights(&mut self, statement: &RightsStatement) -> Result<String> {
-        if let Some(tag) = rights::run_control(self, statement)? {
-            return Ok(tag);
-        }
-        let tag = rights::tag(statement);
-        self.refuse_read_only(&tag)?;
-        self.begin_definitions_in_block(&tag).await?;
-        rights::run(self, statement).await?;
-        Ok(tag)
     }
 
     async fn change_definition(&mut self, statement: &Ast) -> Result<String> {

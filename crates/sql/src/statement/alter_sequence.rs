@@ -1,15 +1,13 @@
-//! ALTER SEQUENCE, which the parser does not know: RESTART, OWNED BY, and the options of CREATE SEQUENCE.
+//! ALTER SEQUENCE: RESTART, OWNED BY, and the options of CREATE SEQUENCE.
 
-use datafusion::sql::sqlparser::ast::{SequenceOptions, Statement};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
+use datafusion::sql::sqlparser::ast::{Expr, ObjectName, SequenceOptions, Value};
 use engine::transaction::Definition;
 use engine::types::{Error, Result, SequenceSchema, SqlState};
+use syntax::{AlterSeqStmt, DefElem, StringValue};
 
 use super::constraint::unsupported;
-use super::expression::sequence;
-use super::naming::{undefined_column, undefined_table};
-use super::rewrite::is_word;
+use super::naming::{in_public, object_name, undefined_column, undefined_table};
+use super::option;
 use super::sequence::{altered, outside};
 use crate::session::Session;
 
@@ -17,7 +15,7 @@ use crate::session::Session;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlterSequence {
     /// The sequence.
-    pub name: String,
+    pub name: ObjectName,
     /// IF EXISTS
     pub if_exists: bool,
     /// What becomes of it.
@@ -35,114 +33,75 @@ pub enum Change {
     Options(Vec<SequenceOptions>, Option<Option<i64>>),
 }
 
-/// ALTER SEQUENCE, or `None` for any other statement.
-pub fn parse(text: &str) -> Result<Option<AlterSequence>> {
-    if !text.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("alter")) {
-        return Ok(None);
-    }
-    let Ok(tokens) = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize() else {
-        return Ok(None);
+/// The statement of its node.
+pub fn read(alter: AlterSeqStmt<'_>, text: &str) -> Result<AlterSequence> {
+    option::check_distinct(alter.options().iter(), text)?;
+    let name = object_name(alter.sequence().map(option::parts).unwrap_or_default());
+    let mut options = alter.options().iter();
+    let only = options.next().filter(|_| options.next().is_none());
+    let change = match only.and_then(|only| Some((only, only.defname()?))) {
+        Some((owner, "owned_by")) => Change::OwnedBy(owned_by(owner)?),
+        Some((restart, "restart")) => Change::Restart(bigint(restart)?),
+        _ => change_of(alter)?,
     };
-    let tokens: Vec<Token> = tokens
-        .into_iter()
-        .filter(|t| !matches!(t, Token::Whitespace(_) | Token::SemiColon))
-        .collect();
-    let [_, second, rest @ ..] = tokens.as_slice() else { return Ok(None) };
-    if !is_word(second, &["sequence"]) {
-        return Ok(None);
-    }
-    let (if_exists, rest) = match rest {
-        [a, b, after @ ..] if is_word(a, &["if"]) && is_word(b, &["exists"]) => (true, after),
-        _ => (false, rest),
-    };
-    let rest = unqualified(rest);
-    let [Token::Word(name), rest @ ..] = rest else {
-        return Err(Error::new(SqlState::SyntaxError, "syntax error at end of input"));
-    };
-    let name = folded(name);
-    let change = match rest {
-        [first, second, rest @ ..] if is_word(first, &["owned"]) && is_word(second, &["by"]) => {
-            Change::OwnedBy(owner(rest)?)
-        }
-        [] => return Err(Error::new(SqlState::SyntaxError, "syntax error at end of input")),
-        rest => options(rest)?,
-    };
-    Ok(Some(AlterSequence { name, if_exists, change }))
+    Ok(AlterSequence { name, if_exists: alter.missing_ok(), change })
 }
 
-/// RESTART wherever it stands, and the rest as CREATE SEQUENCE has it.
-fn options(tokens: &[Token]) -> Result<Change> {
-    let (mut others, mut restart) = (Vec::new(), None);
-    let mut rest = tokens;
-    while let [first, after @ ..] = rest {
-        if !is_word(first, &["restart"]) {
-            others.push(first.to_string());
-            rest = after;
-            continue;
-        }
-        let (value, after) = restart_value(after)?;
-        restart = Some(value);
-        rest = after;
+fn change_of(alter: AlterSeqStmt<'_>) -> Result<Change> {
+    let (mut options, mut restart) = (Vec::new(), None);
+    for given in alter.options().iter() {
+        let number =
+            || option::number(given).map(|digits| Expr::Value(Value::Number(digits, false).into()));
+        let wanted = || number().expect("the grammar takes a number alone");
+        options.push(match given.defname().unwrap_or_default() {
+            "restart" => {
+                restart = Some(bigint(given)?);
+                continue;
+            }
+            "increment" => SequenceOptions::IncrementBy(wanted(), true),
+            "minvalue" => SequenceOptions::MinValue(number()),
+            "maxvalue" => SequenceOptions::MaxValue(number()),
+            "start" => SequenceOptions::StartWith(wanted(), true),
+            "cache" => SequenceOptions::Cache(wanted()),
+            "cycle" => SequenceOptions::Cycle(!option::flag(given)),
+            other => {
+                let other = other.replace('_', " ").to_uppercase();
+                return Err(unsupported(&format!("ALTER SEQUENCE ... {other}")));
+            }
+        });
     }
-    if others.is_empty() {
-        return Ok(Change::Restart(restart.flatten()));
-    }
-    let text = format!("CREATE SEQUENCE s {}", others.join(" "));
-    let text = super::rewrite::rewrite(&text).unwrap_or(text);
-    match crate::template::parse(&text).map_err(Error::unplaced)?.as_slice() {
-        [Statement::CreateSequence { sequence_options, data_type: None, owned_by: None, .. }] => {
-            Ok(Change::Options(sequence_options.clone(), restart))
-        }
-        _ => Err(unsupported(&format!("ALTER SEQUENCE ... {}", others[0]))),
-    }
+    Ok(Change::Options(options, restart))
 }
 
-/// What follows RESTART: nothing, or `[WITH] number`.
-fn restart_value(tokens: &[Token]) -> Result<(Option<i64>, &[Token])> {
-    let tokens = match tokens {
-        [with, after @ ..] if is_word(with, &["with"]) => after,
-        _ => tokens,
+/// An option's number, if it has one.
+fn bigint(given: DefElem<'_>) -> Result<Option<i64>> {
+    let fault = |digits: &str| match digits.contains(['.', 'e', 'E']) {
+        true => Error::new(
+            SqlState::InvalidTextRepresentation,
+            format!("invalid input syntax for type bigint: \"{digits}\""),
+        ),
+        false => Error::new(
+            SqlState::NumericOutOfRange,
+            format!("value \"{digits}\" is out of range for type bigint"),
+        ),
     };
-    let (sign, tokens) = match tokens {
-        [Token::Minus, after @ ..] => (-1, after),
-        [Token::Plus, after @ ..] => (1, after),
-        _ => (1, tokens),
-    };
-    let [Token::Number(digits, _), after @ ..] = tokens else { return Ok((None, tokens)) };
-    let value = digits.parse::<i64>().map(|n| sign * n).map_err(|_| {
-        Error::new(SqlState::SyntaxError, format!("syntax error at or near \"{digits}\""))
-    })?;
-    Ok((Some(value), after))
-}
-
-fn folded(name: &Word) -> String {
-    match name.quote_style {
-        Some(_) => name.value.clone(),
-        None => name.value.to_lowercase(),
-    }
-}
-
-/// Without `public.` in front.
-fn unqualified(tokens: &[Token]) -> &[Token] {
-    match tokens {
-        [schema, Token::Period, rest @ ..] if is_word(schema, &["public"]) => rest,
-        _ => tokens,
-    }
+    let digits = option::number(given);
+    digits.map(|digits| digits.parse().map_err(|_| fault(&digits))).transpose()
 }
 
 /// `NONE`, or a table's column.
-fn owner(tokens: &[Token]) -> Result<Option<(String, String)>> {
-    match unqualified(tokens) {
-        [none] if is_word(none, &["none"]) => Ok(None),
-        [Token::Word(table), Token::Period, Token::Word(column)] => {
-            Ok(Some((folded(table), folded(column))))
-        }
-        _ => {
-            let message = "invalid OWNED BY option";
-            let hint = "Specify OWNED BY table.column or OWNED BY NONE.";
-            Err(Error::new(SqlState::SyntaxError, message).hint(hint))
-        }
+fn owned_by(given: DefElem<'_>) -> Result<Option<(String, String)>> {
+    let names = option::list::<StringValue<'_>>(given).into_iter().filter_map(StringValue::value);
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    let column = names.pop().unwrap_or_default();
+    if names.is_empty() && column == "none" {
+        return Ok(None);
     }
+    if names.is_empty() {
+        let hint = "Specify OWNED BY table.column or OWNED BY NONE.";
+        return Err(Error::new(SqlState::SyntaxError, "invalid OWNED BY option").hint(hint));
+    }
+    Ok(Some((in_public(&object_name(names))?, column)))
 }
 
 /// Gives a sequence to a column, or to nobody.
@@ -190,14 +149,9 @@ async fn change(
 pub async fn run(session: &mut Session, statement: &AlterSequence) -> Result<String> {
     session.refuse_read_only("ALTER SEQUENCE")?;
     let catalog = session.catalog();
-    let quoted = super::returning::quoted(&statement.name).to_string();
-    let found = match sequence(&catalog, &quoted) {
-        Ok(found) => found,
-        Err(_) if statement.if_exists => return Ok("ALTER SEQUENCE".to_owned()),
-        Err(error) if error.state == SqlState::UndefinedTable => {
-            return Err(undefined_table(&statement.name));
-        }
-        Err(error) => return Err(error),
+    let name = in_public(&statement.name)?;
+    let Some(found) = catalog.sequence(&name) else {
+        return absent(session, &name, statement.if_exists);
     };
     let found = found.clone();
     session.demand_owner(&found.name)?;
@@ -217,33 +171,68 @@ pub async fn run(session: &mut Session, statement: &AlterSequence) -> Result<Str
     Ok("ALTER SEQUENCE".to_owned())
 }
 
+/// There is no sequence of that name.
+fn absent(session: &mut Session, name: &str, if_exists: bool) -> Result<String> {
+    if session.catalog().has_relation(name) {
+        let message = format!("\"{name}\" is not a sequence");
+        return Err(Error::new(SqlState::WrongObjectType, message));
+    }
+    if !if_exists {
+        return Err(undefined_table(name));
+    }
+    let message = format!("relation \"{name}\" does not exist, skipping");
+    session.notice(Error::new(SqlState::SuccessfulCompletion, message));
+    Ok("ALTER SEQUENCE".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statement::command::{Command, command};
+
+    fn of(text: &str) -> Result<AlterSequence> {
+        command(text).map(|found| match found {
+            Command::AlterSequence(alter) => alter,
+            other => panic!("{text}: {other:?}"),
+        })
+    }
+
+    fn change(text: &str) -> Change {
+        of(text).expect(text).change
+    }
 
     #[test]
-    fn restarts_are_understood() {
-        let restart = |text: &str| {
-            parse(text).expect("valid").map(|s| match s.change {
-                Change::Restart(value) => (s.name, value),
-                other => panic!("{other:?}"),
-            })
-        };
-        assert_eq!(restart("alter sequence S restart with 5;"), Some(("s".into(), Some(5))));
-        assert_eq!(restart("ALTER SEQUENCE \"S\" RESTART"), Some(("S".into(), None)));
-        assert_eq!(restart("alter sequence s restart -3"), Some(("s".into(), Some(-3))));
-        assert_eq!(restart("alter table t add a int"), None);
-        let owned = parse("alter sequence public.s owned by public.t.A").expect("valid");
-        let owner = Change::OwnedBy(Some(("t".into(), "a".into())));
-        assert_eq!(owned.map(|s| (s.name, s.change)), Some(("s".into(), owner)));
-        let change = |text: &str| parse(text).expect("valid").map(|s| s.change);
+    fn restarts_and_owners_are_read() {
+        assert_eq!(change("alter sequence S restart with 5;"), Change::Restart(Some(5)));
+        assert_eq!(change("ALTER SEQUENCE s RESTART"), Change::Restart(None));
+        assert_eq!(change("alter sequence s restart -3"), Change::Restart(Some(-3)));
+        let owned = of("alter sequence if exists public.s owned by public.t.A").expect("valid");
+        assert_eq!((owned.name.to_string().as_str(), owned.if_exists), ("public.s", true));
+        assert_eq!(owned.change, Change::OwnedBy(Some(("t".into(), "a".into()))));
+        assert_eq!(change("alter sequence s owned by none"), Change::OwnedBy(None));
+    }
+
+    #[test]
+    fn options_are_read() {
         let cycle = vec![SequenceOptions::Cycle(false)];
-        assert_eq!(change("alter sequence s cycle"), Some(Change::Options(cycle.clone(), None)));
+        assert_eq!(change("alter sequence s cycle"), Change::Options(cycle.clone(), None));
         let both = Change::Options(cycle, Some(Some(-7)));
-        assert_eq!(change("alter sequence s restart -7 cycle"), Some(both));
-        assert_eq!(
-            parse("alter sequence s nonsense").expect_err("no option").state.code(),
-            "42601"
-        );
+        assert_eq!(change("alter sequence s restart -7 cycle"), both);
+        let none = Change::Options(vec![SequenceOptions::MaxValue(None)], Some(None));
+        assert_eq!(change("alter sequence s no maxvalue restart"), none);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, state) in [
+            ("alter sequence s nonsense", "42601"),
+            ("alter sequence s cycle no cycle", "42601"),
+            ("alter sequence s owned by t", "42601"),
+            ("alter sequence s restart 1.5", "22P02"),
+            ("alter sequence s restart 9223372036854775808", "22003"),
+            ("alter sequence s as bigint", "0A000"),
+        ] {
+            assert_eq!(of(text).expect_err(text).state.code(), state, "{text}");
+        }
     }
 }

@@ -1,5 +1,4 @@
-//! Statements that are taken and do nothing here: VACUUM. What they name must be there. ANALYZE has
-//! its work done by `analyze`.
+//! COMMENT: there is nowhere to keep one, but what it names must be there.
 
 use datafusion::sql::sqlparser::ast::{CommentObject, ObjectName, Statement};
 use engine::types::{Error, Result, SqlState};
@@ -8,30 +7,19 @@ use super::naming::{in_public, split, undefined_column, undefined_table};
 use crate::catalog::Catalog;
 use crate::session::Session;
 
-/// The tag of a statement that needs no work: rows are reclaimed anyway. `None` for any other statement.
-pub fn accept(session: &mut Session, statement: &Statement) -> Option<Result<String>> {
-    Some(match statement {
+/// The tag of a COMMENT; `None` for any other statement.
+pub fn accept(session: &Session, statement: &Statement) -> Option<Result<String>> {
+    match statement {
         Statement::Comment { object_type, object_name, comment: text, .. } => {
-            comment(session, *object_type, object_name, text.is_some())
+            Some(comment(session, *object_type, object_name, text.is_some()))
         }
-        Statement::Vacuum(vacuum) => vacuum_table(session, vacuum.table_name.as_ref()),
-        Statement::Analyze(analyze) => on_table(session, analyze.table_name.as_ref(), "ANALYZE"),
-        _ => return None,
-    })
-}
-
-fn on_table(session: &Session, table: Option<&ObjectName>, tag: &str) -> Result<String> {
-    table.map_or(Ok(()), |name| exists(&session.catalog(), name)).map(|()| tag.to_owned())
+        _ => None,
+    }
 }
 
 fn exists(catalog: &Catalog, name: &ObjectName) -> Result<()> {
     let name = in_public(name)?;
     if catalog.has_relation(&name) { Ok(()) } else { Err(undefined_table(&name)) }
-}
-
-fn vacuum_table(session: &mut Session, table: Option<&ObjectName>) -> Result<String> {
-    session.refuse_in_block("VACUUM")?;
-    on_table(session, table, "VACUUM")
 }
 
 /// There is nowhere to keep a comment, so only one that takes it away is taken.

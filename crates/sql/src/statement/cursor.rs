@@ -1,32 +1,25 @@
-//! DECLARE, FETCH, MOVE and CLOSE, as the client writes them.
-//!
-//! Works on tokens: the parser knows only parts of these. The query of a DECLARE is planned as any other.
+//! DECLARE, FETCH and MOVE, from PostgreSQL's nodes. The query of a DECLARE is planned as any other.
 
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
-use engine::types::{Error, Result, SqlState};
+use engine::types::Result;
+use syntax::{DeclareCursorStmt, FetchDirection, FetchStmt};
 
 use super::constraint::unsupported;
-use super::naming::fold_word;
-use super::rewrite::is_word;
-use crate::template::byte_of;
+use crate::template::behind;
 
-/// A statement about cursors.
+/// PostgreSQL's flags of a DECLARE (`CURSOR_OPT_`).
+const BINARY: i32 = 0x0001;
+const SCROLL: i32 = 0x0002;
+const HOLD: i32 = 0x0020;
+
+/// FETCH or MOVE.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CursorStatement {
-    /// DECLARE
-    Declare(Declare),
-    /// FETCH, or MOVE, which gives no rows.
-    Fetch {
-        /// The cursor.
-        name: String,
-        /// Which rows.
-        direction: Direction,
-        /// Whether it is a MOVE.
-        silent: bool,
-    },
-    /// CLOSE; `None`: all.
-    Close(Option<String>),
+pub struct Fetch {
+    /// The cursor.
+    pub name: String,
+    /// Which rows.
+    pub direction: Direction,
+    /// Whether it is a MOVE, which gives no rows.
+    pub silent: bool,
 }
 
 /// DECLARE name CURSOR FOR query.
@@ -55,176 +48,41 @@ pub enum Direction {
     Relative(i64),
 }
 
-/// A statement about cursors, or `None` for any other.
-pub fn parse(text: &str) -> Result<Option<CursorStatement>> {
-    let first = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
-    let first = first.unwrap_or_default().to_ascii_lowercase();
-    if !matches!(first.as_str(), "declare" | "fetch" | "move" | "close") {
-        return Ok(None);
+/// DECLARE of its node.
+pub fn declare(declare: DeclareCursorStmt<'_>, text: &str) -> Result<Declare> {
+    let has = |flag| declare.options() & flag != 0;
+    if has(BINARY) {
+        return Err(unsupported("DECLARE BINARY CURSOR"));
     }
-    let Ok(tokens) = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location() else {
-        return Ok(None);
+    Ok(Declare {
+        name: declare.portalname().unwrap_or_default().to_owned(),
+        scroll: has(SCROLL),
+        hold: has(HOLD),
+        // Its nodes do not tell.
+        query: behind(text, "for"),
+    })
+}
+
+/// FETCH and MOVE of their node.
+pub fn fetch(fetch: FetchStmt<'_>) -> Fetch {
+    let count = fetch.how_many();
+    let direction = match fetch.direction() {
+        FetchDirection::Forward => towards(count),
+        FetchDirection::Backward if count == ALL => Direction::Backward(None),
+        FetchDirection::Backward => towards(-count),
+        FetchDirection::Absolute => Direction::Absolute(count),
+        FetchDirection::Relative => Direction::Relative(count),
     };
-    let significant = |t: &TokenWithSpan| !matches!(t.token, Token::Whitespace(_));
-    let tokens: Vec<TokenWithSpan> = tokens.into_iter().filter(significant).collect();
-    let mut reader = Reader { text, tokens: &tokens[1..] };
-    let statement = match first.as_str() {
-        "declare" => reader.declare()?,
-        "close" => reader.close()?,
-        word => reader.fetch(word == "move")?,
-    };
-    Ok(Some(statement))
+    let name = fetch.portalname().unwrap_or_default().to_owned();
+    Fetch { name, direction, silent: fetch.ismove() }
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    tokens: &'a [TokenWithSpan],
-}
-
-impl Reader<'_> {
-    fn syntax_error(&self) -> Error {
-        match self.tokens.first() {
-            Some(found) if found.token != Token::SemiColon => {
-                let at = byte_of(self.text, found.span.start.line, found.span.start.column);
-                let message = format!("syntax error at or near \"{}\"", found.token);
-                let position = crate::template::characters(self.text, at);
-                Error::new(SqlState::SyntaxError, message).position(position)
-            }
-            _ => Error::new(SqlState::SyntaxError, "syntax error at end of input"),
-        }
-    }
-
-    /// Whether the next token is one of these words; takes it then.
-    fn word(&mut self, words: &[&str]) -> bool {
-        let found = self.tokens.first().is_some_and(|found| is_word(&found.token, words));
-        if found {
-            self.tokens = &self.tokens[1..];
-        }
-        found
-    }
-
-    fn expect(&mut self, word: &str) -> Result<()> {
-        if self.word(&[word]) { Ok(()) } else { Err(self.syntax_error()) }
-    }
-
-    fn name(&mut self) -> Result<String> {
-        let Some(TokenWithSpan { token: Token::Word(word), .. }) = self.tokens.first() else {
-            return Err(self.syntax_error());
-        };
-        self.tokens = &self.tokens[1..];
-        Ok(fold_word(word))
-    }
-
-    fn end(&self) -> Result<()> {
-        let rest = self.tokens.iter().any(|found| found.token != Token::SemiColon);
-        if rest { Err(self.syntax_error()) } else { Ok(()) }
-    }
-
-    fn declare(&mut self) -> Result<CursorStatement> {
-        let name = self.name()?;
-        let (mut scroll, mut refused) = (false, None);
-        loop {
-            if self.word(&["binary"]) {
-                refused = Some(unsupported("DECLARE BINARY CURSOR"));
-            } else if self.word(&["scroll"]) {
-                scroll = true;
-            } else if self.word(&["no"]) {
-                self.expect("scroll")?;
-            } else if !self.word(&["insensitive", "asensitive"]) {
-                break;
-            }
-        }
-        self.expect("cursor")?;
-        let hold = self.word(&["with"]);
-        if hold || self.word(&["without"]) {
-            self.expect("hold")?;
-        }
-        self.expect("for")?;
-        let Some(first) = self.tokens.first() else { return Err(self.syntax_error()) };
-        let query = byte_of(self.text, first.span.start.line, first.span.start.column);
-        match refused {
-            Some(refused) => Err(refused),
-            None => Ok(CursorStatement::Declare(Declare { name, scroll, hold, query })),
-        }
-    }
-
-    fn close(&mut self) -> Result<CursorStatement> {
-        let name = if self.word(&["all"]) { None } else { Some(self.name()?) };
-        self.end()?;
-        Ok(CursorStatement::Close(name))
-    }
-
-    fn fetch(&mut self, silent: bool) -> Result<CursorStatement> {
-        let before = self.tokens;
-        let mut direction = self.direction()?;
-        // A cursor may be called as a direction is.
-        if direction.is_some() && !self.more() {
-            self.tokens = before;
-            direction = None;
-        }
-        if direction.is_some() || self.tokens.len() > 1 {
-            self.word(&["from", "in"]);
-        }
-        let name = self.name()?;
-        self.end()?;
-        let direction = direction.unwrap_or(Direction::Forward(Some(1)));
-        Ok(CursorStatement::Fetch { name, direction, silent })
-    }
-
-    fn more(&self) -> bool {
-        self.tokens.first().is_some_and(|found| found.token != Token::SemiColon)
-    }
-
-    fn direction(&mut self) -> Result<Option<Direction>> {
-        Ok(Some(if self.word(&["next"]) {
-            Direction::Forward(Some(1))
-        } else if self.word(&["prior"]) {
-            Direction::Backward(Some(1))
-        } else if self.word(&["first"]) {
-            Direction::Absolute(1)
-        } else if self.word(&["last"]) {
-            Direction::Absolute(-1)
-        } else if self.word(&["absolute"]) {
-            Direction::Absolute(self.number()?.ok_or_else(|| self.syntax_error())?)
-        } else if self.word(&["relative"]) {
-            Direction::Relative(self.number()?.ok_or_else(|| self.syntax_error())?)
-        } else if self.word(&["all"]) {
-            Direction::Forward(None)
-        } else if self.word(&["forward"]) {
-            self.counted(1)?
-        } else if self.word(&["backward"]) {
-            self.counted(-1)?
-        } else {
-            match self.number()? {
-                Some(count) => towards(count),
-                None => return Ok(None),
-            }
-        }))
-    }
-
-    /// What follows FORWARD (`sign` 1) or BACKWARD (-1): ALL, a number, or nothing.
-    fn counted(&mut self, sign: i64) -> Result<Direction> {
-        if self.word(&["all"]) {
-            return Ok(if sign > 0 { Direction::Forward(None) } else { Direction::Backward(None) });
-        }
-        Ok(towards(self.number()?.unwrap_or(1).saturating_mul(sign)))
-    }
-
-    fn number(&mut self) -> Result<Option<i64>> {
-        let negative = matches!(self.tokens.first(), Some(t) if t.token == Token::Minus);
-        let signed = negative || matches!(self.tokens.first(), Some(t) if t.token == Token::Plus);
-        let rest = if signed { &self.tokens[1..] } else { self.tokens };
-        let Some(TokenWithSpan { token: Token::Number(digits, _), .. }) = rest.first() else {
-            return if signed { Err(self.syntax_error()) } else { Ok(None) };
-        };
-        let number: i64 = digits.parse().map_err(|_| self.syntax_error())?;
-        self.tokens = &rest[1..];
-        Ok(Some(if negative { -number } else { number }))
-    }
-}
+/// PostgreSQL's number for ALL (`FETCH_ALL`).
+const ALL: i64 = i64::MAX;
 
 fn towards(count: i64) -> Direction {
     match count {
+        ALL => Direction::Forward(None),
         0.. => Direction::Forward(Some(count.unsigned_abs())),
         _ => Direction::Backward(Some(count.unsigned_abs())),
     }
@@ -233,10 +91,11 @@ fn towards(count: i64) -> Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statement::command::{Asked, Command, command};
 
     fn fetch(text: &str) -> (String, Direction) {
-        match parse(text) {
-            Ok(Some(CursorStatement::Fetch { name, direction, .. })) => (name, direction),
+        match command(text) {
+            Ok(Command::Fetch(fetch)) => (fetch.name, fetch.direction),
             other => panic!("{other:?}"),
         }
     }
@@ -248,6 +107,8 @@ mod tests {
         assert_eq!(fetch("fetch from \"C\";"), ("C".into(), one));
         assert_eq!(fetch("FETCH 5 IN c"), ("c".into(), Direction::Forward(Some(5))));
         assert_eq!(fetch("FETCH -2 c"), ("c".into(), Direction::Backward(Some(2))));
+        assert_eq!(fetch("FETCH BACKWARD 0 c"), ("c".into(), Direction::Forward(Some(0))));
+        assert_eq!(fetch("FETCH ALL c"), ("c".into(), Direction::Forward(None)));
         assert_eq!(fetch("MOVE BACKWARD ALL FROM c"), ("c".into(), Direction::Backward(None)));
         assert_eq!(fetch("FETCH FORWARD c"), ("c".into(), one));
         assert_eq!(fetch("FETCH LAST c"), ("c".into(), Direction::Absolute(-1)));
@@ -257,12 +118,9 @@ mod tests {
 
     #[test]
     fn declarations_say_where_the_query_is() {
-        let text = "DECLARE c NO SCROLL CURSOR WITH HOLD FOR\n SELECT 1";
-        let Ok(Some(CursorStatement::Declare(declare))) = parse(text) else { panic!("it is one") };
+        let text = "DECLARE \"for\" /* for */ NO SCROLL CURSOR WITH HOLD FOR\n SELECT 1";
+        let Ok((Asked::Declare(declare), _)) = Asked::of(text) else { panic!("it is one") };
         assert!(declare.hold && !declare.scroll);
-        assert_eq!(&text[declare.query..], "SELECT 1");
-        let error = parse("DECLARE c CURSOR SELECT 1").expect_err("no FOR");
-        assert_eq!((error.state, error.position), (SqlState::SyntaxError, Some(18)));
-        assert_eq!(parse("SELECT 1"), Ok(None));
+        assert_eq!((&*declare.name, &text[declare.query..]), ("for", "SELECT 1"));
     }
 }

@@ -1,8 +1,13 @@
 //! Type names of SQL to column types.
 
 use datafusion::sql::sqlparser::ast::{self, CharacterLength, ExactNumberInfo, TimezoneInfo};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
 use engine::types::{DataType, Error, Result, SqlState};
+use syntax::{Literal, Node, TypeName};
 
+use super::naming::object_name;
+use super::option;
 use crate::catalog::types::{plain_type_name, undefined_type};
 
 /// What a column definition's type name stands for.
@@ -61,6 +66,39 @@ pub fn data_type(name: &ast::DataType) -> Result<DataType> {
         Ast::Custom(custom, arguments) => custom_type(custom, arguments)?,
         other => return Err(unsupported(other)),
     })
+}
+
+/// The type that a node names.
+pub fn of_node(name: TypeName<'_>) -> Result<DataType> {
+    let dialect = PostgreSqlDialect {};
+    let text = written(name);
+    let undefined = || undefined_type(&object_name(option::names(name.names())));
+    let mut parser = Parser::new(&dialect).try_with_sql(&text).map_err(|_| undefined())?;
+    data_type(&parser.parse_data_type().map_err(|_| undefined())?)
+}
+
+/// A type's name, its modifiers and whether it is an array, as one writes it.
+fn written(name: TypeName<'_>) -> String {
+    let parts = option::names(name.names());
+    let mut text = match parts.as_slice() {
+        [system, own] if system == "pg_catalog" => own.clone(),
+        _ => object_name(parts).to_string(),
+    };
+    let modifier = |node| match node {
+        Node::AConst(constant) => match constant.value() {
+            Literal::Integer(number) => Some(number.to_string()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let modifiers: Vec<String> = name.typmods().iter().filter_map(modifier).collect();
+    if !modifiers.is_empty() {
+        text.push_str(&format!("({})", modifiers.join(",")));
+    }
+    if !name.array_bounds().is_empty() {
+        text.push_str("[]");
+    }
+    text
 }
 
 /// Names that the parser knows no key word for.
@@ -142,8 +180,6 @@ fn invalid(message: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::parser::Parser;
 
     fn named(name: &str) -> Result<ColumnType> {
         let dialect = PostgreSqlDialect {};

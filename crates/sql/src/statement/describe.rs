@@ -5,6 +5,8 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::Statement;
 use engine::types::{DataType, Result, TableId};
 
+use super::command::Command;
+use super::setting::{SettingStatement, show_columns};
 use crate::catalog::types::{id_of, modifier_of, size_of};
 use crate::session::{ColumnDescription, Session};
 
@@ -29,13 +31,21 @@ pub fn text_column(name: &str) -> ColumnDescription {
     describe_column(name, DataType::Text, None)
 }
 
+/// The columns of a command's answer; `None` where a tag is all.
+pub fn of_command(session: &Session, command: &Command) -> Option<Arc<[ColumnDescription]>> {
+    match command {
+        Command::Setting(SettingStatement::Show(name)) => Some(show_columns(name)),
+        Command::Fetch(fetch) if !fetch.silent => session.cursor_columns(&fetch.name),
+        _ => None,
+    }
+}
+
 /// The columns of the statement's answer; `None` where a tag is all.
 pub fn columns(
     session: &mut Session,
     statement: &Statement,
 ) -> Result<Option<Arc<[ColumnDescription]>>> {
     Ok(match statement {
-        Statement::ShowVariable { variable } => Some(super::setting::show_columns(variable)),
         Statement::Explain { .. } => Some(Arc::new([text_column("QUERY PLAN")])),
         Statement::Execute { name, .. } => super::prepare::columns(session, name.as_ref())?,
         _ => None,

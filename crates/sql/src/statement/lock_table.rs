@@ -3,32 +3,55 @@
 //! A table is locked until the transaction ends; in place of a view all tables that it reads. A name is looked up again after each
 //! wait: it may be another table's by then. Rights are looked at by `rights`, conflicts by the engine.
 
-use datafusion::sql::sqlparser::ast::{Lock, LockTableMode, ObjectName, Statement};
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement};
 use engine::transaction::TableMode;
 use engine::types::{Error, Result, SqlState, TableId};
+use syntax::LockStmt;
 
-use super::naming::{in_public, quote_identifier, undefined_table};
+use super::naming::{in_public, object_name, quote_identifier, undefined_table};
+use super::option;
 use crate::session::Session;
 
-/// The mode that a statement names, or ACCESS EXCLUSIVE.
-fn mode(named: Option<&LockTableMode>) -> TableMode {
-    match named {
-        Some(LockTableMode::AccessShare) => TableMode::AccessShare,
-        Some(LockTableMode::RowShare) => TableMode::RowShare,
-        Some(LockTableMode::RowExclusive) => TableMode::RowExclusive,
-        Some(LockTableMode::ShareUpdateExclusive) => TableMode::ShareUpdateExclusive,
-        Some(LockTableMode::Share) => TableMode::Share,
-        Some(LockTableMode::ShareRowExclusive) => TableMode::ShareRowExclusive,
-        Some(LockTableMode::Exclusive) => TableMode::Exclusive,
-        Some(LockTableMode::AccessExclusive) | None => TableMode::AccessExclusive,
+/// LOCK TABLE, taken apart.
+#[derive(Clone, Debug)]
+pub struct LockTable {
+    /// Tables and views.
+    pub names: Vec<ObjectName>,
+    /// How they are locked.
+    pub mode: TableMode,
+    /// NOWAIT
+    pub nowait: bool,
+}
+
+/// The statement of its node.
+pub fn read(lock: LockStmt<'_>) -> LockTable {
+    let names = lock.relations().iter().map(|relation| object_name(option::parts(relation)));
+    LockTable { names: names.collect(), mode: mode(lock.mode()), nowait: lock.nowait() }
+}
+
+/// PostgreSQL's modes by their numbers.
+fn mode(number: i32) -> TableMode {
+    match number {
+        1 => TableMode::AccessShare,
+        2 => TableMode::RowShare,
+        3 => TableMode::RowExclusive,
+        4 => TableMode::ShareUpdateExclusive,
+        5 => TableMode::Share,
+        6 => TableMode::ShareRowExclusive,
+        7 => TableMode::Exclusive,
+        8 => TableMode::AccessExclusive,
+        other => unreachable!("{other} is no lock of PostgreSQL's grammar"),
     }
 }
 
 /// Runs LOCK TABLE, in a block.
-pub async fn run(session: &mut Session, lock: &Lock) -> Result<String> {
-    let mode = mode(lock.lock_mode.as_ref());
-    for target in &lock.tables {
-        lock_named(session, &target.name, mode, lock.nowait).await?;
+pub async fn run(session: &mut Session, lock: &LockTable) -> Result<String> {
+    if let Some(fault) = session.outside_block("LOCK TABLE") {
+        return Err(fault);
+    }
+    super::rights::check_lock(session, lock)?;
+    for name in &lock.names {
+        lock_named(session, name, lock.mode, lock.nowait).await?;
     }
     Ok("LOCK TABLE".to_owned())
 }

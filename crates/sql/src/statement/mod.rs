@@ -1,15 +1,15 @@
 //! One file per kind of statement.
 //!
-//! In comes a parsed statement and the session that runs it; out come definitions, write plans,
-//! write sets and tags. `session` dispatches here. Absent here: planning of queries (`template`),
+//! In comes a parsed statement, PostgreSQL's node of it ([`command`]) or the plan parser's, and the session that runs it; out come
+//! definitions, write plans, write sets and tags. `session` dispatches here. Absent here: planning of queries (`template`),
 //! running plans (the engine), the wire (`server`).
 
 pub mod absent;
 pub mod alter_sequence;
 pub mod alter_table;
 pub mod alter_type;
-pub mod analyze;
 pub mod assignment;
+pub mod command;
 pub mod comment;
 pub mod complex;
 pub mod constraint;
@@ -29,10 +29,12 @@ pub mod lock_sources;
 pub mod lock_table;
 pub mod locked_subqueries;
 pub mod locking;
+pub mod maintenance;
 pub mod modify;
 pub mod naming;
 pub mod notify;
 pub mod on_conflict;
+pub mod option;
 pub mod prepare;
 pub mod returning;
 pub mod rewrite;

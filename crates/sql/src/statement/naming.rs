@@ -1,7 +1,6 @@
 //! Names of relations: as stored, and those that PostgreSQL chooses when the user gives none.
 
-use datafusion::sql::sqlparser::ast::ObjectName;
-use datafusion::sql::sqlparser::tokenizer::Word;
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use engine::types::{Error, Result, SqlState, TableSchema};
 use std::sync::Arc;
 
@@ -11,14 +10,6 @@ use crate::template::long_names::{NAME_LIMIT, cut};
 
 /// The only database.
 const DATABASE: &str = "shareddb";
-
-/// A word of a statement's text as stored: folded to lower case unless quoted.
-pub fn fold_word(word: &Word) -> String {
-    match word.quote_style {
-        Some(_) => word.value.clone(),
-        None => word.value.to_ascii_lowercase(),
-    }
-}
 
 /// Words that are no names of columns unless quoted: PostgreSQL's keywords but for the unreserved ones.
 const KEYWORDS: &str = " all analyse analyze and any array as asc asymmetric authorization between bigint binary bit \
@@ -42,6 +33,15 @@ pub fn quote_identifier(name: &str) -> String {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
+}
+
+/// A name whose parts are as they are stored.
+pub fn object_name(parts: Vec<String>) -> ObjectName {
+    let part = |part: String| match quote_identifier(&part) == part {
+        true => Ident::new(part),
+        false => Ident::with_quote('"', part),
+    };
+    ObjectName::from(parts.into_iter().map(part).collect::<Vec<_>>())
 }
 
 /// Schema, if named, and name.

@@ -1,25 +1,49 @@
 //! LISTEN, NOTIFY and UNLISTEN.
 
-use datafusion::sql::sqlparser::ast::{Ident, Statement};
 use engine::types::Result;
+use syntax::{ListenStmt, NotifyStmt, UnlistenStmt};
 
-use super::naming::fold;
 use crate::session::Session;
 
-/// Runs one of them; `None` for any other statement.
-pub fn run(session: &mut Session, statement: &Statement) -> Option<Result<String>> {
-    let (outcome, tag) = match statement {
-        Statement::LISTEN { channel } => (session.listen(&fold(channel)), "LISTEN"),
-        Statement::UNLISTEN { channel } if is_all(channel) => (session.unlisten(None), "UNLISTEN"),
-        Statement::UNLISTEN { channel } => (session.unlisten(Some(&fold(channel))), "UNLISTEN"),
-        Statement::NOTIFY { channel, payload } => {
-            (session.notify(&fold(channel), payload.as_deref().unwrap_or_default()), "NOTIFY")
-        }
-        _ => return None,
-    };
-    Some(outcome.map(|()| tag.to_owned()))
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notify {
+    /// LISTEN
+    Listen(String),
+    /// UNLISTEN; `None`: all channels.
+    Unlisten(Option<String>),
+    /// NOTIFY
+    Notify {
+        /// To whom.
+        channel: String,
+        /// What.
+        payload: String,
+    },
 }
 
-fn is_all(channel: &Ident) -> bool {
-    channel.quote_style.is_none() && channel.value == "*"
+/// LISTEN of its node.
+pub fn listen(listen: ListenStmt<'_>) -> Notify {
+    Notify::Listen(listen.conditionname().unwrap_or_default().to_owned())
+}
+
+/// UNLISTEN of its node.
+pub fn unlisten(unlisten: UnlistenStmt<'_>) -> Notify {
+    Notify::Unlisten(unlisten.conditionname().map(str::to_owned))
+}
+
+/// NOTIFY of its node.
+pub fn notify(notify: NotifyStmt<'_>) -> Notify {
+    let [channel, payload] =
+        [notify.conditionname(), notify.payload()].map(|text| text.unwrap_or_default().to_owned());
+    Notify::Notify { channel, payload }
+}
+
+/// Runs one of them.
+pub fn run(session: &mut Session, statement: &Notify) -> Result<String> {
+    let tag = match statement {
+        Notify::Listen(channel) => session.listen(channel).map(|()| "LISTEN"),
+        Notify::Unlisten(channel) => session.unlisten(channel.as_deref()).map(|()| "UNLISTEN"),
+        Notify::Notify { channel, payload } => session.notify(channel, payload).map(|()| "NOTIFY"),
+    };
+    tag.map(str::to_owned)
 }

@@ -2,40 +2,49 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{self, Expr, Ident, ObjectName};
+use datafusion::sql::sqlparser::ast::{self, Expr, ObjectName};
 use engine::types::{DataType, Error, Result, SqlState, Value};
+use syntax::PrepareStmt;
 
-use super::data_type::data_type;
-use super::naming::{fold, split};
+use super::data_type::of_node;
+use super::naming::split;
 use crate::catalog::types::id_of;
 use crate::session::{ColumnDescription, ImplicitTransaction, Outcome, Session, Statement};
+use crate::template::{behind, characters, place_part};
 use crate::text::{at_wanted_scale, numeric_as_sent};
 
-/// Runs PREPARE.
-pub async fn prepare(
-    session: &mut Session,
-    name: &Ident,
-    types: &[ast::DataType],
-    statement: &ast::Statement,
-) -> Result<String> {
-    let name = fold(name);
-    refuse_utility(statement)?;
-    let types =
-        types.iter().map(|named| data_type(named).map(id_of)).collect::<Result<Vec<_>>>()?;
-    let prepared = session.prepare_part(&statement.to_string(), &types).await;
-    session.keep_statement(&name, prepared.map_err(Error::unplaced)?)?;
-    Ok("PREPARE".to_owned())
+/// PREPARE, taken apart.
+#[derive(Clone, Debug)]
+pub struct Prepare {
+    /// The statement's name.
+    pub name: String,
+    /// Type ids of its parameters, as far as they are told.
+    pub types: Vec<u32>,
+    /// Its text.
+    pub query: Arc<str>,
+    /// Characters of PREPARE's text before it.
+    pub before: u32,
 }
 
-/// PostgreSQL's grammar knows no other statements here.
-fn refuse_utility(statement: &ast::Statement) -> Result<()> {
-    use ast::Statement::{Delete, Insert, Merge, Query, Update};
-    if matches!(statement, Query(_) | Insert(_) | Update(_) | Delete(_) | Merge(_)) {
-        return Ok(());
-    }
-    let text = statement.to_string();
-    let word = text.split_whitespace().next().unwrap_or_default();
-    Err(Error::new(SqlState::SyntaxError, format!("syntax error at or near \"{word}\"")))
+/// PREPARE of its node.
+pub fn read(prepare: PrepareStmt<'_>, text: &str) -> Result<Prepare> {
+    let types = prepare.argtypes().iter().map(|named| of_node(named).map(id_of));
+    let query = behind(text, "as");
+    Ok(Prepare {
+        name: prepare.name().unwrap_or_default().to_owned(),
+        types: types.collect::<Result<Vec<_>>>()?,
+        query: text[query..].into(),
+        before: characters(text, query) - 1,
+    })
+}
+
+/// Runs PREPARE.
+pub async fn prepare(session: &mut Session, statement: &Prepare) -> Result<String> {
+    let Prepare { name, types, query, before } = statement;
+    let prepared = session.prepare_part(query, types).await;
+    let prepared = prepared.map_err(|fault| place_part(fault, query, *before))?;
+    session.keep_statement(name, prepared)?;
+    Ok("PREPARE".to_owned())
 }
 
 fn find(session: &Session, name: Option<&ObjectName>) -> Result<Arc<Statement>> {
@@ -127,15 +136,14 @@ fn digits(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Runs DEALLOCATE.
-pub fn deallocate(session: &mut Session, name: &Ident) -> Result<String> {
-    if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all") {
+/// Runs DEALLOCATE; `None`: ALL.
+pub fn deallocate(session: &mut Session, name: Option<&str>) -> Result<String> {
+    let Some(name) = name else {
         session.forget_statements();
         return Ok("DEALLOCATE ALL".to_owned());
+    };
+    match session.forget_statement(name) {
+        true => Ok("DEALLOCATE".to_owned()),
+        false => Err(undefined(name)),
     }
-    let name = fold(name);
-    if session.forget_statement(&name) {
-        return Ok("DEALLOCATE".to_owned());
-    }
-    Err(undefined(&name))
 }

@@ -1,8 +1,7 @@
 //! PostgreSQL's spellings that the parser does not know, in words that it does.
 //!
 //! Works on tokens, so that nothing inside a string or a comment is touched: COPY's switches `on`
-//! and `off` and its `*`, VACUUM's and ANALYZE's options, and the options of sequences, which PostgreSQL takes
-//! in any order.
+//! and `off` and its `*`, and the options of sequences, which PostgreSQL takes in any order.
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
@@ -14,7 +13,6 @@ pub fn rewrite(text: &str) -> Option<String> {
     let first = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next()?;
     let apply = match first.to_ascii_lowercase().as_str() {
         "copy" => switches,
-        "vacuum" | "analyze" => maintenance,
         "create" | "alter" => sequence_options,
         _ => return None,
     };
@@ -69,29 +67,6 @@ fn switched(value: &Token) -> Token {
         other if is_word(other, &["off"]) => Token::make_keyword("false"),
         other => other.clone(),
     }
-}
-
-/// `vacuum (full, analyze) t` and `vacuum verbose analyze t` are `vacuum t`: all that matters is
-/// the table.
-fn maintenance(tokens: &[Token]) -> Option<Vec<Token>> {
-    let words = ["full", "freeze", "verbose", "analyze", "analyse"];
-    let mut rest = &tokens[1..];
-    if let [Token::LParen, ..] = rest {
-        let close = rest.iter().position(|token| *token == Token::RParen)?;
-        rest = &rest[close + 1..];
-    }
-    while let [first, after @ ..] = rest
-        && is_word(first, &words)
-    {
-        rest = after;
-    }
-    // Further tables and columns matter to ANALYZE only, which reads them itself.
-    let end =
-        rest.iter().position(|t| matches!(t, Token::LParen | Token::Comma | Token::SemiColon));
-    let table = &rest[..end.unwrap_or(rest.len())];
-    let mut changed = vec![tokens[0].clone()];
-    changed.extend_from_slice(table);
-    (changed != tokens).then_some(changed)
 }
 
 /// Runs of sequence options in the order that the parser wants.
@@ -184,14 +159,6 @@ mod tests {
         assert_eq!(rewrite("copy (select force_quote * 2, quote * 3 from t) to stdout"), None);
         assert_eq!(rewrite("copy t from stdin"), None);
         assert_eq!(rewrite("select 1"), None);
-    }
-
-    #[test]
-    fn maintenance_keeps_only_the_table() {
-        assert_eq!(rewrite("vacuum analyze t").as_deref(), Some("vacuum t"));
-        assert_eq!(rewrite("VACUUM (FULL, ANALYZE) t (a)").as_deref(), Some("VACUUM t"));
-        assert_eq!(rewrite("analyze"), None);
-        assert_eq!(rewrite("analyze verbose").as_deref(), Some("analyze"));
     }
 
     #[test]

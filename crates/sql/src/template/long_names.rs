@@ -1,9 +1,7 @@
 //! Names of more bytes than PostgreSQL keeps of one: cut where a text becomes [`plain`](super::plain), so that nobody behind
-//! it ever sees a longer one.
+//! it ever sees a longer one. PostgreSQL's parser tells of it ([`notices`](super::notices)).
 
-use engine::types::{Error, SqlState};
-
-use super::pieces::{Kind, Piece, Pieces};
+use super::pieces::{Kind, Piece};
 
 /// Bytes of a name that are kept.
 pub const NAME_LIMIT: usize = 63;
@@ -18,16 +16,6 @@ pub fn shortened(text: &str, piece: Piece) -> Option<String> {
     let name = long_name(text, piece)?;
     let kept = cut(&name, NAME_LIMIT);
     Some(if piece.kind == Kind::Name { quoted(kept) } else { kept.to_owned() })
-}
-
-/// What is said of each name in a text that is cut.
-pub fn notices(text: &str) -> impl Iterator<Item = Error> + '_ {
-    Pieces::of(text).filter_map(move |piece| {
-        let name = long_name(text, piece)?;
-        let kept = cut(&name, NAME_LIMIT);
-        let message = format!("identifier \"{name}\" will be truncated to \"{kept}\"");
-        Some(Error::new(SqlState::NameTooLong, message))
-    })
 }
 
 fn quoted(name: &str) -> String {
@@ -60,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_of_a_text_are_cut_and_told() {
+    fn long_names_of_a_text_are_cut() {
         let (word, quoted) = ("Ab".repeat(40), format!("{}\"\"y", "x".repeat(62)));
         let text = format!("SELECT {word} AS \"{quoted}\", '{word}'");
         let kept = format!("SELECT {}", cut(&word.to_lowercase(), 63));
@@ -69,8 +57,5 @@ mod tests {
         assert!(plain.contains(&format!("\"{}\"\"\"", "x".repeat(62))), "{plain}");
         assert!(plain.contains(&format!("'{word}'")), "{plain}");
         assert_eq!(plain.chars().count(), text.chars().count());
-        let told: Vec<String> = notices(&text).map(|notice| notice.message.clone()).collect();
-        assert_eq!(told.len(), 2);
-        assert!(told[0].starts_with("identifier \"abab"), "{}", told[0]);
     }
 }

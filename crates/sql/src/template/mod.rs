@@ -1,6 +1,6 @@
 //! Statement text in, templates out: literals lifted, planned once, found again by text.
 //!
-//! [`refused`] says what PostgreSQL's grammar refuses. [`plain`] has a client's text in words that all readers agree on. [`lex`] and [`TemplateCache`] find a known statement in
+//! [`tree`] is PostgreSQL's of a text. [`plain`] has a client's text in words that all readers agree on. [`lex`] and [`TemplateCache`] find a known statement in
 //! microseconds; [`lift`] makes a new one shareable; [`Planner`] has DataFusion plan it, with parameters, and hands the optimized
 //! plan to `compile`. Called by `session` and `statement`. Absent here: running anything (`alone`, the engine).
 
@@ -9,7 +9,6 @@ mod agreement;
 mod cache;
 mod comparisons;
 mod fault;
-mod grammar;
 mod infer;
 mod integers;
 mod json_items;
@@ -27,8 +26,9 @@ mod plain;
 mod planner;
 mod planning;
 mod query;
-pub mod refused;
 mod symmetric;
+mod tree;
+mod unnest;
 mod words;
 mod zones;
 
@@ -40,10 +40,11 @@ pub use names::{fold, name_columns, output_name, visible_name};
 pub use origin::{Origin, origin};
 pub use parameters::{Parameters, literal_value, placeholder_index};
 pub use parse::{byte_of, characters, parse};
-pub use pieces::{Kind, Piece, Pieces};
-pub use place::place;
+pub use pieces::behind;
+pub use place::{place, place_part};
 pub use plain::plain;
 pub use planner::{Planner, describe, has_subquery};
 pub use planning::{Planning, parser_options};
 pub use query::{Path, QueryTemplate};
+pub use tree::{SHORT_TEXT, notices, tree};
 pub use zones::{CONVERSION, check_expression as check_zones, crosses};

@@ -1,12 +1,13 @@
-//! Text to statements, with PostgreSQL's message and position where the text is no SQL.
+//! Text to statements, for the parser that plans are made of. PostgreSQL's grammar has taken the text before: what is refused here
+//! is what this parser does not know.
 
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
-use super::{comparisons, grammar, lock_words, symmetric, words};
+use super::{comparisons, lock_words, symmetric, unnest, words};
 use crate::bounded::{Counted, check_length, check_tokens, check_widths, checkpoint, flatten};
 
 /// Calls of itself after which the parser gives up with 54001: more than [`check_tokens`] lets come about.
@@ -15,7 +16,7 @@ const DEPTH_LIMIT: usize = 50_000;
 /// Parses a script; an empty text gives no statement.
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let statements = parse_plainly(text)?;
-    statements.iter().try_for_each(|statement| grammar::check(text, statement))?;
+    statements.iter().try_for_each(unnest::check)?;
     let rewrite = |mut statement| {
         crate::dialect::name_types(&mut statement);
         comparisons::spell_out(&mut statement);
@@ -37,9 +38,6 @@ fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
     if crate::dialect::mentions(text, "share") || crate::dialect::mentions(text, "update") {
         tokens = lock_words::mark(tokens);
     }
-    if crate::dialect::mentions(text, "abort") {
-        abort(&mut tokens);
-    }
     let dialect = Counted::new(tokens.len());
     let parser = Parser::new(&dialect).with_recursion_limit(DEPTH_LIMIT);
     let parsed = parser.with_tokens_with_locations(tokens).parse_statements();
@@ -56,21 +54,6 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, ParserError> {
     Ok(Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location()?)
 }
 
-/// ABORT, which the parser does not know, is ROLLBACK.
-fn abort(tokens: &mut [TokenWithSpan]) {
-    let mut begins = true;
-    for TokenWithSpan { token, .. } in tokens {
-        match token {
-            Token::Word(word) if begins && word.value.eq_ignore_ascii_case("abort") => {
-                *token = Token::make_keyword("ROLLBACK");
-                begins = false;
-            }
-            Token::Whitespace(_) => {}
-            _ => begins = *token == Token::SemiColon,
-        }
-    }
-}
-
 fn syntax_error(text: &str, error: &ParserError) -> Error {
     let message = match error {
         ParserError::RecursionLimitExceeded => {
@@ -82,10 +65,12 @@ fn syntax_error(text: &str, error: &ParserError) -> Error {
         Some((line, column)) => byte_of(text, line, column),
         None => text.len(),
     };
-    if !message.contains("found: ") {
-        return lexical_error(text, message, position);
+    if message.contains("found: ") {
+        return near(text, position);
     }
-    near(text, words::fault_at(text, message, position))
+    let plain = message.split(" at Line").next().unwrap_or(message);
+    let said = format!("syntax error: {plain}");
+    Error::new(SqlState::SyntaxError, said).position(characters(text, position))
 }
 
 /// A token at which the text stops being SQL.
@@ -95,17 +80,6 @@ pub fn near(text: &str, byte: usize) -> Error {
         None => "syntax error at end of input".to_owned(),
     };
     Error::new(SqlState::SyntaxError, said).position(characters(text, byte))
-}
-
-/// A text that ends within quotes or a comment, or what the parser says without naming a token.
-fn lexical_error(text: &str, message: &str, position: usize) -> Error {
-    if let Some((start, kind)) = words::unterminated(text) {
-        let said = format!("unterminated {kind} at or near \"{}\"", &text[start..]);
-        return Error::new(SqlState::SyntaxError, said).position(characters(text, start));
-    }
-    let plain = message.split(" at Line").next().unwrap_or(message);
-    let said = format!("syntax error: {plain}");
-    Error::new(SqlState::SyntaxError, said).position(characters(text, position))
 }
 
 /// The line and the column at the end of a parser's message.
@@ -150,9 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn unterminated_strings_and_deep_nesting() {
-        let error = parse("SELECT 'abc").unwrap_err();
-        assert_eq!(error.message, "unterminated quoted string at or near \"'abc\"");
+    fn deep_nesting() {
         let deep = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
         assert_eq!(parse(&deep).unwrap_err().state, SqlState::StatementTooComplex);
     }

@@ -228,6 +228,13 @@ impl Iterator for Pieces<'_> {
     }
 }
 
+/// Where in a text that has it what follows the first such word starts: for words that no name before them can be.
+pub fn behind(text: &str, word: &str) -> usize {
+    let mut pieces = Pieces::of(text).filter(Piece::is_visible);
+    let first = pieces.find(|piece| piece.of(text).eq_ignore_ascii_case(word));
+    first.and_then(|_| pieces.next()).map_or(text.len(), |next| next.start)
+}
+
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c)
 }

@@ -53,6 +53,15 @@ pub fn place(fault: Error, text: &str) -> Error {
     }
 }
 
+/// The same for a part of a statement, before which so many characters of its text lie.
+pub fn place_part(fault: Error, part: &str, before: u32) -> Error {
+    let fault = place(fault, part);
+    match fault.position {
+        Some(position) => fault.position(before + position),
+        None => fault,
+    }
+}
+
 /// Lines and columns, which only ever grow, as positions in characters from 1.
 struct Places<'a> {
     rest: Chars<'a>,

@@ -1,18 +1,16 @@
 //! CREATE, ALTER and DROP ROLE, GRANT and REVOKE, owners: statements that change who may do what, or what roles begin with.
 //!
-//! `grammar` makes trees of texts, [`run`] changes the entries that [`crate::rights`] reads. `utility` says whether a
+//! [`read`] makes trees of PostgreSQL's nodes, [`run`] changes the entries that [`crate::rights`] reads. `utility` says whether a
 //! statement that is no query may run. Called by `session::utility`.
 
-mod grammar;
 mod grants;
 mod kept;
-mod kept_grammar;
 mod memberships;
+mod nodes;
 mod owners;
 mod roles;
 mod tree;
 mod utility;
-mod words;
 
 use engine::types::{Definition, Error, Result, SqlState};
 
@@ -20,22 +18,10 @@ use crate::catalog::Catalog;
 use crate::rights::{Access, DefaultKey, KeptKey, KeptSettings, Object, PUBLIC, Role, RoleId};
 use crate::session::Session;
 
-pub use grammar::parse;
+pub use nodes::read;
 pub use tree::RightsStatement;
 use tree::RoleSpec;
-pub use utility::check;
-
-/// Runs what changes nothing but the session.
-pub fn run_control(session: &mut Session, statement: &RightsStatement) -> Result<Option<String>> {
-    match statement {
-        RightsStatement::SetRole { name, local } => session.set_role(name.as_deref(), *local)?,
-        RightsStatement::SetSession { name, local } => {
-            session.set_session_authorization(name.as_deref(), *local)?;
-        }
-        _ => return Ok(None),
-    }
-    Ok(Some("SET".to_owned()))
-}
+pub use utility::{check, check_lock};
 
 /// Runs what changes definitions.
 pub async fn run(session: &mut Session, statement: &RightsStatement) -> Result<()> {
@@ -62,9 +48,7 @@ pub async fn run(session: &mut Session, statement: &RightsStatement) -> Result<(
             owners::alter(session, kind, name, *if_exists, to).await
         }
         RightsStatement::Settings(alter) => kept::alter(session, alter).await,
-        RightsStatement::Owned(_)
-        | RightsStatement::SetRole { .. }
-        | RightsStatement::SetSession { .. } => Ok(()),
+        RightsStatement::Owned(_) => Ok(()),
     }
 }
 
@@ -83,7 +67,6 @@ pub fn tag(statement: &RightsStatement) -> String {
         RightsStatement::Settings(alter) => alter.tag,
         RightsStatement::Owned(owned) if owned.to.is_some() => "REASSIGN OWNED",
         RightsStatement::Owned(_) => "DROP OWNED",
-        RightsStatement::SetRole { .. } | RightsStatement::SetSession { .. } => "SET",
     }
     .to_owned()
 }

@@ -1,4 +1,4 @@
-//! Statements about roles and rights, as the grammar gives them.
+//! Statements about roles and rights, owning what they say.
 
 /// A statement about roles and rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,20 +61,6 @@ pub enum RightsStatement {
     Owned(Owned),
     /// ALTER ROLE and ALTER DATABASE ... SET and RESET.
     Settings(AlterSettings),
-    /// SET ROLE and RESET ROLE.
-    SetRole {
-        /// `None`: NONE.
-        name: Option<String>,
-        /// SET LOCAL
-        local: bool,
-    },
-    /// SET and RESET SESSION AUTHORIZATION.
-    SetSession {
-        /// `None`: DEFAULT.
-        name: Option<String>,
-        /// SET LOCAL
-        local: bool,
-    },
 }
 
 /// A role where a statement names one.

@@ -4,13 +4,15 @@
 
 use datafusion::sql::sqlparser::ast::{
     AlterTable, AlterTableOperation, ColumnOption, CommentObject, CopySource, CreateTable,
-    LockTableMode, ObjectName, ObjectType, Query, Statement, TableConstraint,
+    ObjectName, ObjectType, Query, Statement, TableConstraint,
 };
+use engine::transaction::TableMode;
 use engine::types::{ColumnDefault, Result};
 
 use crate::catalog::Catalog;
 use crate::rights::{Need, Needs, Privileges, columns_of, needs_of, query_needs};
 use crate::session::Session;
+use crate::statement::lock_table::LockTable;
 use crate::statement::naming::{fold, split};
 use crate::statement::prepare;
 
@@ -51,20 +53,25 @@ pub async fn check(session: &mut Session, statement: &Statement) -> Result<()> {
             }
             _ => owner(session, object_name),
         },
-        Statement::Lock(lock) => {
-            use Privileges as P;
-            let changes = P::UPDATE.with(P::DELETE).with(P::TRUNCATE);
-            let wanted = match lock.lock_mode {
-                Some(LockTableMode::AccessShare) => P::SELECT,
-                Some(LockTableMode::RowExclusive) => changes.with(P::INSERT),
-                _ => changes,
-            };
-            let names = lock.tables.iter().filter_map(|target| relation(session, &target.name));
-            let needs = names.map(|name| Need::any_on(&name, wanted)).collect();
-            session.demand(&Needs { relations: needs, ..Needs::default() })
-        }
         _ => Ok(()),
     }
+}
+
+/// 42501 where the session's role may not lock the tables so.
+pub fn check_lock(session: &mut Session, lock: &LockTable) -> Result<()> {
+    use Privileges as P;
+    if session.standing().superuser {
+        return Ok(());
+    }
+    let changes = P::UPDATE.with(P::DELETE).with(P::TRUNCATE);
+    let wanted = match lock.mode {
+        TableMode::AccessShare => P::SELECT,
+        TableMode::RowExclusive => changes.with(P::INSERT),
+        _ => changes,
+    };
+    let names = lock.names.iter().filter_map(|name| relation(session, name));
+    let needs = names.map(|name| Need::any_on(&name, wanted)).collect();
+    session.demand(&Needs { relations: needs, ..Needs::default() })
 }
 
 /// A relation that is there.

@@ -1,21 +1,26 @@
-//! What PostgreSQL's grammar refuses, in its words and with its position.
+//! PostgreSQL's tree of a text, or why it has none.
 //!
-//! In comes a text that no template is known for, or a script of several statements; out goes 42601, or what else PostgreSQL's
-//! scanner and grammar say of it. What they take goes on to the parser that plans are made of, which may still refuse it by
-//! name. Called by `session`.
+//! In comes a text that no template is known for, or a script of several statements; out goes its tree, or 42601 or what else
+//! PostgreSQL's scanner and grammar say of it, in their words and with their position. What is planned goes on to the parser that
+//! plans are made of, which may still refuse it by name. Called by `session` and `statement::command`.
 
 use engine::types::{Error, Result, SqlState};
-use syntax::SyntaxError;
+use syntax::{SyntaxError, Tree};
 
 use crate::bounded::check_length;
 
 /// Bytes of a text that is parsed where it was received: a third of a millisecond.
 pub const SHORT_TEXT: usize = 8 << 10;
 
-/// Refuses what PostgreSQL's grammar refuses.
-pub fn check(text: &str) -> Result<()> {
+/// A text's tree; what PostgreSQL's grammar refuses is refused.
+pub fn tree(text: &str) -> Result<Tree> {
     check_length(text)?;
-    syntax::parse(text).map(drop).map_err(refusal)
+    syntax::parse(text).map_err(refusal)
+}
+
+/// What PostgreSQL says beside its answer: names that are cut.
+pub fn notices(tree: &Tree) -> Vec<Error> {
+    tree.notices().iter().map(|notice| refusal(notice.error.clone())).collect()
 }
 
 fn refusal(refused: SyntaxError) -> Error {
@@ -38,7 +43,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> (&'static str, String, Option<u32>) {
-        let error = check(text).expect_err(text);
+        let error = tree(text).expect_err(text);
         (error.state.code(), error.message.clone(), error.position)
     }
 
@@ -54,8 +59,19 @@ mod tests {
     }
 
     #[test]
-    fn what_it_takes_is_taken() {
+    fn what_it_takes_has_a_tree() {
         let taken = ["", "-- nothing", "SELECT 1; SELECT 2", "TABLE t", "SET a.b = c"];
-        taken.iter().for_each(|text| assert!(check(text).is_ok(), "{text}"));
+        let statements = taken.map(|text| tree(text).expect(text).statements().len());
+        assert_eq!(statements, [0, 0, 2, 1, 1]);
+    }
+
+    #[test]
+    fn cut_names_are_told() {
+        let name = "Ab".repeat(40);
+        let tree = tree(&format!("SELECT {name} AS \"{name}\"")).expect("it is SQL");
+        let told = notices(&tree);
+        assert_eq!(told.len(), 2);
+        assert_eq!(told[0].state, SqlState::NameTooLong);
+        assert!(told[0].message.starts_with("identifier \"abab"), "{}", told[0].message);
     }
 }
