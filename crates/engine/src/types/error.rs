@@ -144,6 +144,7 @@ states! {
     DivisionByZero "22012" "division_by_zero";
     InvalidFrameOffset "22013" "invalid_preceding_or_following_size";
     NtileArgument "22014" "invalid_argument_for_ntile_function";
+    IntervalOverflow "22015" "interval_field_overflow";
     InvalidEscape "22025" "invalid_escape_sequence";
     InvalidRegularExpression "2201B" "invalid_regular_expression";
     InvalidLogarithm "2201E" "invalid_argument_for_logarithm";

@@ -13,6 +13,8 @@ use datafusion::arrow::datatypes::{
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::Result;
 use engine::types::array_cell;
+use values::interval::to_text;
+use values::kernel::Context;
 
 use crate::catalog::types::{from_arrow, is_string, is_vector};
 
@@ -89,30 +91,7 @@ fn interval(array: &ArrayRef, row: usize, unit: IntervalUnit) -> IntervalMonthDa
 
 /// `1 year 2 mons 3 days 04:05:06.7`
 fn write_interval(value: &IntervalMonthDayNano, out: &mut String) {
-    let start = out.len();
-    let mut part = |count: i64, one: &str, many: &str| {
-        if count != 0 {
-            let blank = if out.len() == start { "" } else { " " };
-            let unit = if count == 1 { one } else { many };
-            let _ = write!(out, "{blank}{count} {unit}");
-        }
-    };
-    part(i64::from(value.months / 12), "year", "years");
-    part(i64::from(value.months % 12), "mon", "mons");
-    part(i64::from(value.days), "day", "days");
-    let micros = value.nanoseconds / 1000;
-    if micros == 0 && out.len() > start {
-        return;
-    }
-    let blank = if out.len() == start { "" } else { " " };
-    let sign = if micros < 0 { "-" } else { "" };
-    let (seconds, fraction) = (micros.abs() / 1_000_000, micros.abs() % 1_000_000);
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    let _ = write!(out, "{blank}{sign}{hours:02}:{minutes:02}:{:02}", seconds % 60);
-    if fraction != 0 {
-        let digits = format!(".{fraction:06}");
-        out.push_str(digits.trim_end_matches('0'));
-    }
+    out.push_str(&to_text(&Context::default(), &crate::dialect::interval(*value)));
 }
 
 /// `{a,b,NULL}`; a vector as `1 2`

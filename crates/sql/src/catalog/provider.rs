@@ -77,6 +77,7 @@ impl<'a> Names<'a> {
         let mut statement = statements.pop().ok_or_else(|| unknown(&view.name))?;
         lock_words::refuse_locks(&statement).map_err(external)?;
         crate::template::name_columns(&mut statement);
+        crate::dialect::spell_out(&mut statement);
         crate::dialect::shallow(&mut statement, self.state.scalar_functions());
         let planner = SqlToRel::new_with_options(&inner, crate::template::parser_options());
         let plan = planner.sql_statement_to_plan(statement)?;
@@ -187,7 +188,8 @@ impl ContextProvider for Names<'_> {
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
         let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
-        self.state.scalar_functions().get(name).cloned()
+        let known = self.state.scalar_functions().get(name).cloned();
+        known.or_else(|| crate::dialect::kernel_function(name))
     }
 
     fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {

@@ -29,7 +29,7 @@ fn operand(expr: &Expr, inputs: &Inputs<'_>) -> Option<Arithmetic> {
         Expr::Literal(value, _) => literal(value).map(Arithmetic::Literal),
         Expr::Cast(cast) => converted(cast, inputs),
         Expr::Case(case) => of_case(case, whole(&expr.get_type(inputs.schema).ok()?)?, inputs),
-        Expr::ScalarFunction(call) if call.func.name() == "date_part" => {
+        Expr::ScalarFunction(call) if call.func.name() == "extract" => {
             let [part, date] = &call.args[..] else { return None };
             year(part, date, inputs)
         }

@@ -21,7 +21,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 use engine::types::{Error, SqlState};
 
 use super::shortened::{key, named, shortened};
-use super::{decimals, intervals, moments};
+use super::{decimals, intervals, kernels, moments};
 use crate::bounded::checkpoint;
 use crate::text::check_date;
 
@@ -236,21 +236,21 @@ fn scaled_interval(
     (right, right_type): (&Expr, &DataType),
 ) -> Option<Expr> {
     let is_interval = |t: &DataType| matches!(t, DataType::Interval(_));
-    let (scale, interval, number) = match operation {
+    let (name, interval, number) = match operation {
         Operation::Multiply if is_interval(left_type) && right_type.is_numeric() => {
-            (intervals::Operation::Multiply, left, right)
+            ("interval_mul", left, right)
         }
         Operation::Multiply if left_type.is_numeric() && is_interval(right_type) => {
-            (intervals::Operation::Multiply, right, left)
+            ("interval_mul", right, left)
         }
         Operation::Divide if is_interval(left_type) && right_type.is_numeric() => {
-            (intervals::Operation::Divide, left, right)
+            ("interval_div", left, right)
         }
         _ => return None,
     };
     let cast = |expr: &Expr, to| Expr::Cast(Cast::new(Box::new(expr.clone()), to));
     let arguments = vec![cast(interval, intervals::INTERVAL), cast(number, DataType::Float64)];
-    Some(Expr::ScalarFunction(ScalarFunction::new_udf(scale.function(), arguments)))
+    Some(kernels::call(name, arguments))
 }
 
 /// `date + interval` is a timestamp.

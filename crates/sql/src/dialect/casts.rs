@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, StringViewBuilder};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Decimal128Array, IntervalMonthDayNanoArray, StringViewBuilder,
+};
 use datafusion::arrow::compute::cast_with_options;
 use datafusion::arrow::compute::kernels::cast::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type};
@@ -19,11 +21,12 @@ use engine::types::{SqlState, Value, array_cell, array_from_values};
 
 use super::arithmetic::subtract;
 use super::interval_order::read_as_intervals;
+use super::intervals::kept;
 use super::shortened::shortened;
 use super::spans::is_interval;
 use super::{array_casts, quantified};
 use crate::catalog::types::{from_arrow, is_string};
-use crate::text::parse_value;
+use crate::text::{of_values, parse_value, present};
 
 /// Replaces the casts that PostgreSQL computes otherwise, everywhere in the plan.
 pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -71,8 +74,14 @@ fn with_own_cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::Cast(cast) = &expr else { return Ok(Transformed::no(expr)) };
     let Ok(from) = cast.expr.get_type(schema) else { return Ok(Transformed::no(expr)) };
     let target = cast.field.data_type();
-    if keeps_digits(&from, target) {
+    if *target == PLAIN && matches!(from, DataType::Decimal128(..)) {
         return Ok(Transformed::yes(cast.expr.as_ref().clone()));
+    }
+    if *target == PLAIN
+        && let Some(whole) = as_numeric(&from)
+    {
+        let whole = Cast::new(cast.expr.clone(), whole);
+        return Ok(Transformed::yes(Expr::Cast(whole)));
     }
     if !differs(&from, target) {
         return Ok(Transformed::no(expr));
@@ -96,8 +105,18 @@ const PLAIN_SCALE: i8 = 10;
 /// What a float becomes as such a numeric: it has 15 digits, which may all lie far behind the point.
 const FLOATED: DataType = DataType::Decimal128(38, 20);
 
-/// Whether a cast is to `numeric` without a precision, which leaves a numeric as it is, of one with more digits than that has
-/// here.
+/// What an integer becomes as such a numeric: it has no digits after the point.
+fn as_numeric(from: &DataType) -> Option<DataType> {
+    let digits = match from {
+        DataType::Int16 => 5,
+        DataType::Int32 => 10,
+        DataType::Int64 => 19,
+        _ => return None,
+    };
+    Some(DataType::Decimal128(digits, 0))
+}
+
+/// Whether values of a numeric become one without a precision that have more digits than that keeps here.
 fn keeps_digits(from: &DataType, to: &DataType) -> bool {
     *to == PLAIN && matches!(from, DataType::Decimal128(_, scale) if *scale > PLAIN_SCALE)
 }
@@ -157,6 +176,8 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
         to_text(array, target)
     } else if is_bytes(target) {
         to_bytes(array, target)
+    } else if is_interval(target) {
+        to_intervals(array)
     } else if *target == DataType::Float32 {
         to_real(array)
     } else if let DataType::Decimal128(precision, scale) = target {
@@ -177,7 +198,7 @@ fn differs(from: &DataType, to: &DataType) -> bool {
         || (*to == PLAIN && is_string(from))
         || (numeric && from.is_floating())
         || ((timed || is_bytes(from)) && is_string(to))
-        || (is_string(from) && is_bytes(to))
+        || (is_string(from) && (is_bytes(to) || is_interval(to)))
 }
 
 fn is_bytes(arrow: &DataType) -> bool {
@@ -197,6 +218,19 @@ fn to_bytes(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     }
     let bytes = array_from_values(engine::types::DataType::Bytea, values.iter().map(Value::borrow));
     Ok(cast_with_options(&bytes, target, &options())?)
+}
+
+/// `1 day 02:03:04`, and all else that is an interval.
+fn to_intervals(array: &ArrayRef) -> Result<ArrayRef> {
+    let texts = cast_with_options(array, &DataType::Utf8View, &options())?;
+    let present = present();
+    let parse = |text: &str| {
+        let interval = values::interval::from_text(&present, text, -1).map_err(of_values);
+        interval.and_then(kept)
+    };
+    let values = texts.as_string_view().iter().map(|text| text.map(parse).transpose());
+    let values = values.collect::<Result<IntervalMonthDayNanoArray, _>>();
+    Ok(Arc::new(values.map_err(|error| DataFusionError::External(Box::new(error)))?))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -235,6 +269,12 @@ impl ScalarUDFImpl for PostgresCast {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         Ok(ColumnarValue::Array(cast_array(&arrays[0], &self.target)?))
     }
+}
+
+/// Whether a call is a cast to interval.
+pub fn makes_interval(call: &ScalarFunction) -> bool {
+    let inner: &dyn std::any::Any = call.func.inner().as_ref();
+    inner.downcast_ref::<PostgresCast>().is_some_and(|cast| is_interval(&cast.target))
 }
 
 fn options() -> CastOptions<'static> {

@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 };
 use engine::types::Error;
 
-use super::intervals::{INTERVAL, micros, of_parts, out_of_range, scaled, span};
+use super::intervals::{INTERVAL, divided, micros, of_parts, out_of_range, span};
 
 /// Which interval is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -225,7 +225,7 @@ impl Total {
     fn result(&self) -> Result<Option<IntervalMonthDayNano>, Error> {
         let sum = self.sum()?;
         match self.averages {
-            true => sum.map(|sum| scaled(sum, |part| part / self.count as f64)).transpose(),
+            true => sum.map(|sum| divided(sum, self.count as f64)).transpose(),
             false => Ok(sum),
         }
     }

@@ -27,6 +27,7 @@ mod interval_order;
 mod intervals;
 mod introspection;
 mod json;
+mod kernels;
 mod means;
 mod memberships;
 mod moments;
@@ -72,7 +73,9 @@ pub use guards::{
     may_fail_anyhow, optimize, release_expression,
 };
 pub use interval_order::{by_span, ordered_by_span};
+pub use intervals::interval;
 pub use introspection::{mentions, rewrite as rewrite_statement};
+pub use kernels::{find as kernel_function, spell_out};
 pub use nested::{Branches, branches, is_lazy, settle_expression, shallow};
 pub use outer_names::qualify_outer_tables;
 pub use quantified::{array_beside, is_quantified, quantify};
@@ -107,7 +110,7 @@ pub fn session_state(
     let own =
         own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
     let by_row = quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS);
-    let own = own.chain(by_row.map(by_row::ByRow::function)).chain(intervals::functions());
+    let own = own.chain(by_row.map(by_row::ByRow::function));
     let own = own.chain(splitting::functions()).chain(quantified::functions());
     let own = own.chain(json::functions()).chain(subscripts::functions());
     for function in own.chain(catalog_functions::functions(current)) {
@@ -118,6 +121,9 @@ pub fn session_state(
     }
     let over = rounding::functions(&state).into_iter().chain(sizes::functions(&state));
     for function in over.chain(nested::functions(&state)).collect::<Vec<_>>() {
+        state.register_udf(function).expect(registered);
+    }
+    for function in kernels::functions() {
         state.register_udf(function).expect(registered);
     }
     for (known, alias) in [("ceil", "ceiling"), ("signum", "sign"), ("__modulo", "mod")] {

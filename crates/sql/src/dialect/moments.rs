@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 };
 
 use super::arithmetic::Operation;
-use super::intervals;
+use super::kernels;
 use super::shortened::shortened;
 use crate::text::check_timestamp;
 
@@ -89,8 +89,8 @@ fn difference(
         false => Expr::Cast(Cast::new(Box::new(expr.clone()), target.clone())),
     };
     let arguments = vec![brought(left, left_type), brought(right, right_type)];
-    let function = intervals::Operation::Difference.function();
-    Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments))
+    let is_zoned = matches!(target, DataType::Timestamp(_, Some(_)));
+    kernels::call(if is_zoned { "timestamptz_mi" } else { "timestamp_mi" }, arguments)
 }
 
 /// Its argument, if that is one of PostgreSQL's timestamps.

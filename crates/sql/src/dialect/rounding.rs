@@ -1,5 +1,5 @@
-//! `round`, `ceil`, `floor` and `sign` as PostgreSQL has them: a float in the middle of two whole numbers rounds to the
-//! even one; what is made whole of a numeric has no digits after the point, and its sign is a numeric.
+//! `ceil`, `floor` and `sign` as PostgreSQL has them: what is made whole of a numeric has no digits after the point, and its sign is a
+//! numeric.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type,
+    DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef,
 };
 use datafusion::common::Result;
 use datafusion::execution::{FunctionRegistry, SessionState};
@@ -18,7 +18,7 @@ use datafusion::logical_expr::{
 
 /// The functions.
 pub fn functions(state: &SessionState) -> Vec<Arc<ScalarUDF>> {
-    let found = ["round", "ceil", "floor", SIGN].iter().filter_map(|name| state.udf(name).ok());
+    let found = ["ceil", "floor", SIGN].iter().filter_map(|name| state.udf(name).ok());
     found.map(|inner| Arc::new(ScalarUDF::new_from_impl(Rounding::new(inner)))).collect()
 }
 
@@ -56,10 +56,6 @@ impl Rounding {
         Rounding { inner, signature }
     }
 
-    fn is_round(&self) -> bool {
-        self.inner.name() == "round"
-    }
-
     fn is_sign(&self) -> bool {
         self.inner.name() == SIGN
     }
@@ -68,7 +64,7 @@ impl Rounding {
     fn whole(&self, given: &DataType) -> Option<DataType> {
         match given {
             DataType::Decimal128(..) if self.is_sign() => Some(DataType::Decimal128(1, 0)),
-            DataType::Decimal128(precision, scale) if !self.is_round() => {
+            DataType::Decimal128(precision, scale) => {
                 let digits = i16::from(*precision) - i16::from(*scale) + 1;
                 let digits = digits.clamp(1, i16::from(DECIMAL128_MAX_PRECISION));
                 Some(DataType::Decimal128(digits as u8, 0))
@@ -122,10 +118,6 @@ impl ScalarUDFImpl for Rounding {
         let Some(given) = args.args.first().map(ColumnarValue::data_type) else {
             return self.inner.invoke_with_args(args);
         };
-        if self.is_round() && args.args.len() == 1 && given.is_floating() {
-            let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-            return Ok(ColumnarValue::Array(to_even(&arrays[0])));
-        }
         let Some(whole) = self.whole(&given) else { return self.inner.invoke_with_args(args) };
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         if self.is_sign() {
@@ -148,15 +140,4 @@ impl ScalarUDFImpl for Rounding {
 
 fn signs(array: &ArrayRef) -> Decimal128Array {
     array.as_primitive::<Decimal128Type>().unary(i128::signum)
-}
-
-fn to_even(array: &ArrayRef) -> ArrayRef {
-    match array.data_type() {
-        DataType::Float32 => Arc::new(
-            array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::round_ties_even),
-        ),
-        _ => Arc::new(
-            array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round_ties_even),
-        ),
-    }
 }

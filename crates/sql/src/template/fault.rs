@@ -310,7 +310,7 @@ fn call(message: &str) -> Option<Error> {
     let (name, arguments) = signature.split_once('(')?;
     let arguments = types_of(arguments.strip_suffix(')').unwrap_or(arguments));
     let name = match name {
-        "date_part" => "pg_catalog.extract",
+        "extract" => "pg_catalog.extract",
         "character_length" => "length",
         other => other,
     };

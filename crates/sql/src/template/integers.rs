@@ -81,6 +81,9 @@ fn computes(function: &Function) -> bool {
                 | "sum"
                 | "avg"
                 | "array_agg"
+                | "to_hex"
+                | "gcd"
+                | "lcm"
         )
     })
 }

@@ -8,9 +8,10 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, Statement, TableFactor,
-    TimezoneInfo, UnaryOperator, Value, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    CastKind, DataType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, Statement,
+    TableFactor, TimezoneInfo, UnaryOperator, Value, ValueWithSpan, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -246,6 +247,11 @@ impl Visitor for Survey {
             | Expr::Floor { .. }
             | Expr::Tuple(_) => self.keep(expr),
             Expr::Cast { data_type, expr, .. } if !liftable_type(data_type) => self.keep(&**expr),
+            // It has as many digits as it is written with.
+            Expr::Cast { data_type, .. } if numeral(data_type, expr).is_some() => self.keep(expr),
+            Expr::TypedString(typed) if numeral(&typed.data_type, expr).is_some() => {
+                self.keep(expr);
+            }
             Expr::BinaryOp { op, .. } if !liftable_operator(op) => self.keep(expr),
             // Frames count rows with constants; a window's name would change with its literals.
             Expr::Function(function) if function.over.is_some() => self.keep(expr),
@@ -310,6 +316,29 @@ fn liftable_type(data_type: &DataType) -> bool {
             | Numeric(_)
             | Decimal(_)
     )
+}
+
+/// The digits of `'1.50'::numeric`, a numeric literal with a type of its own; `None` for what is none, and for numbers with more
+/// digits than there is room for.
+fn numeral(data_type: &DataType, literal: &Expr) -> Option<ExactNumberInfo> {
+    let plain = |info: &ExactNumberInfo| matches!(info, ExactNumberInfo::None);
+    if !matches!(data_type, DataType::Numeric(info) | DataType::Decimal(info) if plain(info)) {
+        return None;
+    }
+    let value = match literal {
+        Expr::TypedString(typed) => &typed.value.value,
+        Expr::Cast { expr, .. } => match &**expr {
+            Expr::Value(value) => &value.value,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let Value::SingleQuotedString(text) = value else { return None };
+    let number = values::numeric::parse(text).ok()?;
+    let scale = number.scale()?;
+    let digits = number.digits_at(scale)?.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1);
+    let precision = digits.max(scale).max(1);
+    (precision <= 38).then(|| ExactNumberInfo::PrecisionAndScale(precision.into(), scale.into()))
 }
 
 /// JSON, regular-expression and array operators want constants.
@@ -434,6 +463,12 @@ impl VisitorMut for Lifter<'_> {
                 array: false,
                 format: None,
             };
+        }
+        if let Expr::Cast { data_type, .. } = &*expr
+            && let Some(digits) = numeral(data_type, expr)
+            && let Expr::Cast { data_type, .. } = expr
+        {
+            *data_type = DataType::Numeric(digits);
         }
         ControlFlow::Continue(())
     }

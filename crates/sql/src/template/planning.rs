@@ -60,6 +60,7 @@ impl Planning {
     /// Whether DataFusion, or we, have a function of that name.
     pub fn has_function(&self, name: &str) -> bool {
         self.state.scalar_functions().contains_key(name)
+            || crate::dialect::kernel_function(name).is_some()
             || self.state.aggregate_functions().contains_key(name)
             || self.state.window_functions().contains_key(name)
             || self.state.higher_order_functions().contains_key(name)
@@ -83,6 +84,7 @@ impl Planning {
         parameters: &mut Parameters,
     ) -> Result<LogicalPlan> {
         let mut query = query.clone();
+        crate::dialect::spell_out(&mut query);
         crate::dialect::qualify_outer_tables(&mut query);
         let counts_copies = crate::dialect::mark_bags(&mut query);
         crate::dialect::quantify(&mut query, &|index| parameters.declared_array(index));
@@ -110,6 +112,7 @@ impl Planning {
         parameters: &mut Parameters,
     ) -> Result<Expr> {
         let mut expr = expr.clone();
+        crate::dialect::spell_out(&mut expr);
         crate::dialect::quantify(&mut expr, &|index| parameters.declared_array(index));
         crate::dialect::shallow(&mut expr, self.state.scalar_functions());
         let mut once = |parameters: &Parameters| {

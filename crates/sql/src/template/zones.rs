@@ -12,8 +12,10 @@ use crate::catalog::types::is_string;
 use crate::text::{is_utc, zone_refused};
 
 /// Functions that look at an instant's fields.
-const FIELDS: [&str; 6] =
-    ["date_trunc", "date_part", "date_bin", "to_char", "to_local_time", "age"];
+const FIELDS: [&str; 6] = ["date_trunc", "date_part", "extract", "to_char", "to_local_time", "age"];
+
+/// Functions that make instants of local times.
+const MAKERS: [&str; 2] = ["to_timestamp", "make_timestamptz"];
 
 /// Refuses a plan.
 pub fn check_plan(plan: &LogicalPlan) -> Result<()> {
@@ -53,6 +55,9 @@ pub fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
             },
             Expr::ScalarFunction(call) if FIELDS.contains(&call.name()) => {
                 call.args.iter().filter_map(type_of).any(|given| is_instant(&given))
+            }
+            Expr::ScalarFunction(call) if MAKERS.contains(&call.name()) => {
+                call.args.len() > 1 && type_of(expr).is_some_and(|made| is_instant(&made))
             }
             _ => false,
         };

@@ -1,9 +1,13 @@
-//! Dates and timestamps as text: ISO 8601 as PostgreSQL writes it, and the common variants it
-//! reads.
+//! Dates and timestamps as text: ISO 8601 as PostgreSQL writes it; what else it reads `values` reads.
 
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
-use engine::types::{Error, Result, SqlState, day_of, midnight};
+use engine::types::{Error, Result, SqlState, midnight};
+use values::error::ValueError;
+use values::kernel::Context;
+use values::zone::Zone;
+use values::{date, timestamp, timestamptz};
 
 use super::zone::{is_utc, zone_refused};
 
@@ -71,37 +75,102 @@ pub fn parse_date(text: &str) -> Result<i32> {
     if let Some(days) = iso_date(text.as_bytes()) {
         return Ok(days);
     }
-    refuse_relative(text)?;
-    if let Some(micros) = special(text) {
-        return Ok(day_of(micros));
-    }
-    let moment = Moment::parse(text, "date")?;
-    match DATES.contains(&moment.days) {
-        true => Ok(moment.days),
-        false => Err(out_of_range("date", text)),
-    }
+    let parse = |context: &Context| date::from_text(context, text);
+    Ok(days_since_1970(read(parse, "a day relative to the present one")?))
 }
 
 /// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (UTC without one, see [`is_utc`]), else
 /// it is ignored.
 pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
-    refuse_relative(text)?;
-    if let Some(micros) = special(text) {
+    if let Some(micros) = iso_timestamp(text.as_bytes()).filter(|_| !zoned || is_utc()) {
         return Ok(micros);
     }
-    let type_name = if zoned { "timestamp with time zone" } else { "timestamp" };
-    let moment = Moment::parse(text, type_name)?;
-    if zoned && !moment.names_zone && !is_utc() {
-        return Err(zone_refused("a timestamp with time zone without an offset"));
+    let parse = |context: &Context| match zoned {
+        true => timestamptz::from_text(context, text, NO_TYPMOD),
+        false => timestamp::from_text(context, text, NO_TYPMOD),
+    };
+    micros_since_1970(read(parse, "a timestamp with time zone without an offset")?)
+}
+
+const NO_TYPMOD: i32 = -1;
+
+/// What a text means in UTC; refused in a session elsewhere, if it means something else in other zones.
+fn read<T: PartialEq>(
+    parse: impl Fn(&Context) -> values::error::Result<T>,
+    what: &str,
+) -> Result<T> {
+    let now = chrono::Utc::now().timestamp_micros() + timestamp::UNIX_EPOCH;
+    if !is_utc() {
+        // The ends of the world: between them it is always another day.
+        let [east, west] = [14, -12].map(|hours| parse(&at(Zone::fixed(hours * 3600), now)));
+        if east != west {
+            return Err(zone_refused(what));
+        }
     }
-    let local = i64::from(moment.days)
-        .checked_mul(MICROS_PER_DAY)
-        .and_then(|micros| micros.checked_add(moment.micros));
-    let offset = if zoned { moment.offset_seconds * MICROS_PER_SECOND } else { 0 };
-    local
-        .and_then(|micros| micros.checked_sub(offset))
-        .filter(|micros| TIMESTAMPS.contains(micros))
-        .ok_or_else(|| out_of_range("timestamp", text))
+    parse(&at(UTC.clone(), now)).map_err(of_values)
+}
+
+static UTC: LazyLock<Zone> = LazyLock::new(|| Zone::named("UTC").expect("everybody knows it"));
+
+fn at(zone: Zone, now: i64) -> Context {
+    Context { zone, transaction_time: now, statement_time: now, ..Context::default() }
+}
+
+/// What computations depend on now in a session in UTC.
+pub fn present() -> Context {
+    at(UTC.clone(), chrono::Utc::now().timestamp_micros() + timestamp::UNIX_EPOCH)
+}
+
+/// A failure of `values` as ours.
+pub fn of_values(error: ValueError) -> Error {
+    let state = SqlState::of_code(error.sqlstate).unwrap_or(SqlState::InternalError);
+    let mut fault = Error::new(state, error.message);
+    if let Some(detail) = error.detail {
+        fault = fault.detail(detail);
+    }
+    match error.hint {
+        Some(hint) => fault.hint(hint),
+        None => fault,
+    }
+}
+
+/// Days from 1970-01-01, where we count from, to 2000-01-01, where `values` does.
+const DAYS_TO_2000: i32 = 10_957;
+
+/// The extremes of all counts stand for infinity; PostgreSQL's last day is counted by 32 bits from 1970, too.
+pub fn days_since_1970(days: i32) -> i32 {
+    match days {
+        i32::MAX | i32::MIN => days,
+        _ => days + DAYS_TO_2000,
+    }
+}
+
+/// The inverse of [`days_since_1970`].
+pub fn days_since_2000(days: i32) -> i32 {
+    match days {
+        i32::MAX | i32::MIN => days,
+        _ => days - DAYS_TO_2000,
+    }
+}
+
+/// A moment that `values` counts, as we do; 22008 for those of the last year that 64 bits do not count from 1970.
+pub fn micros_since_1970(micros: i64) -> Result<i64> {
+    let out_of_range = || Error::new(SqlState::DatetimeOverflow, "timestamp out of range");
+    match micros {
+        i64::MAX | i64::MIN => Ok(micros),
+        _ => micros
+            .checked_sub(timestamp::UNIX_EPOCH)
+            .filter(|micros| TIMESTAMPS.contains(micros))
+            .ok_or_else(out_of_range),
+    }
+}
+
+/// The inverse of [`micros_since_1970`]: no moment is as far in the past as both counts are apart.
+pub fn micros_since_2000(micros: i64) -> i64 {
+    match micros {
+        i64::MAX | i64::MIN => micros,
+        _ => micros + timestamp::UNIX_EPOCH,
+    }
 }
 
 /// `YYYY-MM-DD` and nothing else: what COPY and drivers send.
@@ -128,216 +197,32 @@ fn is_date(year: i32, month: u32, day: u32) -> bool {
     (1..=last).contains(&day)
 }
 
-/// `now`, `today`, `infinity` and their like.
-fn special(text: &str) -> Option<i64> {
-    let word = text.trim();
-    let now = || chrono::Utc::now().timestamp_micros();
-    let today = || now().div_euclid(MICROS_PER_DAY) * MICROS_PER_DAY;
-    let is = |name: &str| word.eq_ignore_ascii_case(name);
-    match () {
-        () if is("now") => Some(now()),
-        () if is("today") => Some(today()),
-        () if is("tomorrow") => Some(today() + MICROS_PER_DAY),
-        () if is("yesterday") => Some(today() - MICROS_PER_DAY),
-        () if is("epoch") => Some(0),
-        () if is("infinity") => Some(i64::MAX),
-        () if is("-infinity") => Some(i64::MIN),
-        () => None,
-    }
-}
-
-/// `today` is another day in another zone.
-fn refuse_relative(text: &str) -> Result<()> {
-    let is = |name: &str| text.trim().eq_ignore_ascii_case(name);
-    match !is_utc() && (is("today") || is("tomorrow") || is("yesterday")) {
-        true => Err(zone_refused("a day relative to the present one")),
-        false => Ok(()),
-    }
-}
-
-fn out_of_range(type_name: &str, text: &str) -> Error {
-    Error::new(SqlState::DatetimeOverflow, format!("{type_name} out of range: \"{text}\""))
-}
-
-fn no_such_field(text: &str) -> Error {
-    let message = format!("date/time field value out of range: \"{text}\"");
-    Error::new(SqlState::DatetimeOverflow, message)
-}
-
-/// A point on a local calendar, with the zone that the text named.
-struct Moment {
-    days: i32,
-    micros: i64,
-    offset_seconds: i64,
-    names_zone: bool,
-}
-
-impl Moment {
-    fn parse(text: &str, type_name: &str) -> Result<Moment> {
-        let invalid = || {
-            let message = format!("invalid input syntax for type {type_name}: \"{text}\"");
-            Error::new(SqlState::DatetimeFormat, message)
-        };
-        let mut body = text.trim();
-        let mut before_christ = false;
-        if let Some(rest) = strip_suffix_ignoring_case(body, "bc") {
-            (body, before_christ) = (rest.trim_end(), true);
-        } else if let Some(rest) = strip_suffix_ignoring_case(body, "ad") {
-            body = rest.trim_end();
-        }
-        let (date, rest) = split_date(body);
-        let (digits, month, day) = date_fields(date).ok_or_else(invalid)?;
-        let written: i32 = number(digits).ok_or_else(invalid)?;
-        let year = match before_christ {
-            true => 1 - written,
-            false => written + century(digits, written),
-        };
-        let rest = rest.trim_start_matches(['T', 't', ' ']);
-        let (clock, zone) = split_zone(rest);
-        let (micros, valid_clock) = clock_micros(clock).ok_or_else(invalid)?;
-        let offset_seconds = zone_seconds(zone).ok_or_else(invalid)?;
-        // No calendar has a year 0. What lies behind these years no type goes to: its callers look closer.
-        let has_year = written != 0 && (-4713..=5_874_897).contains(&year);
-        if !has_year || !is_date(year, month, day) || !valid_clock {
-            return Err(no_such_field(text));
-        }
-        let days = days_from_civil(year, month, day);
-        Ok(Moment { days, micros, offset_seconds, names_zone: !zone.trim().is_empty() })
-    }
-}
-
-fn strip_suffix_ignoring_case<'a>(text: &'a str, suffix: &str) -> Option<&'a str> {
-    let at = text.len().checked_sub(suffix.len())?;
-    let tail = text.get(at..)?;
-    (tail.eq_ignore_ascii_case(suffix)).then(|| &text[..at])
-}
-
-fn split_date(text: &str) -> (&str, &str) {
-    let named_month =
-        text.bytes().any(|b| b.is_ascii_alphabetic() && !b"TtZzUuCcGgMm".contains(&b));
-    if named_month {
-        // `Jan 2, 2020 10:00`: the date is all before a word with a colon.
-        let clock = text.find(':').and_then(|colon| text[..colon].rfind(' '));
-        return clock.map_or((text, ""), |at| text.split_at(at));
-    }
-    let end = text.find(['T', 't', ' ']).unwrap_or(text.len());
-    text.split_at(end)
-}
-
-/// What a year of one or two digits leaves out, as PostgreSQL has it.
-fn century(digits: &str, year: i32) -> i32 {
-    match (digits.len(), year) {
-        (1 | 2, 70..) => 1900,
-        (1 | 2, _) => 2000,
-        _ => 0,
-    }
-}
-
-/// The year's digits, month, day, unchecked.
-fn date_fields(date: &str) -> Option<(&str, u32, u32)> {
-    let parts: Vec<&str> =
-        date.split(['-', '/', '.', ' ', ',']).filter(|part| !part.is_empty()).collect();
-    match parts[..] {
-        [all] if all.len() == 8 && all.bytes().all(|b| b.is_ascii_digit()) => {
-            Some((&all[..4], number(&all[4..6])?, number(&all[6..])?))
-        }
-        [a, b, c] => match (month_number(a), month_number(b)) {
-            (Some(month), _) => Some((c, month, number(b)?)),
-            (_, Some(month)) if a.len() > 2 => Some((a, month, number(c)?)),
-            (_, Some(month)) => Some((c, month, number(a)?)),
-            _ if a.len() > 2 => Some((a, number(b)?, number(c)?)),
-            // Month first, as DateStyle MDY says.
-            _ => Some((c, number(a)?, number(b)?)),
-        },
-        _ => None,
-    }
-}
-
-fn number<T: std::str::FromStr>(digits: &str) -> Option<T> {
-    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
-}
-
-fn month_number(word: &str) -> Option<u32> {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let is = |month: &&str| {
-        let short = word.eq_ignore_ascii_case("sept") && *month == "september";
-        short || word.eq_ignore_ascii_case(&month[..3]) || word.eq_ignore_ascii_case(month)
-    };
-    MONTHS.iter().position(is).map(|month| month as u32 + 1)
-}
-
-/// The time of day and what follows it.
-fn split_zone(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == ':' || c == '.'));
-    text.split_at(end.unwrap_or(text.len()))
-}
-
-/// Microseconds since midnight, and whether each field is in its range. `24:00` is the next
-/// midnight.
-fn clock_micros(clock: &str) -> Option<(i64, bool)> {
-    if clock.is_empty() {
-        return Some((0, true));
-    }
-    let mut fields = clock.splitn(3, ':');
-    let hour: i64 = number(fields.next()?)?;
-    let minute: i64 = number(fields.next()?)?;
-    let (second, fraction) = match fields.next() {
-        Some(seconds) => seconds.split_once('.').unwrap_or((seconds, "")),
-        None => ("0", ""),
-    };
-    let second: i64 = number(second)?;
-    let micros =
-        (hour * 3600 + minute * 60 + second) * MICROS_PER_SECOND + fraction_micros(fraction)?;
-    Some((micros, minute < 60 && second <= 60 && micros <= MICROS_PER_DAY))
-}
-
-/// The digits after the decimal point as microseconds, rounded.
-fn fraction_micros(digits: &str) -> Option<i64> {
-    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+/// `YYYY-MM-DD HH:MM:SS`, perhaps with up to six digits of a fraction, and nothing else.
+fn iso_timestamp(text: &[u8]) -> Option<i64> {
+    let (date, clock) = text.split_at_checked(10)?;
+    let days = iso_date(date)?;
+    let [b' ' | b'T', h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = clock else { return None };
+    let pair = |tens: &u8, ones: &u8| Some(digit(*tens)? * 10 + digit(*ones)?);
+    let (hour, minute, second) = (pair(h1, h2)?, pair(m1, m2)?, pair(s1, s2)?);
+    if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
     let mut micros = 0;
-    for place in 0..6 {
-        let digit = digits.as_bytes().get(place).map_or(0, |b| i64::from(b - b'0'));
-        micros = micros * 10 + digit;
+    match rest {
+        [] => {}
+        [b'.', digits @ ..] if (1..=6).contains(&digits.len()) => {
+            for place in 0..6 {
+                micros = micros * 10 + digits.get(place).map_or(Some(0), |byte| digit(*byte))?;
+            }
+        }
+        _ => return None,
     }
-    Some(micros + i64::from(digits.as_bytes().get(6).is_some_and(|b| *b >= b'5')))
+    let seconds = (hour * 60 + minute) * 60 + second;
+    Some(i64::from(days) * MICROS_PER_DAY + seconds * MICROS_PER_SECOND + micros)
 }
 
-/// Seconds east of Greenwich; none is UTC.
-fn zone_seconds(zone: &str) -> Option<i64> {
-    let zone = zone.trim();
-    let named = ["", "z", "utc", "gmt"].iter().any(|name| zone.eq_ignore_ascii_case(name));
-    if named {
-        return Some(0);
-    }
-    let sign = match zone.as_bytes().first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let digits: String = zone[1..].chars().filter(|c| *c != ':').collect();
-    let (hours, minutes, seconds): (i64, i64, i64) = match digits.len() {
-        1 | 2 => (number(&digits)?, 0, 0),
-        4 => (number(&digits[..2])?, number(&digits[2..])?, 0),
-        6 => (number(&digits[..2])?, number(&digits[2..4])?, number(&digits[4..])?),
-        _ => return None,
-    };
-    let in_range = hours < 16 && minutes < 60 && seconds < 60;
-    in_range.then_some(sign * (hours * 3600 + minutes * 60 + seconds))
+fn digit(byte: u8) -> Option<i64> {
+    byte.checked_sub(b'0').filter(|digit| *digit < 10).map(i64::from)
 }
 
 /// Appends at least `width` digits.

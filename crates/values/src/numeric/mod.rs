@@ -158,6 +158,31 @@ impl Numeric {
     /// Zero without digits after the point.
     pub const ZERO: Self = Self::Finite(Decimal { coefficient: Integer::ZERO, scale: 0 });
 
+    /// `digits / 10^scale`.
+    ///
+    /// # Panics
+    /// With more digits after the point than the type has.
+    pub fn of_digits(digits: i128, scale: u32) -> Self {
+        assert!(scale <= MAX_SCALE, "{scale} digits after the point");
+        Self::Finite(Decimal::new(Integer::Small(digits), scale))
+    }
+
+    /// The number times `10^scale`; `None` where that is not whole, or too large for 128 bits.
+    pub fn digits_at(&self, scale: u32) -> Option<i128> {
+        let Self::Finite(decimal) = self else { return None };
+        let digits = match decimal.scale.checked_sub(scale) {
+            Some(0) | None => decimal.coefficient_at(scale).into_owned(),
+            Some(surplus) => match decimal.coefficient.divided(&Integer::power_of_ten(surplus)) {
+                (quotient, rest) if rest.is_zero() => quotient,
+                _ => return None,
+            },
+        };
+        match digits {
+            Integer::Small(digits) => Some(digits),
+            Integer::Large(_) => None,
+        }
+    }
+
     /// A whole number.
     pub(crate) fn whole(value: i128) -> Self {
         Self::Finite(Decimal::new(Integer::Small(value), 0))
@@ -196,5 +221,22 @@ impl Numeric {
             Self::Finite(decimal) => Some(decimal.scale),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_given_at_any_scale_that_holds_them() {
+        let number = Numeric::of_digits(-12_300, 3);
+        assert_eq!(number.to_string(), "-12.300");
+        assert_eq!(
+            [0, 1, 3, 5].map(|scale| number.digits_at(scale)),
+            [None, Some(-123), Some(-12_300), Some(-1_230_000)]
+        );
+        assert_eq!(Numeric::of_digits(i128::MAX, 0).digits_at(1), None);
+        assert_eq!(Numeric::NaN.digits_at(0), None);
     }
 }

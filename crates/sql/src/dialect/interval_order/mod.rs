@@ -24,7 +24,8 @@ use engine::types::{Error, SqlState};
 pub use expressions::by_span;
 pub use untyped::read_as_intervals;
 
-use super::intervals::gives_interval;
+use super::casts::makes_interval;
+use super::kernels::gives_interval;
 use super::rewritten::with_expressions;
 use super::spans::{is_interval, spanned};
 
@@ -139,7 +140,7 @@ fn makes_intervals(expr: &Expr) -> bool {
         Expr::Literal(value, _) => has_intervals(&value.data_type()),
         Expr::Cast(cast) => has_intervals(cast.field.data_type()),
         Expr::TryCast(cast) => has_intervals(cast.field.data_type()),
-        Expr::ScalarFunction(call) => gives_interval(call.name()),
+        Expr::ScalarFunction(call) => makes_interval(call) || gives_interval(call),
         _ => false,
     }
 }

@@ -1,0 +1,59 @@
+//! What has a syntax of its own in the standard, as the call that it is: `extract(field FROM value)` is `extract('field', value)`,
+//! `value AT TIME ZONE zone` is `timezone(zone, value)`; and `interval '1 day'` as the cast that it is.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, DateTimeField, Expr, Interval, Value, ValueWithSpan, VisitorMut,
+};
+
+use super::super::introspection::call;
+
+/// Makes calls of them.
+pub struct Spelled;
+
+impl VisitorMut for Spelled {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        *expr = match std::mem::replace(expr, Expr::Value(Value::Null.with_empty_span())) {
+            Expr::Extract { field, expr, .. } => call("extract", vec![word(&field), *expr]),
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                call("timezone", vec![*time_zone, *timestamp])
+            }
+            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let given = [Some(expr), Some(overlay_what), Some(overlay_from), overlay_for];
+                call("overlay", given.into_iter().flatten().map(|given| *given).collect())
+            }
+            Expr::Interval(interval) => spelled_interval(interval),
+            other => other,
+        };
+        ControlFlow::Continue(())
+    }
+}
+
+/// `interval '1 day'` is `'1 day'::interval`. With fields that the text does not name it stays.
+fn spelled_interval(interval: Interval) -> Expr {
+    let is_plain = interval.leading_field.is_none() && interval.leading_precision.is_none();
+    match &*interval.value {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) if is_plain => {
+            Expr::Cast {
+                kind: CastKind::Cast,
+                expr: interval.value,
+                data_type: DataType::Interval { fields: None, precision: None },
+                array: false,
+                format: None,
+            }
+        }
+        _ => Expr::Interval(interval),
+    }
+}
+
+/// A field's name as a literal.
+fn word(field: &DateTimeField) -> Expr {
+    let name = match field {
+        DateTimeField::Custom(name) => name.value.clone(),
+        named => named.to_string().to_lowercase(),
+    };
+    Expr::Value(Value::SingleQuotedString(name).with_empty_span())
+}
