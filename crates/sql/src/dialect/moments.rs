@@ -21,11 +21,6 @@ use super::kernels;
 use super::shortened::shortened;
 use crate::text::check_timestamp;
 
-/// Whether a timestamp is infinity, or its negative.
-pub fn is_infinite(micros: i64) -> bool {
-    matches!(micros, i64::MAX | i64::MIN)
-}
-
 /// A timestamp that is checked when it is computed.
 pub fn in_range(moment: Expr) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
