@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn who_was_refused_comes_in_after_those_who_were_served() {
         let response = measured();
-        let promise = 11 * MILLISECOND;
+        let promise = 21 * MILLISECOND / 2;
         let served = asked(promise, 64_000);
         assert!(decide(&response, &served).is_ok());
         assert!(decide(&response, &Asked { was_served: false, ..served }).is_err());
