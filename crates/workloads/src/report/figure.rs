@@ -14,6 +14,16 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
+impl Line {
+    /// Adds a point to the line of that label, which begins with it where there is none yet.
+    pub fn extend(lines: &mut Vec<Line>, label: &str, point: (f64, f64)) {
+        match lines.iter_mut().find(|line| line.label == label) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Line { label: label.to_owned(), points: vec![point] }),
+        }
+    }
+}
+
 /// A chart with one line per system.
 #[derive(Clone, Debug)]
 pub struct Figure {

@@ -2,7 +2,8 @@
 //!
 //! In come times with the load at which they began; out goes what is expected at any load. Means are kept by powers of two of the
 //! load, and what lies between lies on the line between its neighbours, both in logarithms. More load never means less time, nor
-//! more than its share: so what was measured long ago at a high load is no obstacle once less load takes less time than then.
+//! more than its share. What was measured of a load long ago, by the number of measurements at others since, says nothing while
+//! others say something: what was slow bars nobody for ever, and what was fast in an idle server lets nobody into a full one.
 //! Notes and readers may be many at once; a note that meets another may be lost.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -175,27 +176,26 @@ impl Response {
         notes.wrapping_sub(self.noted[size].load(Ordering::Relaxed)) > OUTDATED
     }
 
-    /// The next size below that is known: one that is not outdated, if there is any.
-    fn downwards(&self, size: usize) -> Option<(usize, Seen)> {
-        let known = |size: usize| Some((size, self.known(size)?));
-        let below = || (0..size).rev().filter_map(known);
-        below().find(|(size, _)| !self.is_outdated(*size)).or_else(|| below().next())
+    /// What was measured of a size that says something of now: where all is outdated, all does.
+    fn telling(&self, size: usize, all_outdated: bool) -> Option<(usize, Seen)> {
+        let seen = self.known(size)?;
+        (all_outdated || !self.is_outdated(size)).then_some((size, seen))
     }
 
-    fn upwards(&self, size: usize) -> Option<(usize, Seen)> {
-        (size..SIZES).find_map(|size| Some((size, self.known(size)?)))
+    /// The sizes that say something of now and lie next to `size`: below it, and from it upwards.
+    fn beside(&self, size: usize) -> (Option<(usize, Seen)>, Option<(usize, Seen)>) {
+        let all_outdated = (0..SIZES).all(|size| self.telling(size, false).is_none());
+        let telling = |size: usize| self.telling(size, all_outdated);
+        ((0..size).rev().find_map(telling), (size..SIZES).find_map(telling))
     }
 
     fn seen(&self, place: f32) -> Option<Seen> {
         let next = (place.floor() + 1.0).clamp(0.0, SIZES as f32) as usize;
-        match (self.downwards(next), self.upwards(next)) {
-            // What is not slow at a higher load is not slow at a lower one, whatever it took there long ago.
+        match self.beside(next) {
+            // What is not slow at a higher load is not slow at a lower one, whatever it took there before.
             (Some((_, lower)), Some((_, upper))) if upper.mean < lower.mean => Some(upper),
             (Some((at, lower)), upper) => {
-                let growth = upper.map_or(GROWTH, |(to, upper)| {
-                    let most = if self.is_outdated(to) { GROWTH } else { 1.0 };
-                    growth((at, lower), (to, upper)).min(most)
-                });
+                let growth = upper.map_or(GROWTH, |upper| growth((at, lower), upper));
                 Some(lower.at((growth * (place - at as f32)).exp2()))
             }
             (None, Some((at, upper))) => Some(upper.at((GROWTH * (place - at as f32)).exp2())),
@@ -205,9 +205,8 @@ impl Response {
 
     /// How fast the time grows around a size.
     fn growth_around(&self, size: usize) -> f32 {
-        let own = self.known(size).map(|own| (size, own));
-        let lower = self.downwards(size);
-        let upper = self.upwards(size + 1);
+        let own = self.known(size).filter(|_| !self.is_outdated(size)).map(|own| (size, own));
+        let (lower, upper) = (self.beside(size).0, self.beside(size + 1).1);
         match (lower.or(own), own.filter(|_| upper.is_none()).or(upper)) {
             (Some(from), Some(to)) if from.0 < to.0 => growth(from, to),
             _ => GROWTH,

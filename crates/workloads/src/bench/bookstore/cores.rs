@@ -24,7 +24,7 @@ pub fn draw(options: &BookstoreOptions, scale: Scale, scratch: &Path) -> Result<
             systems.on_each(|system| {
                 let (_, served) = most(options, system, scale, Pages::Of(mix))?;
                 println!("{} on {cores} cores, {mix:?}: {served:.0} per second", system.name());
-                add(lines, system.name(), (cores as f64, served));
+                Line::extend(lines, system.name(), (cores as f64, served));
                 Ok(())
             })?;
         }
@@ -46,11 +46,4 @@ pub fn draw(options: &BookstoreOptions, scale: Scale, scratch: &Path) -> Result<
         write(&figure, &options.output.join(format!("cores-{}.svg", mix_name(mix))))?;
     }
     Ok(Value::Object(values))
-}
-
-fn add(lines: &mut Vec<Line>, label: &str, point: (f64, f64)) {
-    match lines.iter_mut().find(|line| line.label == label) {
-        Some(line) => line.points.push(point),
-        None => lines.push(Line { label: label.to_owned(), points: vec![point] }),
-    }
 }

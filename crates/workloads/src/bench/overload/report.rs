@@ -50,7 +50,7 @@ fn print(best: f64, results: &[Offered]) {
         "driver CPU s",
         "failed",
         "beside, in time/s",
-        "refused/s",
+        "beside, refused/s",
     ]);
     for Offered { times, is_promised, tally, beside } in results {
         let per_second = |count: u64| format!("{:.0}", count as f64 / tally.seconds);

@@ -41,7 +41,7 @@ fn lines_over(
         for system in &result.measured {
             for tally in &system.loops {
                 let label = format!("{}, {} clients", system.name, tally.clients);
-                add(&mut lines, label, (x(result), y(tally)));
+                Line::extend(&mut lines, &label, (x(result), y(tally)));
             }
         }
     }
@@ -56,19 +56,12 @@ fn narrow_lines(results: &[&AtScale]) -> Vec<Line> {
                 let burst =
                     bursts.points.iter().map(|(_, burst)| burst).find(|b| b.queries == AT_ONCE);
                 if let Some(burst) = burst {
-                    add(&mut lines, bursts.label.clone(), (result.factor, burst.milliseconds));
+                    Line::extend(&mut lines, &bursts.label, (result.factor, burst.milliseconds));
                 }
             }
         }
     }
     lines
-}
-
-fn add(lines: &mut Vec<Line>, label: String, point: (f64, f64)) {
-    match lines.iter_mut().find(|line| line.label == label) {
-        Some(line) => line.points.push(point),
-        None => lines.push(Line { label, points: vec![point] }),
-    }
 }
 
 /// What one query costs, and the memory, at each scale factor over the first one's.
