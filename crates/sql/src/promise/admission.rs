@@ -37,6 +37,8 @@ pub struct Asked {
     pub own: u64,
     /// What its access paths are predicted to take, for a statement of which nothing is measured yet.
     pub predicted: Option<Duration>,
+    /// So many deviations above the mean are expected of 99 of 100.
+    pub deviations: f32,
     /// The engine's clock.
     pub now: Duration,
 }
@@ -58,7 +60,7 @@ impl Forecast {
         let (took, by_itself, latest) = match response.at(asked.load) {
             Some(expected) => {
                 let alone = response.at(asked.own).map_or(expected.mean, |alone| alone.mean);
-                (expected.mean, alone, response.latest(expected))
+                (expected.mean, alone, expected.latest(asked.deviations))
             }
             None => {
                 let alone = asked.predicted?;
@@ -174,6 +176,7 @@ mod tests {
             load,
             own: 1_000,
             predicted: None,
+            deviations: 3.0,
             now: Duration::from_secs(1),
         }
     }

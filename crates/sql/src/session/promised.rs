@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use engine::heartbeat::Template;
-use engine::heartbeat::promises::{Meets, OWN, Place, Record, Station, Stations, Stay};
+use engine::heartbeat::promises::{Margin, Meets, OWN, Place, Record, Station, Stations, Stay};
 use engine::plan::Weight;
 use engine::types::{Error, Result};
 
@@ -89,6 +89,11 @@ impl Work {
         }
     }
 
+    /// What is learned of those that compete with it.
+    fn margin<'a>(&self, stations: &'a Stations) -> &'a Margin {
+        self.station(stations).map_or(&stations.light, |station| &station.margin)
+    }
+
     /// The same for whoever asks how much more of it there may be.
     fn meets(&self, prepared: &Prepared) -> Option<Meets> {
         let response = || prepared.response.clone();
@@ -112,7 +117,7 @@ impl Session {
     pub fn answers_are_out(&mut self, unread: Duration) {
         if let Some(under_way) = self.promising.under_way.take() {
             let out = Instant::now();
-            under_way.settle(out.checked_sub(unread).unwrap_or(out));
+            under_way.settle(out.checked_sub(unread).unwrap_or(out), self.stations());
         }
     }
 
@@ -249,7 +254,8 @@ impl Session {
         };
         let now = self.database.engine.environment().clock.now();
         let was_served = !self.promising.was_refused;
-        Asked { promise, waited, was_served, load, own: OWN, predicted, now }
+        let deviations = work.margin(self.stations()).deviations();
+        Asked { promise, waited, was_served, load, own: OWN, predicted, deviations, now }
     }
 
     fn stations(&self) -> &Stations {
@@ -309,20 +315,20 @@ impl Session {
         if let Some(under_way) = self.promising.under_way.take()
             && let Some(computed) = under_way.computed
         {
-            under_way.settle(computed);
+            under_way.settle(computed, self.stations());
         }
     }
 }
 
 impl UnderWay {
-    fn settle(self, out: Instant) {
+    fn settle(self, out: Instant, stations: &Stations) {
         let response = &self.prepared.response;
         if let Some(load) = self.load {
             response.note(load, out.saturating_duration_since(self.since));
         }
         let took = out.saturating_duration_since(self.arrived);
         if let Some(forecast) = self.forecast {
-            response.note_latest(took > forecast.latest);
+            self.work.margin(stations).note(took > forecast.latest);
         }
         if let Some((record, promise)) = self.promised {
             record.answer(promise, took, self.forecast.map(|forecast| forecast.total));

@@ -71,7 +71,8 @@ impl Promises {
             Place::Writes => &self.stations.writes,
         };
         let now = station.done_per_second() / work.max(1) as f64;
-        let factor = response.most_per_second(promise)? / now.max(1e-3);
+        let factor =
+            response.most_per_second(promise, station.margin.deviations())? / now.max(1e-3);
         Some((place, Sum { promise, per_second, factor }))
     }
 }

@@ -6,6 +6,7 @@
 
 mod book;
 mod capacity;
+mod margin;
 mod rate;
 mod record;
 mod response;
@@ -15,6 +16,7 @@ mod turns;
 
 pub use book::Promises;
 pub use capacity::Capacity;
+pub use margin::Margin;
 pub use record::{Meets, Place, Promised, Record};
 pub use response::{Expected, OWN, Response};
 pub use station::{Station, Stations, Stay};

@@ -2,18 +2,12 @@
 //!
 //! In come times with the load at which they began; out goes what is expected at any load. Means are kept by powers of two of the
 //! load, and what lies between lies on the line between its neighbours, both in logarithms. More load never means less time, nor
-//! more than its share: so what was measured long ago at a high load is no obstacle once less load takes less time than then.
+//! more than its share. What was measured of a load long ago, by the number of measurements at others since, says nothing while
+//! others say something: what was slow bars nobody for ever, and what was fast in an idle server lets nobody into a full one.
 //! Notes and readers may be many at once; a note that meets another may be lost.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
-
-/// So many average deviations above the mean are expected of 99 of 100 statements, before more is known of them.
-const DEVIATIONS: f32 = 3.0;
-/// One that took longer than 99 of 100 were expected to raises that by so much; 99 that did not take it back.
-const DEVIATIONS_STEP: f32 = 0.2;
-/// Neither fewer nor more are expected.
-const DEVIATIONS_RANGE: (f32, f32) = (1.0, 12.0);
 
 /// What a statement adds to the load that it meets, where loads are told as multiples of that.
 pub const OWN: u64 = 8;
@@ -29,6 +23,8 @@ const FIRST_DEVIATION: f32 = 1.0 / 4.0;
 /// Where the time is known at one load only: it grows with the root of the load, halfway between work that all share and work that
 /// nobody shares.
 const GROWTH: f32 = 0.5;
+/// What was measured at a load says little once so much was measured since at others.
+const OUTDATED: u32 = 64;
 /// The least mean is forgotten slowly: by so much with each measurement.
 const FORGETTING: f32 = 1.002;
 /// Once in so long a statement is let in that what was measured speaks against.
@@ -40,9 +36,10 @@ pub struct Response {
     by_load: [AtomicU64; SIZES],
     /// The least mean, in microseconds, as bits; 0 before the first.
     least: AtomicU64,
-    /// Deviations above the mean within which 99 of 100 are, as bits: the distribution is not known, and what is met later than
-    /// when it was forecast belongs to it, too.
-    deviations: AtomicU32,
+    /// Measurements so far; it may begin anew.
+    notes: AtomicU32,
+    /// How many there were when a size was noted last.
+    noted: [AtomicU32; SIZES],
     /// When [`Self::may_try`] said yes last, in nanoseconds of the engine's clock.
     tried: AtomicU64,
 }
@@ -53,7 +50,8 @@ impl Default for Response {
         Response {
             by_load: nothing,
             least: AtomicU64::new(0),
-            deviations: AtomicU32::new(DEVIATIONS.to_bits()),
+            notes: AtomicU32::new(0),
+            noted: [const { AtomicU32::new(0) }; SIZES],
             tried: AtomicU64::new(0),
         }
     }
@@ -66,6 +64,13 @@ pub struct Expected {
     pub mean: Duration,
     /// The average deviation from that.
     pub deviation: Duration,
+}
+
+impl Expected {
+    /// The same with so many deviations.
+    pub fn latest(self, deviations: f32) -> Duration {
+        self.mean + self.deviation.mul_f32(deviations)
+    }
 }
 
 /// Microseconds at the middle of a size.
@@ -107,28 +112,13 @@ impl Response {
         Some(Expected { mean: duration(seen.mean), deviation: duration(seen.deviation) })
     }
 
-    /// Within what time 99 of 100 are of which so much is expected.
-    pub fn latest(&self, expected: Expected) -> Duration {
-        let deviations = f32::from_bits(self.deviations.load(Ordering::Relaxed));
-        expected.mean + expected.deviation.mul_f32(deviations)
-    }
-
-    /// Notes whether one took longer than 99 of 100 were expected to.
-    pub fn note_latest(&self, is_exceeded: bool) {
-        let before = f32::from_bits(self.deviations.load(Ordering::Relaxed));
-        let step = if is_exceeded { DEVIATIONS_STEP } else { -DEVIATIONS_STEP / 99.0 };
-        let (least, most) = DEVIATIONS_RANGE;
-        let deviations = (before + step).clamp(least, most);
-        self.deviations.store(deviations.to_bits(), Ordering::Relaxed);
-    }
-
     /// Notes what one took that began at a load.
     pub fn note(&self, load: u64, took: Duration) {
         let (size, place) = (size(load), place(load));
         // As it would have been in the middle of its size.
         let to_middle = (self.growth_around(size) * (size as f32 - place)).exp2();
         let took = took.as_secs_f32() * 1e6 * to_middle;
-        let new = match self.known(size) {
+        let new = match self.known(size).filter(|_| !self.is_outdated(size)) {
             None => Seen { mean: took, deviation: took * FIRST_DEVIATION },
             Some(old) => Seen {
                 mean: old.mean + (took - old.mean) * SHARE,
@@ -137,6 +127,8 @@ impl Response {
             },
         };
         self.by_load[size].store(new.packed(), Ordering::Relaxed);
+        let notes = self.notes.fetch_add(1, Ordering::Relaxed);
+        self.noted[size].store(notes, Ordering::Relaxed);
         let least = f32::from_bits(self.least.load(Ordering::Relaxed) as u32);
         let mean = new.mean / to_middle;
         let least = if least > 0.0 { mean.min(least * FORGETTING) } else { mean };
@@ -151,7 +143,7 @@ impl Response {
 
     /// How many of its kind, answered within `promise`, can be answered in a second, by what was measured at loads in units of
     /// [`OWN`]; `None` where nothing was. Loads that are much higher than any that was met are not guessed at.
-    pub fn most_per_second(&self, promise: Duration) -> Option<f64> {
+    pub fn most_per_second(&self, promise: Duration, deviations: f32) -> Option<f64> {
         let highest = (0..SIZES).rev().find(|size| self.known(*size).is_some())?;
         let loads = (2 * OWN.ilog2()..=2 * (highest as u32 + 1)).map(|half| {
             let power = 1u64 << (half / 2);
@@ -159,7 +151,7 @@ impl Response {
         });
         let most = loads.filter_map(|load| {
             let expected = self.at(load)?;
-            let is_kept = self.latest(expected) <= promise;
+            let is_kept = expected.latest(deviations) <= promise;
             is_kept.then(|| load as f64 / OWN as f64 / expected.mean.as_secs_f64().max(1e-6))
         });
         Some(most.fold(0.0, f64::max))
@@ -177,21 +169,33 @@ impl Response {
         Seen::unpacked(self.by_load[size].load(Ordering::Relaxed))
     }
 
-    fn downwards(&self, size: usize) -> Option<(usize, Seen)> {
-        (0..size).rev().find_map(|size| Some((size, self.known(size)?)))
+    /// Whether so much was measured at other loads since that it says little of now. Where it was slow, nobody is let in who would
+    /// find out that it no longer is.
+    fn is_outdated(&self, size: usize) -> bool {
+        let notes = self.notes.load(Ordering::Relaxed);
+        notes.wrapping_sub(self.noted[size].load(Ordering::Relaxed)) > OUTDATED
     }
 
-    fn upwards(&self, size: usize) -> Option<(usize, Seen)> {
-        (size..SIZES).find_map(|size| Some((size, self.known(size)?)))
+    /// What was measured of a size that says something of now: where all is outdated, all does.
+    fn telling(&self, size: usize, all_outdated: bool) -> Option<(usize, Seen)> {
+        let seen = self.known(size)?;
+        (all_outdated || !self.is_outdated(size)).then_some((size, seen))
+    }
+
+    /// The sizes that say something of now and lie next to `size`: below it, and from it upwards.
+    fn beside(&self, size: usize) -> (Option<(usize, Seen)>, Option<(usize, Seen)>) {
+        let all_outdated = (0..SIZES).all(|size| self.telling(size, false).is_none());
+        let telling = |size: usize| self.telling(size, all_outdated);
+        ((0..size).rev().find_map(telling), (size..SIZES).find_map(telling))
     }
 
     fn seen(&self, place: f32) -> Option<Seen> {
         let next = (place.floor() + 1.0).clamp(0.0, SIZES as f32) as usize;
-        match (self.downwards(next), self.upwards(next)) {
-            // What is not slow at a higher load is not slow at a lower one, whatever it took there long ago.
+        match self.beside(next) {
+            // What is not slow at a higher load is not slow at a lower one, whatever it took there before.
             (Some((_, lower)), Some((_, upper))) if upper.mean < lower.mean => Some(upper),
             (Some((at, lower)), upper) => {
-                let growth = upper.map_or(GROWTH, |(to, upper)| growth((at, lower), (to, upper)));
+                let growth = upper.map_or(GROWTH, |upper| growth((at, lower), upper));
                 Some(lower.at((growth * (place - at as f32)).exp2()))
             }
             (None, Some((at, upper))) => Some(upper.at((GROWTH * (place - at as f32)).exp2())),
@@ -201,9 +205,8 @@ impl Response {
 
     /// How fast the time grows around a size.
     fn growth_around(&self, size: usize) -> f32 {
-        let own = self.known(size).map(|own| (size, own));
-        let lower = self.downwards(size);
-        let upper = self.upwards(size + 1);
+        let own = self.known(size).filter(|_| !self.is_outdated(size)).map(|own| (size, own));
+        let (lower, upper) = (self.beside(size).0, self.beside(size + 1).1);
         match (lower.or(own), own.filter(|_| upper.is_none()).or(upper)) {
             (Some(from), Some(to)) if from.0 < to.0 => growth(from, to),
             _ => GROWTH,
@@ -277,23 +280,16 @@ mod tests {
     }
 
     #[test]
-    fn what_99_of_100_take_at_most_is_learned() {
+    fn what_was_slow_is_met_again_once_enough_was_measured_elsewhere() {
         let response = Response::default();
-        // Every time alike often, from 10 to 20 ms.
-        let took = |i: u32| 10 * MILLISECOND + (i * 37 % 100) * MILLISECOND / 10;
-        for i in 0..20_000 {
-            let latest = response.at(500).map(|expected| response.latest(expected));
-            latest.into_iter().for_each(|latest| response.note_latest(took(i) > latest));
-            response.note(500, took(i));
-        }
-        let latest = response.latest(response.at(500).expect("known")).as_secs_f64() * 1e3;
-        assert!((18.5..22.0).contains(&latest), "{latest}");
-        // A tail that was not there before.
-        (0..30).for_each(|_| response.note_latest(true));
-        assert!(response.latest(response.at(500).expect("known")) > 30 * MILLISECOND);
-        (0..1_000).for_each(|_| response.note_latest(true));
-        let expected = response.at(500).expect("known");
-        assert!(response.latest(expected) <= expected.mean + 12 * expected.deviation + MILLISECOND);
+        learn(&response, 1 << 8, MILLISECOND);
+        learn(&response, 1 << 12, 1_000 * MILLISECOND);
+        assert!(mean(&response, 1 << 12) > 10.0);
+        (0..5).for_each(|_| learn(&response, 1 << 8, MILLISECOND));
+        // As the root of the load: four times for sixteen.
+        assert!((3.5..5.0).contains(&mean(&response, 1 << 12)), "{}", mean(&response, 1 << 12));
+        learn(&response, 1 << 12, 2 * MILLISECOND);
+        assert!((1.5..2.5).contains(&mean(&response, 1 << 12)), "{}", mean(&response, 1 << 12));
     }
 
     #[test]
@@ -327,14 +323,14 @@ mod tests {
     #[test]
     fn what_can_be_answered_in_a_second_grows_with_what_is_promised() {
         let response = Response::default();
-        assert_eq!(response.most_per_second(MILLISECOND), None);
+        assert_eq!(response.most_per_second(MILLISECOND, 3.0), None);
         // One by itself takes 2 ms, sixteen at once 8: two thousand a second, beside each other.
         learn(&response, OWN, 2 * MILLISECOND);
         learn(&response, 16 * OWN, 8 * MILLISECOND);
-        assert_eq!(response.most_per_second(MILLISECOND), Some(0.0));
-        let short = response.most_per_second(3 * MILLISECOND).expect("known");
+        assert_eq!(response.most_per_second(MILLISECOND, 3.0), Some(0.0));
+        let short = response.most_per_second(3 * MILLISECOND, 3.0).expect("known");
         assert!((300.0..900.0).contains(&short), "{short}");
-        let long = response.most_per_second(10 * MILLISECOND).expect("known");
+        let long = response.most_per_second(10 * MILLISECOND, 3.0).expect("known");
         assert!((1_500.0..2_700.0).contains(&long), "{long}");
     }
 }

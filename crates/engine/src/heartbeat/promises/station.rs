@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::margin::Margin;
 use super::rate::Rate;
 use crate::env::Clock;
 
@@ -12,6 +13,8 @@ pub struct Station {
     load: AtomicU64,
     /// Work of those who have left.
     done: Rate,
+    /// Of those who are answered here.
+    pub margin: Margin,
     clock: Arc<dyn Clock>,
 }
 
@@ -24,19 +27,23 @@ pub struct Stations {
     pub writes: Arc<Station>,
     /// Texts that are planned, or wait for it. Bytes.
     pub texts: Arc<Station>,
+    /// Of statements that are answered where they are read: they wait for nobody, but for threads.
+    pub light: Margin,
 }
 
 impl Stations {
     /// Nobody is there yet.
     pub fn new(clock: &Arc<dyn Clock>) -> Stations {
         let station = || Arc::new(Station::new(clock.clone()));
-        Stations { queries: station(), writes: station(), texts: station() }
+        let (queries, writes, texts) = (station(), station(), station());
+        Stations { queries, writes, texts, light: Margin::default() }
     }
 }
 
 impl Station {
     fn new(clock: Arc<dyn Clock>) -> Station {
-        Station { load: AtomicU64::new(0), done: Rate::default(), clock }
+        let (load, margin) = (AtomicU64::new(0), Margin::default());
+        Station { load, done: Rate::default(), margin, clock }
     }
 
     /// Work of those who have left in the last second.
