@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
     Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility, lit,
 };
-use engine::types::{SqlState, Value, array_cell, array_from_values};
+use engine::types::{DataType as EngineType, SqlState, Value, array_cell, array_from_values};
 
 use super::arithmetic::subtract;
 use super::interval_order::read_as_intervals;
@@ -26,6 +26,7 @@ use super::shortened::shortened;
 use super::spans::is_interval;
 use super::{array_casts, quantified};
 use crate::catalog::types::{from_arrow, is_string};
+use crate::statement::expression::is_clock_word;
 use crate::text::{of_values, parse_value, present};
 
 /// Replaces the casts that PostgreSQL computes otherwise, everywhere in the plan.
@@ -175,7 +176,9 @@ pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     } else if is_string(target) {
         to_text(array, target)
     } else if is_bytes(target) {
-        to_bytes(array, target)
+        parsed(array, target, EngineType::Bytea)
+    } else if is_time(target) {
+        to_times(array, target)
     } else if is_interval(target) {
         to_intervals(array)
     } else if *target == DataType::Float32 {
@@ -195,29 +198,42 @@ fn differs(from: &DataType, to: &DataType) -> bool {
     array_casts::differs(from, to)
         || (fraction && to.is_integer())
         || narrowed
-        || (*to == PLAIN && is_string(from))
         || (numeric && from.is_floating())
         || ((timed || is_bytes(from)) && is_string(to))
-        || (is_string(from) && (is_bytes(to) || is_interval(to)))
+        || (is_string(from) && (is_bytes(to) || is_interval(to) || is_time(to) || numeric))
 }
 
 fn is_bytes(arrow: &DataType) -> bool {
     matches!(arrow, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
 }
 
-/// `\\x0102`, or bytes with escapes.
-fn to_bytes(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+fn is_time(arrow: &DataType) -> bool {
+    matches!(arrow, DataType::Date32 | DataType::Timestamp(..))
+}
+
+/// All that the type's input function reads.
+fn parsed(array: &ArrayRef, target: &DataType, data_type: EngineType) -> Result<ArrayRef> {
     let texts = cast_with_options(array, &DataType::Utf8View, &options())?;
-    let mut values = Vec::with_capacity(texts.len());
-    for text in texts.as_string_view() {
-        values.push(match text {
-            None => Value::Null,
-            Some(text) => parse_value(text, engine::types::DataType::Bytea)
-                .map_err(|error| DataFusionError::External(Box::new(error)))?,
-        });
+    let parse = |text: Option<&str>| match text {
+        None => Ok(Value::Null),
+        Some(text) => parse_value(text, data_type),
+    };
+    let values = texts.as_string_view().iter().map(parse).collect::<Result<Vec<_>, _>>();
+    let values = values.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    let array = array_from_values(data_type, values.iter().map(Value::borrow));
+    Ok(cast_with_options(&array, target, &options())?)
+}
+
+/// Dates and moments as they are written. Of a text that is computed, or stands in a plan that is kept, the words that mean the
+/// present are refused: they would mean the time at which it was planned.
+fn to_times(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
+    let texts = cast_with_options(array, &DataType::Utf8View, &options())?;
+    if texts.as_string_view().iter().flatten().any(|text| is_clock_word(text.trim())) {
+        let message = "a word for the present as a text that is computed is not supported";
+        let error = engine::types::Error::new(SqlState::FeatureNotSupported, message);
+        return Err(DataFusionError::External(Box::new(error.hint("Use now() or current_date."))));
     }
-    let bytes = array_from_values(engine::types::DataType::Bytea, values.iter().map(Value::borrow));
-    Ok(cast_with_options(&bytes, target, &options())?)
+    parsed(array, target, from_arrow(target))
 }
 
 /// `1 day 02:03:04`, and all else that is an interval.

@@ -217,16 +217,16 @@ mod tests {
     #[test]
     fn who_was_refused_comes_in_after_those_who_were_served() {
         let response = measured();
-        let promise = 21 * MILLISECOND / 2;
+        let promise = 14 * MILLISECOND;
         let served = asked(promise, 64_000);
         assert!(decide(&response, &served).is_ok());
         assert!(decide(&response, &Asked { was_served: false, ..served }).is_err());
         // Also where others do not compete with it, but for threads.
-        let light = Asked { load: 1_000, waited: 9 * MILLISECOND, ..served };
+        let light = Asked { load: 1_000, waited: 25 * MILLISECOND / 2, ..served };
         assert!(decide(&response, &light).is_ok());
         assert!(decide(&response, &Asked { was_served: false, ..light }).is_err());
         // Where it is by itself that makes no difference.
-        let alone = Asked { was_served: false, load: 1_000, ..asked(MILLISECOND * 5 / 4, 1_000) };
+        let alone = Asked { was_served: false, load: 1_000, ..asked(MILLISECOND * 7 / 5, 1_000) };
         assert!(decide(&response, &alone).is_ok());
     }
 

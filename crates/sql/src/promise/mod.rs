@@ -10,5 +10,7 @@
 //! lanes and planner (docs/decisions/promise.md tells what others do).
 
 mod admission;
+#[cfg(test)]
+mod overload;
 
 pub use admission::{Asked, Forecast, Refusal, Shown, decide};

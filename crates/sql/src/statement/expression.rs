@@ -71,7 +71,7 @@ fn is_constant(expr: &Expr) -> bool {
 }
 
 /// `'now'::timestamp` is not a constant.
-fn is_clock_word(text: &str) -> bool {
+pub fn is_clock_word(text: &str) -> bool {
     let word = text.trim_matches('\'').to_ascii_lowercase();
     matches!(word.as_str(), "now" | "today" | "tomorrow" | "yesterday")
 }

@@ -191,7 +191,8 @@ fn isolation(level: &str) -> Result<Isolation> {
         _ => {
             let message =
                 format!("invalid value for parameter \"transaction_isolation\": \"{level}\"");
-            Err(Error::new(SqlState::InvalidParameterValue, message))
+            let hint = "Available values: serializable, repeatable read, read committed, read uncommitted.";
+            Err(Error::new(SqlState::InvalidParameterValue, message).hint(hint))
         }
     }
 }
@@ -221,6 +222,11 @@ pub fn set_modes(session: &mut Session, modes: &[Mode], of_session: bool) -> Res
     if let Some(warning) = session.outside_block("SET TRANSACTION") {
         session.notice(warning);
     }
+    set_modes_of_block(session, modes)
+}
+
+/// Outside of a block they are those of a transaction that ends at once.
+fn set_modes_of_block(session: &mut Session, modes: &[Mode]) -> Result<()> {
     match session.block_mut().open() {
         Some(transaction) => apply_modes(transaction, modes),
         None => Ok(()),
@@ -229,7 +235,9 @@ pub fn set_modes(session: &mut Session, modes: &[Mode], of_session: bool) -> Res
 
 /// `SET transaction_isolation = '...'`
 pub fn set_isolation(session: &mut Session, name: &str) -> Result<()> {
-    set_modes(session, &[Mode::Isolation(name.to_ascii_lowercase())], false)
+    let level = name.to_ascii_lowercase();
+    isolation(&level)?;
+    set_modes_of_block(session, &[Mode::Isolation(level)])
 }
 
 fn no_transaction(session: &mut Session) {

@@ -139,6 +139,13 @@ impl Survey {
         self.kept.extend(literals.0);
     }
 
+    /// Keeps an expression that is a literal.
+    fn keep_literal(&mut self, expr: &Expr) {
+        if let Expr::Value(value) = expr {
+            self.kept.insert(value.span);
+        }
+    }
+
     /// Keeps the literals of grouping or sort expressions; says whether there were any beyond bare positions.
     fn keep_keys<'a>(&mut self, keys: impl Iterator<Item = &'a Expr>) -> bool {
         let mut computed = false;
@@ -237,15 +244,22 @@ impl Visitor for Survey {
         match expr {
             Expr::Interval(_)
             | Expr::Array(_)
-            | Expr::AtTimeZone { .. }
             | Expr::SimilarTo { .. }
             | Expr::RLike { .. }
             | Expr::Trim { .. }
             | Expr::Position { .. }
-            | Expr::Overlay { .. }
             | Expr::Ceil { .. }
             | Expr::Floor { .. }
             | Expr::Tuple(_) => self.keep(expr),
+            // Their functions are chosen by what their arguments are.
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                [timestamp, time_zone].into_iter().for_each(|argument| self.keep_literal(argument));
+            }
+            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let given =
+                    [Some(expr), Some(overlay_what), Some(overlay_from), overlay_for.as_ref()];
+                given.into_iter().flatten().for_each(|argument| self.keep_literal(argument));
+            }
             Expr::Cast { data_type, expr, .. } if !liftable_type(data_type) => self.keep(&**expr),
             // It has as many digits as it is written with.
             Expr::Cast { data_type, .. } if numeral(data_type, expr).is_some() => self.keep(expr),
@@ -257,11 +271,7 @@ impl Visitor for Survey {
             Expr::Function(function) if function.over.is_some() => self.keep(expr),
             Expr::Function(function) if function.filter.is_some() => self.keep(expr),
             Expr::Function(function) if !takes_parameters(function) => {
-                for argument in arguments(function) {
-                    if let Expr::Value(value) = argument {
-                        self.kept.insert(value.span);
-                    }
-                }
+                arguments(function).for_each(|argument| self.keep_literal(argument));
             }
             _ => {}
         }

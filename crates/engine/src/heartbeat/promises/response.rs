@@ -20,6 +20,9 @@ const SHARE: f32 = 1.0 / 4.0;
 const DEVIATION_SHARE: f32 = 1.0 / 8.0;
 /// The deviation of a first measurement, as a part of it.
 const FIRST_DEVIATION: f32 = 1.0 / 4.0;
+/// However alike times were, the next may deviate by so much of the mean on average: else what is let in up to the limit is late with
+/// the first change.
+const LEAST_DEVIATION: f32 = 1.0 / 10.0;
 /// Where the time is known at one load only: it grows with the root of the load, halfway between work that all share and work that
 /// nobody shares.
 const GROWTH: f32 = 0.5;
@@ -80,6 +83,9 @@ struct Seen {
     deviation: f32,
 }
 
+/// What was seen of a size.
+type OfSize = (usize, Seen);
+
 impl Seen {
     fn packed(self) -> u64 {
         u64::from(self.mean.to_bits()) << 32 | u64::from(self.deviation.to_bits())
@@ -109,7 +115,8 @@ impl Response {
     pub fn at(&self, load: u64) -> Option<Expected> {
         let seen = self.seen(place(load))?;
         let duration = |micros: f32| Duration::from_secs_f32(micros / 1e6);
-        Some(Expected { mean: duration(seen.mean), deviation: duration(seen.deviation) })
+        let deviation = seen.deviation.max(seen.mean * LEAST_DEVIATION);
+        Some(Expected { mean: duration(seen.mean), deviation: duration(deviation) })
     }
 
     /// Notes what one took that began at a load.
@@ -177,13 +184,13 @@ impl Response {
     }
 
     /// What was measured of a size that says something of now: where all is outdated, all does.
-    fn telling(&self, size: usize, all_outdated: bool) -> Option<(usize, Seen)> {
+    fn telling(&self, size: usize, all_outdated: bool) -> Option<OfSize> {
         let seen = self.known(size)?;
         (all_outdated || !self.is_outdated(size)).then_some((size, seen))
     }
 
     /// The sizes that say something of now and lie next to `size`: below it, and from it upwards.
-    fn beside(&self, size: usize) -> (Option<(usize, Seen)>, Option<(usize, Seen)>) {
+    fn beside(&self, size: usize) -> (Option<OfSize>, Option<OfSize>) {
         let all_outdated = (0..SIZES).all(|size| self.telling(size, false).is_none());
         let telling = |size: usize| self.telling(size, all_outdated);
         ((0..size).rev().find_map(telling), (size..SIZES).find_map(telling))
@@ -215,7 +222,7 @@ impl Response {
 }
 
 /// How fast the time grows between two sizes: the power of the load.
-fn growth(from: (usize, Seen), to: (usize, Seen)) -> f32 {
+fn growth(from: OfSize, to: OfSize) -> f32 {
     let growth = (to.1.mean / from.1.mean).log2() / (to.0 - from.0) as f32;
     if growth.is_finite() { growth.clamp(0.0, 1.0) } else { GROWTH }
 }
@@ -290,6 +297,17 @@ mod tests {
         assert!((3.5..5.0).contains(&mean(&response, 1 << 12)), "{}", mean(&response, 1 << 12));
         learn(&response, 1 << 12, 2 * MILLISECOND);
         assert!((1.5..2.5).contains(&mean(&response, 1 << 12)), "{}", mean(&response, 1 << 12));
+    }
+
+    #[test]
+    fn what_was_fast_in_an_idle_server_says_nothing_of_a_full_one() {
+        let response = Response::default();
+        learn(&response, 1 << 11, 10 * MILLISECOND);
+        (0..5).for_each(|_| learn(&response, 1 << 12, 600 * MILLISECOND));
+        // As the root of the load.
+        assert!((400.0..450.0).contains(&mean(&response, 1 << 11)), "{}", mean(&response, 1 << 11));
+        let expected = response.at(1 << 12).expect("known");
+        assert!(expected.deviation >= expected.mean / 11, "times may change");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, DateTimeField, Expr, Interval, Value, ValueWithSpan, VisitorMut,
+    WindowFrame, WindowFrameBound, WindowType,
 };
 
 use super::super::introspection::call;
@@ -26,9 +27,54 @@ impl VisitorMut for Spelled {
                 call("overlay", given.into_iter().flatten().map(|given| *given).collect())
             }
             Expr::Interval(interval) => spelled_interval(interval),
+            Expr::Function(mut function) => {
+                if let Some(WindowType::WindowSpec(window)) = &mut function.over {
+                    window.window_frame.iter_mut().for_each(keep_intervals);
+                }
+                Expr::Function(function)
+            }
+            Expr::SimilarTo { negated, expr, pattern, escape_char } => {
+                similar(*expr, *pattern, escape_char, negated)
+            }
             other => other,
         };
         ControlFlow::Continue(())
+    }
+}
+
+/// `x SIMILAR TO pattern` looks for a regular expression that says the same.
+fn similar(text: Expr, pattern: Expr, escape: Option<ValueWithSpan>, negated: bool) -> Expr {
+    let escape = escape.map(Expr::Value);
+    let given = [Some(pattern), escape].into_iter().flatten().collect();
+    let function = if negated { "textregexne" } else { "textregexeq" };
+    call(function, vec![text, call("similar_to_escape", given)])
+}
+
+/// A frame's bounds are literals.
+fn keep_intervals(frame: &mut WindowFrame) {
+    let bounds = [Some(&mut frame.start_bound), frame.end_bound.as_mut()];
+    for bound in bounds.into_iter().flatten() {
+        let (WindowFrameBound::Preceding(Some(offset)) | WindowFrameBound::Following(Some(offset))) =
+            bound
+        else {
+            continue;
+        };
+        if let Expr::Cast { expr, data_type: DataType::Interval { fields: None, .. }, .. } =
+            &mut **offset
+        {
+            let text = std::mem::replace(&mut **expr, Expr::Value(Value::Null.with_empty_span()));
+            **offset = Expr::Interval(plain_interval(text));
+        }
+    }
+}
+
+fn plain_interval(text: Expr) -> Interval {
+    Interval {
+        value: Box::new(text),
+        leading_field: None,
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
     }
 }
 
