@@ -101,18 +101,7 @@ fn is_long(data_type: &DataType) -> bool {
 
 fn is_over_strings(operator: Operator) -> bool {
     use Operator::*;
-    matches!(
-        operator,
-        RegexMatch
-            | RegexIMatch
-            | RegexNotMatch
-            | RegexNotIMatch
-            | LikeMatch
-            | ILikeMatch
-            | NotLikeMatch
-            | NotILikeMatch
-            | StringConcat
-    )
+    matches!(operator, LikeMatch | ILikeMatch | NotLikeMatch | NotILikeMatch | StringConcat)
 }
 
 #[cfg(test)]

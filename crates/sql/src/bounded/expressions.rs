@@ -122,17 +122,8 @@ fn simplified(expr: &Expr, position: usize) -> u64 {
     match expr {
         Expr::Between(_) if position == 0 => 2,
         Expr::ScalarFunction(call) if position == 0 && call.name() == "nvl" => 2,
-        // An alternative each of a pattern that is known.
-        Expr::BinaryExpr(binary) if position == 0 && is_pattern(binary.op) => {
-            if matches!(*binary.right, Expr::Literal(..)) { 4 } else { 1 }
-        }
         _ => 1,
     }
-}
-
-fn is_pattern(op: Operator) -> bool {
-    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
-    matches!(op, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
 }
 
 /// A physical CASE has all of its parts once more, over the columns that it reads.

@@ -45,9 +45,9 @@ mod shortened;
 mod signs;
 mod sizes;
 mod spans;
-mod splitting;
 mod subqueries;
 mod subscripts;
+mod taken;
 mod type_names;
 
 use std::sync::Arc;
@@ -111,7 +111,7 @@ pub fn session_state(
         own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
     let by_row = quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS);
     let own = own.chain(by_row.map(by_row::ByRow::function));
-    let own = own.chain(splitting::functions()).chain(quantified::functions());
+    let own = own.chain(taken::functions()).chain(quantified::functions());
     let own = own.chain(json::functions()).chain(subscripts::functions());
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
@@ -119,11 +119,11 @@ pub fn session_state(
     for function in domains::functions(&state) {
         state.register_udf(function).expect(registered);
     }
-    let over = rounding::functions(&state).into_iter().chain(sizes::functions(&state));
-    for function in over.chain(nested::functions(&state)).collect::<Vec<_>>() {
+    for function in kernels::functions() {
         state.register_udf(function).expect(registered);
     }
-    for function in kernels::functions() {
+    let over = rounding::functions(&state).into_iter().chain(sizes::functions(&state));
+    for function in over.chain(nested::functions(&state)).collect::<Vec<_>>() {
         state.register_udf(function).expect(registered);
     }
     for (known, alias) in [("ceil", "ceiling"), ("signum", "sign"), ("__modulo", "mod")] {

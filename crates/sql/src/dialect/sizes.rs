@@ -302,12 +302,8 @@ fn replaced(arguments: &Arguments) -> Vec<usize> {
 /// Each place between two characters becomes the other text.
 fn replaced_by_pattern(arguments: &Arguments) -> Vec<usize> {
     let (texts, by) = (arguments.lengths(0), arguments.lengths(2));
-    let flags = arguments.lengths(3);
-    let bound = |((text, by), flags): ((usize, usize), usize)| match flags {
-        0 => text.saturating_add(by),
-        _ => text.saturating_add((text + 1).saturating_mul(by)),
-    };
-    texts.into_iter().zip(by).zip(flags).map(bound).collect()
+    let bound = |(text, by): (usize, usize)| text.saturating_add((text + 1).saturating_mul(by));
+    texts.into_iter().zip(by).map(bound).collect()
 }
 
 /// All of them, one behind the other.

@@ -1,5 +1,6 @@
-//! `regexp_split_to_array` and `pg_typeof`: functions whose result or argument is of no type that columns have.
+//! `regexp_match`, `regexp_split_to_array` and `pg_typeof`: functions whose result or argument is of no type that columns have.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, ListBuilder, StringViewBuilder};
@@ -10,28 +11,64 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
     Volatility,
 };
-use regex::{Regex, RegexBuilder};
+use engine::env::memory::Growth;
+use values::error::ValueError;
+use values::regexp;
+
+use crate::text::of_values;
 
 /// The functions.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     let texts = |count| TypeSignature::Exact(vec![DataType::Utf8View; count]);
-    let split = Signature::one_of(vec![texts(2), texts(3)], Volatility::Immutable);
+    let signature = || Signature::one_of(vec![texts(2), texts(3)], Volatility::Immutable);
+    let of_pattern = |name, compute| {
+        Arc::new(ScalarUDF::new_from_impl(OfPattern { name, compute, signature: signature() }))
+    };
     let any = Signature::any(1, Volatility::Stable);
     vec![
-        Arc::new(ScalarUDF::new_from_impl(Split { signature: split })),
+        of_pattern("regexp_match", regexp::first),
+        of_pattern("regexp_split_to_array", split),
         Arc::new(ScalarUDF::new_from_impl(TypeOf { signature: any })),
     ]
 }
 
-/// `regexp_split_to_array(text, pattern [, flags])`
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Split {
+/// What a pattern takes of a text, by the text, the pattern and options.
+type Compute = fn(&str, &str, &str) -> Result<Option<Vec<Option<String>>>, ValueError>;
+
+fn split(
+    text: &str,
+    pattern: &str,
+    options: &str,
+) -> Result<Option<Vec<Option<String>>>, ValueError> {
+    let pieces = regexp::split(text, pattern, options, "regexp_split_to_array()")?;
+    Ok(Some(pieces.into_iter().map(Some).collect()))
+}
+
+/// A function of a text, a pattern and, where they are given, options.
+#[derive(Debug)]
+struct OfPattern {
+    name: &'static str,
+    compute: Compute,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Split {
+impl PartialEq for OfPattern {
+    fn eq(&self, other: &OfPattern) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for OfPattern {}
+
+impl Hash for OfPattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for OfPattern {
     fn name(&self) -> &str {
-        "regexp_split_to_array"
+        self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -48,25 +85,25 @@ impl ScalarUDFImpl for Split {
         let texts =
             call.args.iter().map(|value| Ok(cast(&value.to_array(rows)?, &DataType::Utf8View)?));
         let texts = texts.collect::<Result<Vec<_>>>()?;
-        let mut pieces = ListBuilder::new(StringViewBuilder::new());
-        // A pattern is mostly the same in all rows.
-        let mut known: Option<(String, Regex)> = None;
+        let external = |fault| DataFusionError::External(Box::new(fault));
+        let mut taken = ListBuilder::new(StringViewBuilder::new());
+        let mut growth = Growth::default();
         for row in 0..rows {
-            if texts.iter().any(|array| array.is_null(row)) {
-                pieces.append(false);
-                continue;
-            }
+            let is_null = texts.iter().any(|array| array.is_null(row));
             let of =
                 |at: usize| texts.get(at).map_or("", |array| array.as_string_view().value(row));
-            let key = format!("{} {}", of(2), of(1));
-            if known.as_ref().is_none_or(|(before, _)| *before != key) {
-                known = Some((key, compiled(of(1), of(2))?));
-            }
-            let (_, pattern) = known.as_ref().expect("compiled just before");
-            split(of(0), pattern).into_iter().for_each(|piece| pieces.values().append_value(piece));
-            pieces.append(true);
+            let found = match is_null {
+                true => None,
+                false => (self.compute)(of(0), of(1), of(2))
+                    .map_err(|fault| external(of_values(fault)))?,
+            };
+            let bytes: usize =
+                found.iter().flatten().flatten().map(|text| text.len() + WIDTH).sum();
+            growth.add(bytes).map_err(external)?;
+            found.iter().flatten().for_each(|text| taken.values().append_option(text.as_deref()));
+            taken.append(found.is_some());
         }
-        let array = pieces.finish();
+        let array = taken.finish();
         match constant {
             true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?)),
             false => Ok(ColumnarValue::Array(Arc::new(array))),
@@ -74,29 +111,8 @@ impl ScalarUDFImpl for Split {
     }
 }
 
-fn compiled(pattern: &str, flags: &str) -> Result<Regex> {
-    RegexBuilder::new(pattern)
-        .case_insensitive(flags.contains('i'))
-        .multi_line(flags.contains('n') || flags.contains('m'))
-        .ignore_whitespace(flags.contains('x'))
-        .build()
-        .map_err(|error| DataFusionError::Execution(error.to_string()))
-}
-
-/// The pieces between matches; PostgreSQL takes no empty match at an end, nor behind another match.
-fn split<'t>(text: &'t str, pattern: &Regex) -> Vec<&'t str> {
-    let (mut pieces, mut last) = (Vec::new(), 0);
-    for found in pattern.find_iter(text) {
-        let nothing = found.is_empty() && (found.start() == last || found.start() == text.len());
-        if nothing {
-            continue;
-        }
-        pieces.push(&text[last..found.start()]);
-        last = found.end();
-    }
-    pieces.push(&text[last..]);
-    pieces
-}
+/// Bytes of an element besides its text.
+const WIDTH: usize = 16;
 
 /// `pg_typeof(anything)`
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -121,19 +137,5 @@ impl ScalarUDFImpl for TypeOf {
         let found = call.arg_fields[0].data_type();
         let name = crate::template::type_name(&found.to_string()).to_owned();
         Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(Some(name))))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn empty_matches_split_between_letters() {
-        let pieces = |text, pattern| split(text, &Regex::new(pattern).expect("valid")).join("|");
-        assert_eq!(pieces("abc", ""), "a|b|c");
-        assert_eq!(pieces("the quick fox", r"\s+"), "the|quick|fox");
-        assert_eq!(pieces("a1b22c", "[0-9]*"), "a|b|c");
-        assert_eq!(pieces(",a,,b,", ","), "|a||b|");
     }
 }

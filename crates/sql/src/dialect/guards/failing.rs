@@ -55,10 +55,15 @@ const SURE_OF_ONE: &[&str] = &[
     "regexp_like",
     "regexp_match",
     "regexp_replace",
+    "regexp_substr",
     "right",
     "round",
     "split_part",
     "substr",
+    "texticregexeq",
+    "texticregexne",
+    "textregexeq",
+    "textregexne",
     "to_char",
     "translate",
     "trunc",
@@ -120,11 +125,7 @@ fn fails(node: &Expr, schema: &dyn ExprSchema) -> bool {
 fn is_pattern(op: Operator) -> bool {
     matches!(
         op,
-        Operator::RegexMatch
-            | Operator::RegexIMatch
-            | Operator::RegexNotMatch
-            | Operator::RegexNotIMatch
-            | Operator::LikeMatch
+        Operator::LikeMatch
             | Operator::ILikeMatch
             | Operator::NotLikeMatch
             | Operator::NotILikeMatch

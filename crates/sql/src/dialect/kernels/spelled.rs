@@ -1,11 +1,11 @@
 //! What has a syntax of its own in the standard, as the call that it is: `extract(field FROM value)` is `extract('field', value)`,
-//! `value AT TIME ZONE zone` is `timezone(zone, value)`; and `interval '1 day'` as the cast that it is.
+//! `value AT TIME ZONE zone` is `timezone(zone, value)`, `value ~ pattern` is `textregexeq(value, pattern)`; and `interval '1 day'` as the cast that it is.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, DateTimeField, Expr, Interval, Value, ValueWithSpan, VisitorMut,
-    WindowFrame, WindowFrameBound, WindowType,
+    BinaryOperator, CastKind, DataType, DateTimeField, Expr, Interval, Value, ValueWithSpan,
+    VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
 use super::super::introspection::call;
@@ -33,12 +33,27 @@ impl VisitorMut for Spelled {
                 }
                 Expr::Function(function)
             }
+            Expr::BinaryOp { left, op, right } => match matching(&op) {
+                Some(function) => call(function, vec![*left, *right]),
+                None => Expr::BinaryOp { left, op, right },
+            },
             Expr::SimilarTo { negated, expr, pattern, escape_char } => {
                 similar(*expr, *pattern, escape_char, negated)
             }
             other => other,
         };
         ControlFlow::Continue(())
+    }
+}
+
+/// What computes an operator of regular expressions.
+fn matching(op: &BinaryOperator) -> Option<&'static str> {
+    match op {
+        BinaryOperator::PGRegexMatch => Some("textregexeq"),
+        BinaryOperator::PGRegexIMatch => Some("texticregexeq"),
+        BinaryOperator::PGRegexNotMatch => Some("textregexne"),
+        BinaryOperator::PGRegexNotIMatch => Some("texticregexne"),
+        _ => None,
     }
 }
 
