@@ -6,7 +6,7 @@
 //! and as many copies as do no harm is 54001. What DataFusion's physical CASE holds twice is counted as well.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use engine::types::{Error, Result, SqlState};
 
 use super::wanted::{note_parts, parts, step};
