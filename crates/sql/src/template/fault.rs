@@ -309,12 +309,26 @@ fn call(message: &str) -> Option<Error> {
     let signature = rest.split("'.").next()?;
     let (name, arguments) = signature.split_once('(')?;
     let arguments = types_of(arguments.strip_suffix(')').unwrap_or(arguments));
+    if let Some(symbol) = of_pattern(name) {
+        return Some(no_operator(&arguments.replacen(", ", &format!(" {symbol} "), 1)));
+    }
     let name = match name {
         "extract" => "pg_catalog.extract",
         "character_length" => "length",
         other => other,
     };
     Some(undefined_function(name, &arguments))
+}
+
+/// The operator that a function of regular expressions computes.
+fn of_pattern(function: &str) -> Option<&'static str> {
+    match function {
+        "textregexeq" => Some("~"),
+        "textregexne" => Some("!~"),
+        "texticregexeq" => Some("~*"),
+        "texticregexne" => Some("!~*"),
+        _ => None,
+    }
 }
 
 /// `Int32, Timestamp(µs, "+00:00")` in PostgreSQL's words.
