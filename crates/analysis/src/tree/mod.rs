@@ -5,6 +5,7 @@
 //! the same, wherever they stand in the text.
 
 mod expression;
+mod print;
 mod query;
 mod walk;
 

@@ -4,6 +4,9 @@
 mod cluster;
 mod compared;
 mod facts;
+mod golden;
+mod record;
+mod shop;
 mod split;
 mod wire;
 mod world;
