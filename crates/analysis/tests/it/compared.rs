@@ -231,7 +231,7 @@ fn compare(client: &mut Client, statements: &[String], count: &mut Count) {
 }
 
 /// Scripts that are looked at whenever tests run.
-const SAMPLE: &[&str] = &["aggregates", "groupingsets", "insert", "strings"];
+const SAMPLE: &[&str] = &["groupingsets", "insert", "strings"];
 
 /// Unpacks PostgreSQL's regression scripts, which lie beside the checkout or where `SHAREDDB_CORPORA` says; `None` where they do not.
 fn unpacked(test: &str) -> Option<tempfile::TempDir> {

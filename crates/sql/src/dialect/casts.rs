@@ -45,9 +45,25 @@ pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
                 _ => rewrite_expression(expr, &schema)?,
             };
             Ok(rewritten.update_data(|expr| name.restore(expr)))
-        })
+        })?
+        .map_data(of_columns)
     })?;
     Ok(rewritten.data)
+}
+
+/// Rows of VALUES have the types of their columns: what DataFusion casts there is no cast to a numeric of any digits.
+fn of_columns(node: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Values(mut values) = node else { return Ok(node) };
+    let nothing = DFSchema::empty();
+    for row in &mut values.values {
+        for (value, field) in row.iter_mut().zip(values.schema.fields()) {
+            if value.get_type(&nothing)? != *field.data_type() {
+                let cast = Cast::new(Box::new(value.clone()), field.data_type().clone());
+                *value = Expr::Cast(cast);
+            }
+        }
+    }
+    Ok(LogicalPlan::Values(values))
 }
 
 /// Replaces the casts of one expression.

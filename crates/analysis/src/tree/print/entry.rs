@@ -34,7 +34,7 @@ impl<'a> Printer<'a> {
     }
 
     /// What FROM says.
-    pub(super) fn from_item(&mut self, item: &'a FromItem) {
+    pub(super) fn source(&mut self, item: &'a FromItem) {
         match item {
             FromItem::Entry(place) => self.line(&format!("from {place}")),
             FromItem::Sample { entry, method, arguments, seed } => {
@@ -47,8 +47,8 @@ impl<'a> Printer<'a> {
             FromItem::Join { kind, left, right, condition, entry } => {
                 self.line(&format!("from {entry}: {} join", join_text(*kind)));
                 self.below(|this| {
-                    this.from_item(left);
-                    this.from_item(right);
+                    this.source(left);
+                    this.source(right);
                     this.optional("on", condition.as_ref());
                 });
             }

@@ -25,7 +25,7 @@ impl<'a> Printer<'a> {
     fn clauses(&mut self, query: &'a Query) {
         query.ctes.iter().for_each(|cte| self.cte(cte));
         self.entries(&query.range_table);
-        query.from.iter().for_each(|item| self.from_item(item));
+        query.from.iter().for_each(|item| self.source(item));
         if let Some(tree) = &query.set_operation {
             self.set_tree(tree);
         }

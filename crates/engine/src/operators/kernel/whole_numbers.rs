@@ -175,7 +175,9 @@ fn year_of(day: i64) -> i64 {
     // The days that longer years have more are taken out, so that each has 365.
     let year = (day - day / FOUR + day / CENTURY - day / (CYCLE - 1)) / 365;
     let day_of_year = day - (365 * year + year / 4 - year / 100);
-    400 * cycle + year + i64::from(day_of_year >= MARCH_TO_DECEMBER)
+    let year = 400 * cycle + year + i64::from(day_of_year >= MARCH_TO_DECEMBER);
+    // Before the year 1 comes the year -1, as PostgreSQL counts.
+    year - i64::from(year <= 0)
 }
 
 /// A value in whole numbers of so many digits after the point.
@@ -500,7 +502,7 @@ mod tests {
         for year in -800..2900 {
             let first = days.len() as i64 - before;
             days.extend(first..first + days_of(year));
-            expected.resize(days.len(), year);
+            expected.resize(days.len(), if year > 0 { year } else { year - 1 });
         }
         let year = Arithmetic::Year { position: 0 };
         let given = computed(&year, &[&WholeColumn::new(days)], &[]);
