@@ -92,6 +92,12 @@ pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
     micros_since_1970(read(parse, "a timestamp with time zone without an offset")?)
 }
 
+/// Whether a date or a moment is told by where the clock stands.
+pub fn is_clock_word(text: &str) -> bool {
+    let is = |word: &&str| text.trim().eq_ignore_ascii_case(word);
+    ["now", "today", "tomorrow", "yesterday"].iter().any(is)
+}
+
 const NO_TYPMOD: i32 = -1;
 
 /// What a text means in UTC; refused in a session elsewhere, if it means something else in other zones.

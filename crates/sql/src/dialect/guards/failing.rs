@@ -59,6 +59,8 @@ const SURE_OF_ONE: &[&str] = &[
     "round",
     "split_part",
     "substr",
+    "textregexeq",
+    "textregexne",
     "to_char",
     "translate",
     "trunc",
@@ -111,7 +113,7 @@ fn fails(node: &Expr, schema: &dyn ExprSchema) -> bool {
             op if is_pattern(*op) => reads_row(right),
             _ => false,
         },
-        Expr::Like(like) | Expr::SimilarTo(like) => reads_row(&like.pattern),
+        Expr::Like(like) => reads_row(&like.pattern),
         Expr::ScalarFunction(call) => call_fails(node, call, schema),
         _ => false,
     }
