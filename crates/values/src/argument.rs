@@ -115,12 +115,16 @@ impl Value for &[u8] {
     }
 }
 
-/// A list of kernels, one a line: the name in `pg_proc.prosrc`, and the function over Rust values.
+/// A list of kernels, one a line: the name in `pg_proc.prosrc`, and the function over Rust values. Those that look at the context name
+/// it before the first line.
 macro_rules! kernels {
     ($($source:expr => |$($argument:ident: $type:ty),*| $body:expr;)*) => {
+        $crate::argument::kernels!(_context; $($source => |$($argument: $type),*| $body;)*)
+    };
+    ($context:ident; $($source:expr => |$($argument:ident: $type:ty),*| $body:expr;)*) => {
         &[$($crate::kernel::Kernel {
             source: $source,
-            compute: |_, arguments| {
+            compute: |$context, arguments| {
                 let [$($argument),*] = arguments else {
                     panic!("{} was given {} arguments", $source, arguments.len())
                 };

@@ -10,6 +10,17 @@ use crate::settings::{DateStyle, IntervalStyle};
 use crate::zone::Zone;
 use crate::{date, inlined, interval, template, time, timestamp, timestamptz, timetz};
 
+/// What may end a computation early: asked now and then by those whose time their arguments do not bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupt(pub fn() -> Result<()>);
+
+/// Nothing ends it.
+impl Default for Interrupt {
+    fn default() -> Self {
+        Self(|| Ok(()))
+    }
+}
+
 /// What a computation may depend on besides its arguments: settings of the session. Handed down, never global.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
@@ -23,6 +34,8 @@ pub struct Context {
     pub transaction_time: i64,
     /// When the statement began, in microseconds since 2000-01-01 00:00 UTC.
     pub statement_time: i64,
+    /// Why the statement is to end, if it is.
+    pub interrupt: Interrupt,
 }
 
 impl Context {

@@ -276,10 +276,7 @@ fn set_up(cluster: &Cluster, folder: &Path) -> Client {
 
 /// What differs in a script.
 fn differing(main: &mut Client, cluster: &Cluster, folder: &Path, name: &str) -> Count {
-    // Whoever set it up may still be leaving it.
-    let made =
-        (0..100).any(|_| main.run("create database one template prepared").is_ok() || rests());
-    assert!(made, "a copy of the prepared database");
+    copy_prepared(main);
     let text = std::fs::read(folder.join(format!("{name}.sql"))).expect("a script");
     let mut client = Client::connect(&cluster.socket(), "one");
     let _ = client.run("set statement_timeout = '3s'");
@@ -290,10 +287,15 @@ fn differing(main: &mut Client, cluster: &Cluster, folder: &Path, name: &str) ->
     count
 }
 
-/// Waits a little; not yet.
-fn rests() -> bool {
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    false
+/// Copies the prepared database, once whoever set it up has left it.
+fn copy_prepared(main: &mut Client) {
+    for _ in 0..100 {
+        if main.run("create database one template prepared").is_ok() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("the prepared database is not copied");
 }
 
 /// Compares scripts, all or those of the sample, with what is recorded of them.

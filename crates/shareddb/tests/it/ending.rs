@@ -61,6 +61,8 @@ const FAMILIES: &[&str] = &[
     "SELECT count(*) FROM t x, t y WHERE repeat(x.s, 50000) LIKE '%q%x%t%zz'",
     "SELECT count(*) FROM t WHERE repeat(s, 50000) LIKE '%q%x%t%zz'",
     "SELECT sum(length(regexp_replace(repeat(s, 20000), 't.*?e', 'x', 'g'))) FROM t",
+    "SELECT count(*) FROM t WHERE repeat(s, 50000) SIMILAR TO '(%x|%y)+zz'",
+    r"SELECT count(*) FROM t WHERE repeat(s, 100) ~ '(t+)(.*)(.*)\2\3\1z'",
     "SELECT count(md5(repeat(s, 30000))) FROM t",
     "SELECT count(position('zz' in repeat(s, 50000))) FROM t",
     "SELECT cardinality(array_agg(x.a + y.a)) FROM t x, t y GROUP BY x.b + y.b",

@@ -26,8 +26,7 @@ use super::shortened::shortened;
 use super::spans::is_interval;
 use super::{array_casts, quantified};
 use crate::catalog::types::{from_arrow, is_string};
-use crate::statement::expression::is_clock_word;
-use crate::text::{of_values, parse_value, present};
+use crate::text::{is_clock_word, of_values, parse_value, present};
 
 /// Replaces the casts that PostgreSQL computes otherwise, everywhere in the plan.
 pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -244,7 +243,7 @@ fn parsed(array: &ArrayRef, target: &DataType, data_type: EngineType) -> Result<
 /// present are refused: they would mean the time at which it was planned.
 fn to_times(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     let texts = cast_with_options(array, &DataType::Utf8View, &options())?;
-    if texts.as_string_view().iter().flatten().any(|text| is_clock_word(text.trim())) {
+    if texts.as_string_view().iter().flatten().any(is_clock_word) {
         let message = "a word for the present as a text that is computed is not supported";
         let error = engine::types::Error::new(SqlState::FeatureNotSupported, message);
         return Err(DataFusionError::External(Box::new(error.hint("Use now() or current_date."))));

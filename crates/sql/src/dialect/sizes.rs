@@ -265,12 +265,17 @@ const WIDTH: usize = 16;
 
 fn lengths(array: &ArrayRef) -> Vec<usize> {
     let length = |text: Option<&str>| text.map_or(0, str::len);
-    match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().map(length).collect(),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().map(length).collect(),
-        DataType::Utf8View => array.as_string_view().iter().map(length).collect(),
-        _ => vec![WIDTH; array.len()],
-    }
+    of_texts(array, length).unwrap_or_else(|| vec![WIDTH; array.len()])
+}
+
+/// What is asked of each string; `None` of an array of others.
+fn of_texts(array: &ArrayRef, ask: impl Fn(Option<&str>) -> usize) -> Option<Vec<usize>> {
+    Some(match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().iter().map(ask).collect(),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().map(ask).collect(),
+        DataType::Utf8View => array.as_string_view().iter().map(ask).collect(),
+        _ => return None,
+    })
 }
 
 /// The text, so many times.
@@ -299,11 +304,24 @@ fn replaced(arguments: &Arguments) -> Vec<usize> {
     texts.into_iter().zip(found).zip(by).map(bound).collect()
 }
 
-/// Each place between two characters becomes the other text.
+/// The first match becomes the other text, or each place between two characters where options or places are given. Matches do not
+/// overlap, so that each reference to one, or to a part of it, takes no more than the text in all.
 fn replaced_by_pattern(arguments: &Arguments) -> Vec<usize> {
     let (texts, by) = (arguments.lengths(0), arguments.lengths(2));
-    let bound = |(text, by): (usize, usize)| text.saturating_add((text + 1).saturating_mul(by));
-    texts.into_iter().zip(by).map(bound).collect()
+    let references = arguments.by_row(2, references);
+    let others = arguments.lengths(3);
+    let bound = |(((text, by), references), others): (((usize, usize), usize), usize)| {
+        let matches = if others == 0 { 1 } else { text + 1 };
+        let copied = text.saturating_mul(references + 1);
+        copied.saturating_add(matches.saturating_mul(by))
+    };
+    texts.into_iter().zip(by).zip(references).zip(others).map(bound).collect()
+}
+
+/// How often each text refers to what was found.
+fn references(array: &ArrayRef) -> Vec<usize> {
+    let count = |text: Option<&str>| text.map_or(0, |text| text.matches('\\').count());
+    of_texts(array, count).unwrap_or_else(|| vec![0; array.len()])
 }
 
 /// All of them, one behind the other.
@@ -362,6 +380,8 @@ mod tests {
         assert_eq!(replaced_by_pattern(&arguments(&texts, by)), [3, 5, 7]);
         let all = vec![text("b"), text("xyz"), text("g")];
         assert_eq!(replaced_by_pattern(&arguments(&texts, all)), [3, 11, 19]);
+        let twice = vec![text("b"), text(r"\1\&")];
+        assert_eq!(replaced_by_pattern(&arguments(&texts, twice)), [4, 10, 16]);
     }
 
     #[test]

@@ -13,9 +13,10 @@ use datafusion::logical_expr::{
 };
 use engine::env::memory::Growth;
 use values::error::ValueError;
+use values::kernel::Interrupt;
 use values::regexp;
 
-use crate::text::of_values;
+use crate::text::{INTERRUPT, of_values};
 
 /// The functions.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
@@ -33,14 +34,15 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
 }
 
 /// What a pattern takes of a text, by the text, the pattern and options.
-type Compute = fn(&str, &str, &str) -> Result<Option<Vec<Option<String>>>, ValueError>;
+type Compute = fn(&str, &str, &str, Interrupt) -> Result<Option<Vec<Option<String>>>, ValueError>;
 
 fn split(
     text: &str,
     pattern: &str,
     options: &str,
+    interrupt: Interrupt,
 ) -> Result<Option<Vec<Option<String>>>, ValueError> {
-    let pieces = regexp::split(text, pattern, options, "regexp_split_to_array()")?;
+    let pieces = regexp::split(text, pattern, options, "regexp_split_to_array()", interrupt)?;
     Ok(Some(pieces.into_iter().map(Some).collect()))
 }
 
@@ -94,7 +96,7 @@ impl ScalarUDFImpl for OfPattern {
                 |at: usize| texts.get(at).map_or("", |array| array.as_string_view().value(row));
             let found = match is_null {
                 true => None,
-                false => (self.compute)(of(0), of(1), of(2))
+                false => (self.compute)(of(0), of(1), of(2), INTERRUPT)
                     .map_err(|fault| external(of_values(fault)))?,
             };
             let bytes: usize =

@@ -17,6 +17,7 @@ use crate::catalog::Catalog;
 use crate::compile::Relation;
 use crate::session::has_function;
 use crate::template::{Parameters, Planner};
+use crate::text::is_clock_word;
 
 /// The text of an expression that a definition keeps.
 pub fn parse(text: &str) -> Result<Expr> {
@@ -62,18 +63,17 @@ pub fn default(
 fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) => true,
-        Expr::TypedString(typed) => !is_clock_word(&typed.value.to_string()),
+        Expr::TypedString(typed) => !is_clock_word(unquoted(&typed.value.to_string())),
         Expr::Cast { expr, .. } | Expr::Nested(expr) | Expr::UnaryOp { expr, .. } => {
-            is_constant(expr) && !is_clock_word(&expr.to_string())
+            is_constant(expr) && !is_clock_word(unquoted(&expr.to_string()))
         }
         _ => false,
     }
 }
 
-/// `'now'::timestamp` is not a constant.
-pub fn is_clock_word(text: &str) -> bool {
-    let word = text.trim_matches('\'').to_ascii_lowercase();
-    matches!(word.as_str(), "now" | "today" | "tomorrow" | "yesterday")
+/// A literal without its quotes.
+fn unquoted(literal: &str) -> &str {
+    literal.trim_matches('\'')
 }
 
 fn refuse_columns(expr: &Expr) -> Result<()> {

@@ -152,7 +152,7 @@ impl Inference<'_> {
             }
             Expr::Alias(alias) => self.expr(&alias.expr, wanted),
             Expr::BinaryExpr(binary) => self.binary(binary, wanted),
-            Expr::Like(like) | Expr::SimilarTo(like) => self.like(like),
+            Expr::Like(like) => self.like(like),
             Expr::InList(list) => self.in_list(list),
             Expr::Between(between) => {
                 self.compare(&between.expr, &between.low)?;

@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use engine::types::{Error, Result, SqlState, midnight};
+use engine::types::{Error, Result, SqlState, limit, midnight};
 use values::error::ValueError;
-use values::kernel::Context;
+use values::kernel::{Context, Interrupt};
 use values::zone::Zone;
 use values::{date, timestamp, timestamptz};
 
@@ -92,6 +92,12 @@ pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
     micros_since_1970(read(parse, "a timestamp with time zone without an offset")?)
 }
 
+/// Whether a date or a moment is told by where the clock stands.
+pub fn is_clock_word(text: &str) -> bool {
+    let is = |word: &&str| text.trim().eq_ignore_ascii_case(word);
+    ["now", "today", "tomorrow", "yesterday"].iter().any(is)
+}
+
 const NO_TYPMOD: i32 = -1;
 
 /// What a text means in UTC; refused in a session elsewhere, if it means something else in other zones.
@@ -113,7 +119,24 @@ fn read<T: PartialEq>(
 static UTC: LazyLock<Zone> = LazyLock::new(|| Zone::named("UTC").expect("everybody knows it"));
 
 fn at(zone: Zone, now: i64) -> Context {
-    Context { zone, transaction_time: now, statement_time: now, ..Context::default() }
+    Context {
+        zone,
+        transaction_time: now,
+        statement_time: now,
+        interrupt: INTERRUPT,
+        ..Context::default()
+    }
+}
+
+/// Ends a computation of `values` with the statement that this thread works for.
+pub const INTERRUPT: Interrupt = Interrupt(|| limit::check().map_err(as_value_error));
+
+fn as_value_error(fault: Error) -> ValueError {
+    ValueError {
+        detail: fault.detail.clone().map(Into::into),
+        hint: fault.hint.clone().map(Into::into),
+        ..ValueError::new(fault.state.code(), fault.message.clone())
+    }
 }
 
 /// What computations depend on now in a session in UTC.

@@ -15,9 +15,9 @@ mod zone;
 
 pub use array::{ArrayText, parse_array, write_element};
 pub use datetime::{
-    check_date, check_timestamp, civil_from_days, days_from_civil, days_since_1970,
-    days_since_2000, micros_since_1970, micros_since_2000, of_values, parse_date, parse_timestamp,
-    present, timestamp_of,
+    INTERRUPT, check_date, check_timestamp, civil_from_days, days_from_civil, days_since_1970,
+    days_since_2000, is_clock_word, micros_since_1970, micros_since_2000, of_values, parse_date,
+    parse_timestamp, present, timestamp_of,
 };
 pub use input::{fit_string, parse_value};
 pub use number::{at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric};

@@ -7,13 +7,11 @@ use super::run::Run;
 use super::tree::{Kind, Part, PartId};
 use crate::error::Result;
 
-/// What the groups match, by number.
-pub(super) type Groups = Match;
-
 /// A search with what its groups match.
 pub(super) struct Dissection<'r> {
-    pub(super) run: Run<'r>,
-    pub(super) groups: Groups,
+    run: Run<'r>,
+    /// What the groups match, by number.
+    groups: Match,
     depth: usize,
 }
 
@@ -38,8 +36,22 @@ impl<'r> Dissection<'r> {
         &self.run.program.parts[id as usize]
     }
 
-    /// The first match from a place on; its groups are in `groups`.
-    pub(super) fn first(&mut self, from: usize) -> Result<Option<(usize, usize)>> {
+    /// The first match that begins at a place or behind it.
+    pub(super) fn find(&mut self, from: usize) -> Result<Option<Match>> {
+        if from > self.run.text.letters.len() {
+            return Ok(None);
+        }
+        self.run.begin();
+        self.groups.fill(None);
+        let found = self.first(from)?;
+        Ok(found.map(|whole| {
+            self.groups[0] = Some(whole);
+            self.groups.clone()
+        }))
+    }
+
+    /// Its place; its groups are in `groups`.
+    fn first(&mut self, from: usize) -> Result<Option<(usize, usize)>> {
         let root = self.run.program.root;
         let expression = self.part(root).expression;
         let mut from = from;

@@ -1,7 +1,7 @@
 //! Patterns ready to search with.
 
 use super::class::Class;
-use super::dissect::{Dissection, Groups};
+use super::dissect::Dissection;
 use super::expression::Expressions;
 use super::fault::Fault;
 use super::flags::Flags;
@@ -11,6 +11,7 @@ use super::run::{Machines, Run};
 use super::set::{Classes, Set};
 use super::tree::{Part, PartId};
 use crate::error::{Result, ValueError};
+use crate::kernel::Interrupt;
 
 /// A pattern's parts, and how its characters are told apart.
 #[derive(Debug)]
@@ -108,40 +109,48 @@ impl Regexp {
     ///
     /// # Errors
     /// 54000 when it takes too many steps, 2201B when it takes too much memory; here and below.
-    pub fn is_match(&mut self, text: &[char]) -> Result<bool> {
+    pub fn is_match(&mut self, text: &[char], interrupt: Interrupt) -> Result<bool> {
         let root = &self.program.parts[self.program.root as usize];
         if root.traits.refers {
-            return Ok(self.find(text, 0)?.is_some());
+            return Ok(self.search(text, interrupt).find(0)?.is_some());
         }
         let expression = root.expression;
-        let mut run = Run::new(&self.program, &mut self.machines, text);
+        let mut run = Run::new(&self.program, &mut self.machines, text, interrupt);
         Ok(run.earliest(expression, 0)?.is_some())
     }
 
+    /// A search for matches in a text, one behind the other.
+    pub fn search<'r>(&'r mut self, text: &'r [char], interrupt: Interrupt) -> Search<'r> {
+        let run = Run::new(&self.program, &mut self.machines, text, interrupt);
+        Search { dissection: Dissection::new(run, self.program.groups) }
+    }
+}
+
+/// A search in a text. What is found out about the text is found out once for all of its matches.
+pub struct Search<'r> {
+    dissection: Dissection<'r>,
+}
+
+impl Search<'_> {
     /// The first match that begins at a place or behind it, with its groups.
-    pub fn find(&mut self, text: &[char], from: usize) -> Result<Option<Match>> {
-        if from > text.len() {
-            return Ok(None);
-        }
-        let run = Run::new(&self.program, &mut self.machines, text);
-        let mut dissection = Dissection::new(run, self.program.groups);
-        let found = dissection.first(from)?;
-        Ok(found.map(|(begin, end)| {
-            let mut groups: Groups = dissection.groups;
-            groups[0] = Some((begin, end));
-            groups
-        }))
+    ///
+    /// # Errors
+    /// 54000 when it takes too many steps, 2201B when it takes too much memory, and why the statement is to end, if it is.
+    pub fn find(&mut self, from: usize) -> Result<Option<Match>> {
+        self.dissection.find(from)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::replace::replaced;
     use super::*;
 
     fn state(pattern: &str, text: &str) -> std::result::Result<bool, &'static str> {
         let letters: Vec<char> = text.chars().collect();
         let found = Regexp::new(pattern, Flags::ADVANCED)
-            .and_then(|mut regexp| regexp.find(&letters, 0).map(|found| found.is_some()));
+            .and_then(|mut regexp| regexp.search(&letters, Interrupt::default()).find(0))
+            .map(|found| found.is_some());
         found.map_err(|error| error.sqlstate)
     }
 
@@ -152,6 +161,26 @@ mod tests {
         assert_eq!(state("(((a{255}){255}){255})", "a"), Err("2201B"));
         assert_eq!(state(&"(a)".repeat(1_000), &"a".repeat(1_000)), Err("2201B"));
         assert_eq!(state(&"[a-z]".repeat(500_000), "a"), Err("2201B"));
+    }
+
+    #[test]
+    fn a_search_ends_when_its_statement_does() {
+        let text = vec!['a'; 1_000_000];
+        let ended = || ValueError::new("57014", "ended");
+        let stop = Interrupt(|| Err(ValueError::new("57014", "ended")));
+        let mut regexp = Regexp::new("(a|b)*c", Flags::ADVANCED).expect("a pattern");
+        assert_eq!(regexp.search(&text, stop).find(0), Err(ended()));
+        assert_eq!(regexp.is_match(&text, stop), Err(ended()));
+        let mut search = regexp.search(&text[..1_000], Interrupt::default());
+        assert_eq!(search.find(0), Ok(None), "nothing is left of it");
+    }
+
+    #[test]
+    fn a_text_is_looked_at_once_for_all_of_its_matches() {
+        let text = "ab".repeat(30_000);
+        let mut regexp = Regexp::new("a.*?b(?=a|$)", Flags::ADVANCED).expect("a pattern");
+        let replaced = replaced(&mut regexp, &text, "x", 0, 0, Interrupt::default());
+        assert_eq!(replaced, Ok("x".repeat(30_000)));
     }
 
     #[test]

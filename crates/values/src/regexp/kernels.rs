@@ -11,7 +11,7 @@ use super::substring::{
 };
 use crate::argument::kernels;
 use crate::error::{Result, ValueError};
-use crate::kernel::Kernel;
+use crate::kernel::{Interrupt, Kernel};
 
 /// Patterns that a thread keeps, as PostgreSQL's processes do.
 const KEPT: usize = 32;
@@ -46,45 +46,48 @@ pub(super) fn with<T>(
     })
 }
 
-fn is_match(text: &str, pattern: &str, flags: Flags) -> Result<bool> {
-    with(pattern, flags, |regexp| regexp.is_match(&text.chars().collect::<Vec<char>>()))
+fn is_match(text: &str, pattern: &str, flags: Flags, interrupt: Interrupt) -> Result<bool> {
+    with(pattern, flags, |regexp| regexp.is_match(&text.chars().collect::<Vec<char>>(), interrupt))
 }
 
-pub(crate) const KERNELS: &[&[Kernel]] = &[MATCHES, REPLACED, PLACES];
+pub(crate) const KERNELS: &[&[Kernel]] = &[MATCHES, SIMILAR, REPLACED, PLACES];
 
-const MATCHES: &[Kernel] = kernels! {
-    "textregexeq" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ADVANCED);
-    "textregexne" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ADVANCED).map(|is| !is);
-    "texticregexeq" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ANY_CASE);
-    "texticregexne" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ANY_CASE).map(|is| !is);
-    "regexp_like_no_flags" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ADVANCED);
+const MATCHES: &[Kernel] = kernels! { context;
+    "textregexeq" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ADVANCED, context.interrupt);
+    "textregexne" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ADVANCED, context.interrupt).map(|is| !is);
+    "texticregexeq" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ANY_CASE, context.interrupt);
+    "texticregexne" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ANY_CASE, context.interrupt).map(|is| !is);
+    "regexp_like_no_flags" => |a: &str, pattern: &str| is_match(a, pattern, Flags::ADVANCED, context.interrupt);
     "regexp_like" => |a: &str, pattern: &str, options: &str|
-        is_match(a, pattern, plain_flags(options, "regexp_like()")?);
-    "textregexsubstr" => |a: &str, pattern: &str| substring(a, pattern);
+        is_match(a, pattern, plain_flags(options, "regexp_like()")?, context.interrupt);
+    "textregexsubstr" => |a: &str, pattern: &str| substring(a, pattern, context.interrupt);
+    "\"substring\"(text,text,text)" => |a: &str, pattern: &str, escape: &str|
+        substring(a, &similar_escape(pattern, escape)?, context.interrupt);
+};
+
+const SIMILAR: &[Kernel] = kernels! {
     "similar_escape" => |pattern: Option<&str>, escape: Option<&str>| match pattern {
         None => Ok(None),
         Some(pattern) => similar_escape(pattern, escape.unwrap_or("\\")).map(Some),
     };
     "similar_to_escape_1" => |pattern: &str| similar_escape(pattern, "\\");
     "similar_to_escape_2" => |pattern: &str, escape: &str| similar_escape(pattern, escape);
-    "\"substring\"(text,text,text)" => |a: &str, pattern: &str, escape: &str|
-        substring(a, &similar_escape(pattern, escape)?);
 };
 
-const REPLACED: &[Kernel] = kernels! {
+const REPLACED: &[Kernel] = kernels! { context;
     "textregexreplace_noopt" => |a: &str, pattern: &str, by: &str|
-        with(pattern, Flags::ADVANCED, |regexp| replaced(regexp, a, by, 0, 1));
+        with(pattern, Flags::ADVANCED, |regexp| replaced(regexp, a, by, 0, 1, context.interrupt));
     "textregexreplace" => |a: &str, pattern: &str, by: &str, options: &str| {
         let (flags, is_global) = flags_of_replace(options)?;
-        with(pattern, flags, |regexp| replaced(regexp, a, by, 0, usize::from(!is_global)))
+        with(pattern, flags, |regexp| replaced(regexp, a, by, 0, usize::from(!is_global), context.interrupt))
     };
     "textregexreplace_extended" =>
         |a: &str, pattern: &str, by: &str, start: i32, nth: i32, options: &str|
-        replaced_from(a, pattern, by, start, Some(nth), options);
+        replaced_from(a, pattern, by, start, Some(nth), options, context.interrupt);
     "textregexreplace_extended_no_flags" => |a: &str, pattern: &str, by: &str, start: i32, nth: i32|
-        replaced_from(a, pattern, by, start, Some(nth), "");
+        replaced_from(a, pattern, by, start, Some(nth), "", context.interrupt);
     "textregexreplace_extended_no_n" => |a: &str, pattern: &str, by: &str, start: i32|
-        replaced_from(a, pattern, by, start, None, "");
+        replaced_from(a, pattern, by, start, None, "", context.interrupt);
 };
 
 fn flags_of_replace(options: &str) -> Result<(Flags, bool)> {
@@ -104,41 +107,42 @@ fn replaced_from(
     start: i32,
     nth: Option<i32>,
     options: &str,
+    interrupt: Interrupt,
 ) -> Result<String> {
     at_least(1, "start", start)?;
     at_least(0, "n", nth.unwrap_or(0))?;
     let (flags, is_global) = Flags::of_options(options)?;
     let nth = nth.map_or(usize::from(!is_global), |nth| nth as usize);
-    with(pattern, flags, |regexp| replaced(regexp, text, by, start as usize - 1, nth))
+    with(pattern, flags, |regexp| replaced(regexp, text, by, start as usize - 1, nth, interrupt))
 }
 
-const PLACES: &[Kernel] = kernels! {
-    "regexp_count_no_start" => |a: &str, pattern: &str| regexp_count(a, pattern, 1, "");
+const PLACES: &[Kernel] = kernels! { context;
+    "regexp_count_no_start" => |a: &str, pattern: &str| regexp_count(a, pattern, 1, "", context.interrupt);
     "regexp_count_no_flags" => |a: &str, pattern: &str, start: i32|
-        regexp_count(a, pattern, start, "");
+        regexp_count(a, pattern, start, "", context.interrupt);
     "regexp_count" => |a: &str, pattern: &str, start: i32, options: &str|
-        regexp_count(a, pattern, start, options);
-    "regexp_instr_no_start" => |a: &str, pattern: &str| regexp_instr(&Which::first(a, pattern), 0);
+        regexp_count(a, pattern, start, options, context.interrupt);
+    "regexp_instr_no_start" => |a: &str, pattern: &str| regexp_instr(&Which::first(a, pattern, context.interrupt), 0);
     "regexp_instr_no_n" => |a: &str, pattern: &str, start: i32|
-        regexp_instr(&Which { start, ..Which::first(a, pattern) }, 0);
+        regexp_instr(&Which { start, ..Which::first(a, pattern, context.interrupt) }, 0);
     "regexp_instr_no_endoption" => |a: &str, pattern: &str, start: i32, nth: i32|
-        regexp_instr(&Which { start, nth, ..Which::first(a, pattern) }, 0);
+        regexp_instr(&Which { start, nth, ..Which::first(a, pattern, context.interrupt) }, 0);
     "regexp_instr_no_flags" => |a: &str, pattern: &str, start: i32, nth: i32, end: i32|
-        regexp_instr(&Which { start, nth, ..Which::first(a, pattern) }, end);
+        regexp_instr(&Which { start, nth, ..Which::first(a, pattern, context.interrupt) }, end);
     "regexp_instr_no_subexpr" =>
         |a: &str, pattern: &str, start: i32, nth: i32, end: i32, options: &str|
-        regexp_instr(&Which { start, nth, options, ..Which::first(a, pattern) }, end);
+        regexp_instr(&Which { start, nth, options, ..Which::first(a, pattern, context.interrupt) }, end);
     "regexp_instr" =>
         |a: &str, pattern: &str, start: i32, nth: i32, end: i32, options: &str, group: i32|
-        regexp_instr(&Which { text: a, pattern, start, nth, options, group }, end);
-    "regexp_substr_no_start" => |a: &str, pattern: &str| regexp_substr(&Which::first(a, pattern));
+        regexp_instr(&Which { text: a, pattern, start, nth, options, group, interrupt: context.interrupt }, end);
+    "regexp_substr_no_start" => |a: &str, pattern: &str| regexp_substr(&Which::first(a, pattern, context.interrupt));
     "regexp_substr_no_n" => |a: &str, pattern: &str, start: i32|
-        regexp_substr(&Which { start, ..Which::first(a, pattern) });
+        regexp_substr(&Which { start, ..Which::first(a, pattern, context.interrupt) });
     "regexp_substr_no_flags" => |a: &str, pattern: &str, start: i32, nth: i32|
-        regexp_substr(&Which { start, nth, ..Which::first(a, pattern) });
+        regexp_substr(&Which { start, nth, ..Which::first(a, pattern, context.interrupt) });
     "regexp_substr_no_subexpr" => |a: &str, pattern: &str, start: i32, nth: i32, options: &str|
-        regexp_substr(&Which { start, nth, options, ..Which::first(a, pattern) });
+        regexp_substr(&Which { start, nth, options, ..Which::first(a, pattern, context.interrupt) });
     "regexp_substr" =>
         |a: &str, pattern: &str, start: i32, nth: i32, options: &str, group: i32|
-        regexp_substr(&Which { text: a, pattern, start, nth, options, group });
+        regexp_substr(&Which { text: a, pattern, start, nth, options, group, interrupt: context.interrupt });
 };

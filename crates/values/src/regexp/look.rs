@@ -17,6 +17,13 @@ pub(super) struct Looks {
     behind: HashMap<Id, Vec<bool>>,
 }
 
+impl Looks {
+    /// Another match is looked for in the same text. Where matches end is known by its length in bytes, so that is kept.
+    pub(super) fn begin(&mut self) {
+        self.ahead.clear();
+    }
+}
+
 impl Run<'_> {
     /// Whether a match begins at a place.
     pub(super) fn is_ahead(&mut self, body: Id, at: usize) -> Result<bool> {

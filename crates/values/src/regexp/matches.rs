@@ -1,9 +1,10 @@
 //! `regexp_match`, `regexp_matches`, `regexp_split_to_array` and `regexp_split_to_table`: what gives several texts.
 
-use super::find::{Match, Regexp};
+use super::find::{Match, Search};
 use super::flags::Flags;
 use super::kernels::with;
 use crate::error::{Result, ValueError};
+use crate::kernel::Interrupt;
 
 /// What the groups of a match took, or the whole of it where there are none.
 pub type Taken = Vec<Option<String>>;
@@ -11,8 +12,14 @@ pub type Taken = Vec<Option<String>>;
 /// `regexp_match`: the first match.
 ///
 /// # Errors
-/// 2201B for what is no pattern, 22023 for options that it does not take, 54000 where the search takes too long; here and below.
-pub fn first(text: &str, pattern: &str, options: &str) -> Result<Option<Taken>> {
+/// 2201B for what is no pattern, 22023 for options that it does not take, 54000 where the search takes too long, and why the statement is
+/// to end, if it is; here and below.
+pub fn first(
+    text: &str,
+    pattern: &str,
+    options: &str,
+    interrupt: Interrupt,
+) -> Result<Option<Taken>> {
     let (flags, is_global) = Flags::of_options(options)?;
     if is_global {
         let hint = "Use the regexp_matches function instead.";
@@ -20,7 +27,7 @@ pub fn first(text: &str, pattern: &str, options: &str) -> Result<Option<Taken>> 
     }
     with(pattern, flags, |regexp| {
         let letters: Vec<char> = text.chars().collect();
-        let found = regexp.find(&letters, 0)?;
+        let found = regexp.search(&letters, interrupt).find(0)?;
         Ok(found.map(|found| taken(&letters, &found)))
     })
 }
@@ -29,11 +36,12 @@ pub fn first(text: &str, pattern: &str, options: &str) -> Result<Option<Taken>> 
 ///
 /// # Errors
 /// As [`first`], but for `g`.
-pub fn all(text: &str, pattern: &str, options: &str) -> Result<Vec<Taken>> {
+pub fn all(text: &str, pattern: &str, options: &str, interrupt: Interrupt) -> Result<Vec<Taken>> {
     let (flags, is_global) = Flags::of_options(options)?;
     with(pattern, flags, |regexp| {
         let letters: Vec<char> = text.chars().collect();
-        let found = found(regexp, &letters, 0, if is_global { usize::MAX } else { 1 })?;
+        let most = if is_global { usize::MAX } else { 1 };
+        let found = found(regexp.search(&letters, interrupt), 0, most)?;
         Ok(found.iter().map(|found| taken(&letters, found)).collect())
     })
 }
@@ -43,7 +51,13 @@ pub fn all(text: &str, pattern: &str, options: &str) -> Result<Vec<Taken>> {
 ///
 /// # Errors
 /// As [`first`]; `function` is what its message calls.
-pub fn split(text: &str, pattern: &str, options: &str, function: &str) -> Result<Vec<String>> {
+pub fn split(
+    text: &str,
+    pattern: &str,
+    options: &str,
+    function: &str,
+    interrupt: Interrupt,
+) -> Result<Vec<String>> {
     let (flags, is_global) = Flags::of_options(options)?;
     if is_global {
         return Err(no_global(function));
@@ -51,7 +65,7 @@ pub fn split(text: &str, pattern: &str, options: &str, function: &str) -> Result
     with(pattern, flags, |regexp| {
         let letters: Vec<char> = text.chars().collect();
         let (mut pieces, mut from, mut before) = (Vec::new(), 0, 0);
-        for found in found(regexp, &letters, 0, usize::MAX)? {
+        for found in found(regexp.search(&letters, interrupt), 0, usize::MAX)? {
             let (begin, end) = whole(&found);
             if begin < letters.len() && end > before {
                 pieces.push(letters[from..begin].iter().collect());
@@ -75,16 +89,11 @@ pub(super) fn whole(found: &Match) -> (usize, usize) {
 }
 
 /// Up to so many matches from a place on, one behind the other.
-pub(super) fn found(
-    regexp: &mut Regexp,
-    letters: &[char],
-    from: usize,
-    most: usize,
-) -> Result<Vec<Match>> {
+pub(super) fn found(mut search: Search<'_>, from: usize, most: usize) -> Result<Vec<Match>> {
     let mut all = Vec::new();
     let mut from = from;
     while all.len() < most
-        && let Some(found) = regexp.find(letters, from)?
+        && let Some(found) = search.find(from)?
     {
         let (begin, end) = whole(&found);
         from = if begin == end { end + 1 } else { end };

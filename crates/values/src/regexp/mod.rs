@@ -31,7 +31,7 @@ mod substring;
 mod token;
 mod tree;
 
-pub use find::Regexp;
+pub use find::{Match, Regexp, Search};
 pub use flags::Flags;
 pub(crate) use kernels::KERNELS;
 pub use matches::{all, first, split};
@@ -43,3 +43,5 @@ const MOST_DEPTH: usize = 200;
 const MOST_STATES: usize = 400_000;
 /// States that one search visits at most.
 const MOST_STEPS: u64 = 1 << 30;
+/// Steps of a search, some nanoseconds each, before it asks whether it may go on.
+const STEPS_BETWEEN_CHECKS: u64 = 1 << 16;

@@ -2,6 +2,7 @@
 
 use super::find::{Match, Regexp};
 use crate::error::Result;
+use crate::kernel::Interrupt;
 
 /// A text with the `nth` match replaced that begins at a place or behind it, or all of them for 0. `\1` to `\9` in the replacement are
 /// groups, `\&` is the match.
@@ -14,12 +15,14 @@ pub(super) fn replaced(
     replacement: &str,
     from: usize,
     nth: usize,
+    interrupt: Interrupt,
 ) -> Result<String> {
     let letters: Vec<char> = text.chars().collect();
+    let mut search = regexp.search(&letters, interrupt);
     let mut out = String::with_capacity(text.len());
     let (mut copied, mut from, mut count) = (0, from, 0);
     while from <= letters.len()
-        && let Some(found) = regexp.find(&letters, from)?
+        && let Some(found) = search.find(from)?
     {
         let (begin, end) = found[0].expect("a match is somewhere");
         count += 1;

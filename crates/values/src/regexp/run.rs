@@ -7,8 +7,9 @@ use super::find::Program;
 use super::look::Looks;
 use super::memory::{Memory, Side, Stand, Step};
 use super::token::Anchor;
-use super::{MOST_STATES, MOST_STEPS, automaton};
+use super::{MOST_STATES, MOST_STEPS, STEPS_BETWEEN_CHECKS, automaton};
 use crate::error::Result;
+use crate::kernel::Interrupt;
 use std::collections::HashMap;
 
 /// The automata of a pattern's parts, as far as they were needed, and what running them has found out.
@@ -44,7 +45,11 @@ pub(super) struct Run<'r> {
     pub(super) machines: &'r mut Machines,
     pub(super) text: Text<'r>,
     pub(super) looks: Looks,
-    pub(super) steps: u64,
+    interrupt: Interrupt,
+    /// Before the interrupt is asked again.
+    steps: u64,
+    /// Behind those.
+    steps_left: u64,
 }
 
 impl Machines {
@@ -73,15 +78,40 @@ impl<'r> Run<'r> {
         program: &'r Program,
         machines: &'r mut Machines,
         letters: &'r [char],
+        interrupt: Interrupt,
     ) -> Self {
         let class = |letter: &char| program.classes.class(u32::from(*letter));
         let classes = letters.iter().map(class).collect();
         let text = Text { letters, classes };
-        Self { program, machines, text, looks: Looks::default(), steps: MOST_STEPS }
+        let looks = Looks::default();
+        Self { program, machines, text, looks, interrupt, steps: 0, steps_left: MOST_STEPS }
+    }
+
+    /// Another match is looked for in the same text.
+    pub(super) fn begin(&mut self) {
+        self.looks.begin();
+        (self.steps, self.steps_left) = (0, MOST_STEPS);
     }
 
     pub(super) fn spend(&mut self, steps: usize) -> Result<()> {
-        self.steps = self.steps.checked_sub(steps as u64).ok_or_else(too_many_steps)?;
+        let steps = steps as u64;
+        if steps > self.steps {
+            self.check(steps)?;
+        }
+        self.steps -= steps;
+        Ok(())
+    }
+
+    /// Takes steps from those that are left, if the search may go on.
+    #[cold]
+    fn check(&mut self, steps: u64) -> Result<()> {
+        (self.interrupt.0)()?;
+        self.steps_left += std::mem::take(&mut self.steps);
+        let taken = self.steps_left.min(STEPS_BETWEEN_CHECKS.max(steps));
+        if taken < steps {
+            return Err(too_many_steps());
+        }
+        (self.steps, self.steps_left) = (taken, self.steps_left - taken);
         Ok(())
     }
 

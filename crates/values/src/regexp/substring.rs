@@ -5,15 +5,16 @@ use super::flags::Flags;
 use super::kernels::with;
 use super::matches::{found, no_global, whole};
 use crate::error::{Result, ValueError};
+use crate::kernel::Interrupt;
 
 /// `substring(text from pattern)`: what the first group of the first match took, or the whole of it where there is none.
 ///
 /// # Errors
 /// 2201B for what is no pattern, 54000 where the search takes too long; here and below.
-pub(super) fn substring(text: &str, pattern: &str) -> Result<Option<String>> {
+pub(super) fn substring(text: &str, pattern: &str, interrupt: Interrupt) -> Result<Option<String>> {
     with(pattern, Flags::ADVANCED, |regexp| {
         let letters: Vec<char> = text.chars().collect();
-        let found = regexp.find(&letters, 0)?;
+        let found = regexp.search(&letters, interrupt).find(0)?;
         let place = found.and_then(|found| found.get(1).copied().unwrap_or(found[0]));
         Ok(place.map(|(begin, end)| letters[begin..end].iter().collect()))
     })
@@ -31,12 +32,13 @@ pub(super) struct Which<'a> {
     pub(super) options: &'a str,
     /// The group; 0 for the whole.
     pub(super) group: i32,
+    pub(super) interrupt: Interrupt,
 }
 
 impl<'a> Which<'a> {
     /// The first match from the text's start, the whole of it.
-    pub(super) fn first(text: &'a str, pattern: &'a str) -> Self {
-        Self { text, pattern, start: 1, nth: 1, options: "", group: 0 }
+    pub(super) fn first(text: &'a str, pattern: &'a str, interrupt: Interrupt) -> Self {
+        Self { text, pattern, start: 1, nth: 1, options: "", group: 0, interrupt }
     }
 
     fn place<T>(
@@ -48,7 +50,8 @@ impl<'a> Which<'a> {
         with(self.pattern, flags, |regexp| {
             let letters: Vec<char> = self.text.chars().collect();
             let nth = self.nth as usize;
-            let found = found(regexp, &letters, self.start as usize - 1, nth)?;
+            let search = regexp.search(&letters, self.interrupt);
+            let found = found(search, self.start as usize - 1, nth)?;
             let place = found.get(nth - 1).and_then(|found| group(found, self.group));
             Ok(place.map(|(begin, end)| result(&letters, begin, end)))
         })
@@ -105,16 +108,23 @@ pub(super) fn regexp_instr(which: &Which<'_>, end_option: i32) -> Result<i32> {
 }
 
 /// `regexp_count`: how many matches begin at a character or behind it.
-pub(super) fn regexp_count(text: &str, pattern: &str, start: i32, options: &str) -> Result<i32> {
+pub(super) fn regexp_count(
+    text: &str,
+    pattern: &str,
+    start: i32,
+    options: &str,
+    interrupt: Interrupt,
+) -> Result<i32> {
     at_least(1, "start", start)?;
     let flags = plain_flags(options, "regexp_count()")?;
-    with(pattern, flags, |regexp| count(regexp, text, start as usize - 1))
+    with(pattern, flags, |regexp| count(regexp, text, start as usize - 1, interrupt))
 }
 
-fn count(regexp: &mut Regexp, text: &str, from: usize) -> Result<i32> {
+fn count(regexp: &mut Regexp, text: &str, from: usize, interrupt: Interrupt) -> Result<i32> {
     let letters: Vec<char> = text.chars().collect();
+    let mut search = regexp.search(&letters, interrupt);
     let (mut from, mut count) = (from, 0);
-    while let Some(found) = regexp.find(&letters, from)? {
+    while let Some(found) = search.find(from)? {
         let (begin, end) = whole(&found);
         from = if begin == end { end + 1 } else { end };
         count += 1;

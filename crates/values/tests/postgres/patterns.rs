@@ -1,7 +1,7 @@
 //! Regular expressions: all matches with their groups, and where the first one is, for given and for drawn patterns.
 
 use values::datum::Datum;
-use values::kernel::{Context, kernel};
+use values::kernel::{Context, Interrupt, kernel};
 use values::regexp;
 
 use crate::cluster::Cluster;
@@ -54,7 +54,7 @@ pub fn differing(cluster: &Cluster, questions: &[Question]) -> Vec<String> {
 }
 
 fn answer((text, pattern, options): &Question) -> String {
-    let answered = regexp::all(text, pattern, options).and_then(|all| {
+    let answered = regexp::all(text, pattern, options, Interrupt::default()).and_then(|all| {
         if all.is_empty() {
             return Ok("N".to_owned());
         }

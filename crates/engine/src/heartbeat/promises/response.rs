@@ -125,7 +125,7 @@ impl Response {
         // As it would have been in the middle of its size.
         let to_middle = (self.growth_around(size) * (size as f32 - place)).exp2();
         let took = took.as_secs_f32() * 1e6 * to_middle;
-        let new = match self.known(size).filter(|_| !self.is_outdated(size)) {
+        let new = match self.telling(size).map(|(_, seen)| seen) {
             None => Seen { mean: took, deviation: took * FIRST_DEVIATION },
             Some(old) => Seen {
                 mean: old.mean + (took - old.mean) * SHARE,
@@ -183,22 +183,25 @@ impl Response {
         notes.wrapping_sub(self.noted[size].load(Ordering::Relaxed)) > OUTDATED
     }
 
-    /// What was measured of a size that says something of now: where all is outdated, all does.
-    fn telling(&self, size: usize, all_outdated: bool) -> Option<OfSize> {
-        let seen = self.known(size)?;
-        (all_outdated || !self.is_outdated(size)).then_some((size, seen))
+    /// What was measured of a size, if it says something of now. What was noted last always does.
+    fn telling(&self, size: usize) -> Option<OfSize> {
+        let seen = self.known(size).filter(|_| !self.is_outdated(size))?;
+        Some((size, seen))
     }
 
-    /// The sizes that say something of now and lie next to `size`: below it, and from it upwards.
-    fn beside(&self, size: usize) -> (Option<OfSize>, Option<OfSize>) {
-        let all_outdated = (0..SIZES).all(|size| self.telling(size, false).is_none());
-        let telling = |size: usize| self.telling(size, all_outdated);
-        ((0..size).rev().find_map(telling), (size..SIZES).find_map(telling))
+    /// The next size below that says something of now.
+    fn below(&self, size: usize) -> Option<OfSize> {
+        (0..size).rev().find_map(|size| self.telling(size))
+    }
+
+    /// The same from a size upwards.
+    fn from(&self, size: usize) -> Option<OfSize> {
+        (size..SIZES).find_map(|size| self.telling(size))
     }
 
     fn seen(&self, place: f32) -> Option<Seen> {
         let next = (place.floor() + 1.0).clamp(0.0, SIZES as f32) as usize;
-        match self.beside(next) {
+        match (self.below(next), self.from(next)) {
             // What is not slow at a higher load is not slow at a lower one, whatever it took there before.
             (Some((_, lower)), Some((_, upper))) if upper.mean < lower.mean => Some(upper),
             (Some((at, lower)), upper) => {
@@ -212,8 +215,8 @@ impl Response {
 
     /// How fast the time grows around a size.
     fn growth_around(&self, size: usize) -> f32 {
-        let own = self.known(size).filter(|_| !self.is_outdated(size)).map(|own| (size, own));
-        let (lower, upper) = (self.beside(size).0, self.beside(size + 1).1);
+        let own = self.telling(size);
+        let (lower, upper) = (self.below(size), self.from(size + 1));
         match (lower.or(own), own.filter(|_| upper.is_none()).or(upper)) {
             (Some(from), Some(to)) if from.0 < to.0 => growth(from, to),
             _ => GROWTH,

@@ -116,7 +116,7 @@ fn fails(node: &Expr, schema: &dyn ExprSchema) -> bool {
             op if is_pattern(*op) => reads_row(right),
             _ => false,
         },
-        Expr::Like(like) | Expr::SimilarTo(like) => reads_row(&like.pattern),
+        Expr::Like(like) => reads_row(&like.pattern),
         Expr::ScalarFunction(call) => call_fails(node, call, schema),
         _ => false,
     }
