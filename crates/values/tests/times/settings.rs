@@ -57,6 +57,7 @@ impl Settings {
             interval_style: self.interval_style.1,
             transaction_time,
             statement_time: transaction_time,
+            ..Context::default()
         }
     }
 }
