@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::read::{Figures, HeldBack, LoneRun, PathCosts, Reads};
+use super::read::{Ahead, Figures, HeldBack, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
 use super::{
     Answer, BlockStatement, BulkLoad, DefinitionChanges, Exclusion, Ledger, LoadPlan, Promises,
@@ -175,6 +175,11 @@ impl Engine {
     /// cheaper than the global plan. `None`: submit it.
     pub fn lone_run(&self, template: &Arc<Template>) -> Option<LoneRun> {
         self.reads.lone_run(template)
+    }
+
+    /// What an activation of a template that comes now has before it in its lane; `None` where no batch of it was measured.
+    pub fn ahead(&self, template: &Template) -> Option<Ahead> {
+        self.reads.ahead(template)
     }
 
     /// What an activation by itself takes on both paths; `None` where the path is not chosen by that.

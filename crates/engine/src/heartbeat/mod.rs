@@ -24,7 +24,10 @@ pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, Write
 pub use ledger::{Account, Difference, Ledger, Tally};
 pub use promises::Promises;
 pub(crate) use read::Lane;
-pub use read::{Boarding, Figures, HeldBack, LoneRun, OperatorFigures, PathCost, PathCosts};
+pub use read::{
+    Ahead, Boarding, Course, Figures, HeldBack, LoneRun, OperatorFigures, PathCost, PathCosts,
+    Running,
+};
 pub use template::Template;
 pub use witness::{Member, Witness};
 pub use write::{

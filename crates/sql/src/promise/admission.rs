@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use engine::types::{Error, SqlState};
-
+use engine::heartbeat::Ahead;
 use engine::heartbeat::promises::Response;
+use engine::types::{Error, SqlState};
 
 /// The least that an answer takes: nothing shorter can be promised.
 const LEAST: Duration = Duration::from_micros(20);
@@ -12,6 +12,11 @@ const LEAST: Duration = Duration::from_micros(20);
 /// The share of its promise within which a session must be expected to be answered that was refused last, or is new. Who was served
 /// last has all of it: what an application does is several statements, and a share of each refused would leave few of them whole.
 const NEWCOMERS_SHARE: f64 = 0.9;
+
+/// The share of a promise that a batch may be expected to take: who comes when it has just begun waits for it, and then for its own.
+const BATCH_SHARE: f64 = 0.475;
+/// Of that, what is left for the answer to go out.
+const LANE_SHARE: f64 = 0.95;
 
 /// Whoever has waited for more than this share of its promise is not alone, whatever load it meets: others take the threads.
 const ALONE_WAITS: f64 = 0.25;
@@ -35,12 +40,21 @@ pub struct Asked {
     pub load: u64,
     /// Its own work in the same units.
     pub own: u64,
+    /// What it has before it in its lane, where batches of that were measured.
+    pub ahead: Option<Ahead>,
     /// What its access paths are predicted to take, for a statement of which nothing is measured yet.
     pub predicted: Option<Duration>,
     /// So many deviations above the mean are expected of 99 of 100.
     pub deviations: f32,
     /// The engine's clock.
     pub now: Duration,
+}
+
+impl Asked {
+    /// Nobody runs or waits beside it.
+    fn is_alone(&self) -> bool {
+        self.ahead.map_or(self.load <= self.own, |ahead| ahead.is_idle)
+    }
 }
 
 /// When a statement is expected to be answered.
@@ -57,6 +71,9 @@ pub struct Forecast {
 impl Forecast {
     /// Of a statement; `None` where neither measurements nor access paths say anything.
     pub fn of(response: &Response, asked: &Asked) -> Option<Forecast> {
+        if let Some(ahead) = &asked.ahead {
+            return Some(Forecast::in_lane(response, asked, ahead));
+        }
         let (took, by_itself, latest) = match response.at(asked.load) {
             Some(expected) => {
                 let alone = response.at(asked.own).map_or(expected.mean, |alone| alone.mean);
@@ -73,6 +90,15 @@ impl Forecast {
         let latest = asked.waited + latest.max(LEAST);
         Some(Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest })
     }
+
+    /// It waits for what runs, and then for its own batch.
+    fn in_lane(response: &Response, asked: &Asked, ahead: &Ahead) -> Forecast {
+        let took = (ahead.rest + ahead.batch).max(LEAST);
+        let total = asked.waited + took;
+        let by_itself = response.least().unwrap_or(ahead.batch).min(ahead.batch);
+        let latest = asked.waited + took.mul_f32(ahead.factor);
+        Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest }
+    }
 }
 
 /// Lets a statement in, with its forecast, or refuses it with 53400 where it would not be answered in time.
@@ -84,16 +110,25 @@ pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Re
         return if is_late { Err(refusal(response, asked, least)) } else { Ok(None) };
     };
     // Where nobody is beside it, it is no newcomer.
-    let is_alone = asked.load <= asked.own && asked.waited < asked.promise.mul_f64(ALONE_WAITS);
+    let is_alone = asked.is_alone() && asked.waited < asked.promise.mul_f64(ALONE_WAITS);
     let limit = match is_alone || asked.was_served {
         true => asked.promise,
         false => asked.promise.mul_f64(NEWCOMERS_SHARE),
     };
-    let is_in_time = forecast.latest <= limit;
+    let is_in_time = match &asked.ahead {
+        Some(ahead) => forecast.latest <= limit.mul_f64(LANE_SHARE) && leaves_room(ahead, limit),
+        None => forecast.latest <= limit,
+    };
     match is_in_time || is_worth_trying(response, asked, is_alone) {
         true => Ok(Some(forecast)),
         false => Err(refusal(response, asked, forecast)),
     }
+}
+
+/// Whether the batch that it would be in is short enough for who comes at its beginning. Who is the first to wait makes none longer
+/// than it must be.
+fn leaves_room(ahead: &Ahead, limit: Duration) -> bool {
+    ahead.waiting == 0 || ahead.batch.mul_f32(ahead.factor) <= limit.mul_f64(BATCH_SHARE)
 }
 
 /// What speaks against it may be out of date: where it has taken less before and nobody is beside it, one is let in now and then.
@@ -175,6 +210,7 @@ mod tests {
             was_served: true,
             load,
             own: 1_000,
+            ahead: None,
             predicted: None,
             deviations: 3.0,
             now: Duration::from_secs(1),
@@ -268,5 +304,33 @@ mod tests {
         assert!(kept > 500, "{kept} of a thousand");
         let last = Asked { now: Duration::from_secs(4), ..asked(promise, 1_000) };
         assert!(decide(&response, &last).is_ok());
+    }
+
+    /// A batch that runs for so long still, and the next one.
+    fn ahead(rest: u32, batch: u32, waiting: usize) -> Ahead {
+        let (rest, batch) = (rest * MILLISECOND, batch * MILLISECOND);
+        Ahead { rest, batch, waiting, is_idle: false, factor: 1.1 }
+    }
+
+    #[test]
+    fn in_a_lane_it_waits_for_what_runs_and_for_its_own_batch() {
+        let response = Response::default();
+        let asked = |ahead| Asked { ahead: Some(ahead), ..asked(500 * MILLISECOND, 1_000_000) };
+        let admitted = decide(&response, &asked(ahead(200, 200, 100))).expect("in time");
+        assert_eq!(admitted.expect("measured").total, 400 * MILLISECOND);
+        assert!(decide(&response, &asked(ahead(240, 200, 100))).is_err(), "late");
+        // Who comes when that begins has half of the promise left.
+        assert!(decide(&response, &asked(ahead(0, 230, 100))).is_err());
+        assert!(decide(&response, &asked(ahead(0, 230, 0))).is_ok());
+    }
+
+    #[test]
+    fn in_a_lane_that_rests_one_is_tried_now_and_then() {
+        let response = Response::default();
+        response.note(1_000, MILLISECOND);
+        let slow = Ahead { is_idle: true, ..ahead(0, 900, 0) };
+        let asked = Asked { ahead: Some(slow), ..asked(500 * MILLISECOND, 1_000) };
+        assert!(decide(&response, &asked).is_ok());
+        assert!(decide(&response, &asked).is_err(), "at the same time");
     }
 }

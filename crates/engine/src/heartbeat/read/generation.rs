@@ -28,6 +28,7 @@ use std::time::Duration;
 use super::Reads;
 use super::audience::Audience;
 use super::batch::{self, Batch, Lone, Request};
+use super::course::Running;
 use super::figures::Boarding;
 use super::lane::{Comeback, Lane};
 use super::lead::{Account, Beat, GATHERED, Placed};
@@ -64,6 +65,8 @@ struct Generation<'a> {
     predicted: Duration,
     began: Duration,
     boarding: Option<Boarding>,
+    /// Until it is answered.
+    running: Option<Running>,
     /// Others were aboard meanwhile.
     beside: bool,
     riding: Option<Riding<'a>>,
@@ -144,10 +147,12 @@ impl<'a> Generation<'a> {
     fn new(reads: &Reads, lane: &Lane, batch: Batch) -> Generation<'a> {
         let Batch { snapshot, requests } = batch;
         let templates: Vec<TemplateId> = batch::templates(&requests);
+        let began = reads.environment.clock.now();
         Generation {
             predicted: lane.plan.load().plan.predict(&templates),
             activations: templates.len(),
-            began: reads.environment.clock.now(),
+            began,
+            running: Some(lane.course.begin(templates.len(), began)),
             snapshot,
             requests,
             boarding: None,
@@ -307,11 +312,15 @@ impl Owner<'_> {
             None => reads.answers(lane, &generation.snapshot, &generation.requests),
         };
         let done = self.aboard.remove(number);
-        let Generation { snapshot, requests, activations, began, predicted, boarding, .. } = done;
+        let Generation {
+            snapshot, requests, activations, began, predicted, boarding, running, ..
+        } = done;
         let is_lone = boarding.is_none() && reads.pool.is_undivided();
         let lone = Lone::of(&requests).filter(|_| is_lone);
         let followed = reads.settle(lane, &snapshot, requests, answers);
-        let took = reads.environment.clock.now().saturating_sub(began);
+        let now = reads.environment.clock.now();
+        let took = now.saturating_sub(began);
+        running.into_iter().for_each(|running| lane.course.end(running, now));
         lone.iter().for_each(|lone| lone.note(took));
         lane.count(activations, took, predicted);
         if !done.beside {
@@ -329,7 +338,9 @@ impl Owner<'_> {
     fn run_apart(&mut self) {
         self.lane.totals.panics.fetch_add(1, Ordering::Relaxed);
         for generation in std::mem::take(&mut self.aboard) {
-            let Generation { snapshot, requests, .. } = generation;
+            let Generation { snapshot, requests, running, .. } = generation;
+            let now = self.reads.environment.clock.now();
+            running.into_iter().for_each(|running| self.lane.course.end(running, now));
             for request in requests {
                 let requests = vec![request];
                 self.last =

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
+use super::course::Course;
 use super::hosts::Hosts;
 use super::least_share::LeastShare;
 use super::parts::{self, Costs, Outlook, Part, Since};
@@ -32,6 +33,8 @@ pub struct Lane {
     pub totals: Totals,
     /// How long its passes around a ring took.
     pub passes: PassTimes,
+    /// What runs and what waits.
+    pub course: Course,
     /// Requests under way.
     pub hosts: Hosts,
 }
@@ -126,6 +129,7 @@ impl Lane {
             plan: ArcSwap::new(plan),
             totals,
             passes: PassTimes::default(),
+            course: Course::default(),
             hosts: Hosts::default(),
         }
     }
@@ -147,6 +151,7 @@ impl Lane {
         if queue.waiting.len() < limit {
             queue.is_uneven |= is_uneven;
             queue.waiting.push(activation);
+            self.course.set_waiting(queue.waiting.len());
             if queue.gathering > 0 && queue.waiting.len() >= queue.gathering {
                 self.gathered.notify_one();
             }
@@ -227,6 +232,7 @@ impl Lane {
             return None;
         }
         queue.is_uneven = false;
+        self.course.set_waiting(0);
         let capacity = queue.waiting.len().min(64);
         Some(std::mem::replace(&mut queue.waiting, Vec::with_capacity(capacity)))
     }
@@ -248,6 +254,7 @@ impl Lane {
             return self.next().map(|all| (all, false));
         }
         let taken = parts::take(&self.plan.load(), part, &mut queue.waiting);
+        self.course.set_waiting(queue.waiting.len());
         Some((taken, !queue.waiting.is_empty()))
     }
 
@@ -283,7 +290,9 @@ impl Lane {
     pub fn next_if(&self, fits: impl Fn(&Activation) -> bool) -> Option<Vec<Activation>> {
         let mut queue = self.queue.lock();
         debug_assert!(queue.led, "only the leader takes");
-        queue.waiting.iter().all(fits).then(|| std::mem::take(&mut queue.waiting))
+        let all = queue.waiting.iter().all(fits).then(|| std::mem::take(&mut queue.waiting));
+        self.course.set_waiting(queue.waiting.len());
+        all
     }
 
     /// Notes a heartbeat.

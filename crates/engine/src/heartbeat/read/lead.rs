@@ -254,8 +254,12 @@ impl Reads {
         let templates = batch::templates(&batch.requests);
         let predicted = lane.plan.load().plan.predict(&templates);
         let lone = Lone::of(&batch.requests).filter(|_| self.pool.is_undivided());
+        let is_heavy = lane.weight == Weight::Heavy;
+        let running = is_heavy.then(|| lane.course.begin(templates.len(), began));
         let followed = self.batch(lane, batch);
-        let took = self.environment.clock.now().saturating_sub(began);
+        let now = self.environment.clock.now();
+        let took = now.saturating_sub(began);
+        running.into_iter().for_each(|running| lane.course.end(running, now));
         lone.iter().filter(|_| self.pool.is_undivided()).for_each(|lone| lone.note(took));
         lane.count(templates.len(), took, predicted);
         Beat { answered: templates.len() + followed, took }

@@ -11,6 +11,7 @@
 
 mod audience;
 mod batch;
+mod course;
 mod each;
 mod explain;
 mod figures;
@@ -39,6 +40,7 @@ use std::sync::atomic::AtomicU64;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
+pub use course::{Ahead, Course, Running};
 pub use figures::{Boarding, Figures, OperatorFigures};
 pub use held_back::HeldBack;
 pub(crate) use lane::Lane;
@@ -319,8 +321,16 @@ impl Reads {
             Weight::Heavy => lane.hosts.follow(activation, &self.store, self.queue_limit),
         };
         if let Some(activation) = alone {
+            if lane.weight == Weight::Heavy {
+                lane.course.come(self.environment.clock.now());
+            }
             lane.submit(activation, self.queue_limit);
         }
+    }
+
+    /// What who comes into a template's lane now has before it; `None` where nothing was measured.
+    pub fn ahead(&self, template: &Template) -> Option<Ahead> {
+        template.lane_handle().course.ahead(self.environment.clock.now())
     }
 
     /// Runs what waits in a lane, or has a worker run it.

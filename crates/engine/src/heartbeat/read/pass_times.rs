@@ -1,7 +1,8 @@
 //! How long a pass takes for so many queries, as measured.
 //!
-//! In come passes that one generation had to itself ([`super::generation`]); out goes what a pass of any size is expected
-//! to take, and with it what is lost where queries ride as two generations that could have ridden as one.
+//! In come passes that one generation had to itself ([`super::generation`]), or all batches of a lane ([`super::course`]); out goes
+//! what one of any size is expected to take, and with it what is lost where queries ride as two generations that could have ridden
+//! as one.
 
 use std::time::Duration;
 
@@ -14,11 +15,20 @@ const SHARE: f64 = 1.0 / 4.0;
 /// Where one size only is known: time grows with the root of the number of queries, halfway between a pass that costs the
 /// same whoever rides and one on which nothing is shared.
 const GROWTH: f64 = 0.5;
+/// What was measured of a size says little once so many of others were measured since.
+const OUTDATED: u32 = 32;
 
 /// Means by size.
 #[derive(Debug, Default)]
 pub struct PassTimes {
-    by_size: Mutex<[Option<Pass>; SIZES]>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_size: [Option<Pass>; SIZES],
+    /// Passes so far; it may begin anew.
+    passes: u32,
 }
 
 /// Mean number of queries, and of seconds, of the passes of one size.
@@ -26,6 +36,8 @@ pub struct PassTimes {
 struct Pass {
     queries: f64,
     seconds: f64,
+    /// How many passes there had been.
+    noted: u32,
 }
 
 impl PassTimes {
@@ -35,18 +47,31 @@ impl PassTimes {
             return;
         }
         let size = (queries.ilog2() as usize).min(SIZES - 1);
-        let new = Pass { queries: queries as f64, seconds: took.as_secs_f64() };
-        let known = &mut self.by_size.lock()[size];
+        let mut known = self.known.lock();
+        known.passes = known.passes.wrapping_add(1);
+        let noted = known.passes;
+        let new = Pass { queries: queries as f64, seconds: took.as_secs_f64(), noted };
+        let known = &mut known.by_size[size];
         *known = Some(known.map_or(new, |old| Pass {
             queries: old.queries + (new.queries - old.queries) * SHARE,
             seconds: old.seconds + (new.seconds - old.seconds) * SHARE,
+            noted,
         }));
+    }
+
+    /// What a pass of so many queries takes, as was measured lately; `None` where nothing was.
+    pub fn expected(&self, queries: usize) -> Option<Duration> {
+        let known = self.known.lock();
+        let is_recent = |pass: &&Pass| known.passes.wrapping_sub(pass.noted) <= OUTDATED;
+        let recent: Vec<Pass> = known.by_size.iter().flatten().filter(is_recent).copied().collect();
+        let is_known = !recent.is_empty();
+        is_known.then(|| Duration::from_secs_f64(expected(&recent, queries as f64)))
     }
 
     /// How much longer two generations take around the ring together than all of their queries as one; zero where
     /// nothing is known. What a pass of one query takes is counted once: at most so much is done for both together.
     pub fn lost_apart(&self, one: usize, other: usize) -> Duration {
-        let known: Vec<Pass> = self.by_size.lock().iter().flatten().copied().collect();
+        let known: Vec<Pass> = self.known.lock().by_size.iter().flatten().copied().collect();
         if known.is_empty() {
             return Duration::ZERO;
         }
