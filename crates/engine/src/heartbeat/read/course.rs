@@ -64,7 +64,7 @@ pub struct Ahead {
     pub factor: f32,
 }
 
-/// A batch that runs; ends when it is dropped.
+/// A batch that runs, until [`Course::end`].
 #[derive(Debug)]
 pub struct Running {
     activations: usize,
