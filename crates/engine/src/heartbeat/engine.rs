@@ -177,9 +177,9 @@ impl Engine {
         self.reads.lone_run(template)
     }
 
-    /// What an activation of a template that comes now has before it in its lane; `None` where no batch of it was measured.
-    pub fn ahead(&self, template: &Template) -> Option<Ahead> {
-        self.reads.ahead(template)
+    /// What an activation that comes into a lane now has before it; `None` where no batch of it was measured.
+    pub fn ahead(&self, lane: LaneId) -> Option<Ahead> {
+        self.reads.ahead(lane)
     }
 
     /// What an activation by itself takes on both paths; `None` where the path is not chosen by that.

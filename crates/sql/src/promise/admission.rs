@@ -64,7 +64,7 @@ pub struct Forecast {
     pub total: Duration,
     /// Of that what is due to others: what it has waited, and what runs or waits beside it.
     pub others: Duration,
-    /// The same for 99 of 100, as far as was measured.
+    /// The same for 99 of 100, as far as was measured; in a lane, for nine of ten batches.
     pub latest: Duration,
 }
 

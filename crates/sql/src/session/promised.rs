@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::Statement as Ast;
+use engine::heartbeat::Template;
 use engine::heartbeat::promises::{Margin, Meets, OWN, Place, Record, Station, Stations, Stay};
-use engine::heartbeat::{Ahead, Template};
 use engine::plan::Weight;
 use engine::types::{Error, Result};
 
@@ -164,8 +164,7 @@ impl Session {
             return Ok((stay, None));
         };
         let record = self.record(statement);
-        let asked =
-            self.asks(promise, since - arrived, load, &under_way.work, self.ahead(statement));
+        let asked = self.asks(promise, since - arrived, load, &under_way.work);
         let admitted = match has_begun {
             true => Ok(Forecast::of(&statement.prepared.response, &asked)),
             false => self.admit(statement, &record, &asked),
@@ -213,7 +212,7 @@ impl Session {
         }
         let own = text.len() as u64;
         let load = own + self.stations().texts.load();
-        let asked = self.asks(promise, arrived.elapsed(), load, &Work::Light, None);
+        let asked = self.asks(promise, arrived.elapsed(), load, &Work::Light);
         let asked = Asked { own, ..asked };
         let decided = decide(&self.database.engine.promises().planning, &asked);
         self.promising.was_refused = decided.is_err();
@@ -237,7 +236,7 @@ impl Session {
         let work = self.work(&statement.prepared);
         let load = work.scaled(self.enter(&work).as_ref().map(Stay::load));
         let promise = self.settings.response_time().unwrap_or_default();
-        let asked = self.asks(promise, Duration::ZERO, load, &work, self.ahead(statement));
+        let asked = self.asks(promise, Duration::ZERO, load, &work);
         Forecast::of(&statement.prepared.response, &asked)
     }
 
@@ -248,38 +247,19 @@ impl Session {
         self.promising.arrived.map(|read| read.checked_sub(unseen).unwrap_or(read))
     }
 
-    fn asks(
-        &self,
-        promise: Duration,
-        waited: Duration,
-        load: u64,
-        work: &Work,
-        ahead: Option<Ahead>,
-    ) -> Asked {
+    fn asks(&self, promise: Duration, waited: Duration, load: u64, work: &Work) -> Asked {
         let predicted = match work {
             Work::Query(_, predicted, _) => *predicted,
             Work::Light | Work::Write => None,
+        };
+        let ahead = match work {
+            Work::Query(_, _, Place::Lane(lane)) => self.database.engine.ahead(*lane),
+            _ => None,
         };
         let now = self.database.engine.environment().clock.now();
         let was_served = !self.promising.was_refused;
         let deviations = work.margin(self.stations()).deviations();
         Asked { promise, waited, was_served, load, own: OWN, ahead, predicted, deviations, now }
-    }
-
-    /// What it has before it, where it shares a lane.
-    fn ahead(&self, statement: &Statement) -> Option<Ahead> {
-        let query = match &statement.prepared.plan {
-            Plan::Query(query) => &query.template,
-            Plan::InsertQuery(insert) => &insert.source,
-            Plan::Complex(write) => &write.query,
-            _ => return None,
-        };
-        match &query.path {
-            Path::Shared(shared) if shared.weight() == Weight::Heavy => {
-                self.database.engine.ahead(shared)
-            }
-            _ => None,
-        }
     }
 
     fn stations(&self) -> &Stations {

@@ -84,13 +84,16 @@ impl<'r> Run<'r> {
         let classes = letters.iter().map(class).collect();
         let text = Text { letters, classes };
         let looks = Looks::default();
-        Self { program, machines, text, looks, interrupt, steps: 0, steps_left: MOST_STEPS }
+        // A short search asks nobody.
+        let (steps, steps_left) = (STEPS_BETWEEN_CHECKS, MOST_STEPS - STEPS_BETWEEN_CHECKS);
+        Self { program, machines, text, looks, interrupt, steps, steps_left }
     }
 
-    /// Another match is looked for in the same text.
+    /// Another match is looked for in the same text. What is left before the interrupt is asked again is left: many short matches ask
+    /// as often as a long one.
     pub(super) fn begin(&mut self) {
         self.looks.begin();
-        (self.steps, self.steps_left) = (0, MOST_STEPS);
+        self.steps_left = MOST_STEPS - self.steps;
     }
 
     pub(super) fn spend(&mut self, steps: usize) -> Result<()> {

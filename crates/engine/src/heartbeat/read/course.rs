@@ -1,7 +1,7 @@
 //! When who comes into a lane now is expected to be answered.
 //!
 //! In come the batches of a lane, when they begin and end, and how many wait for the next one; out goes how long what runs will still
-//! take, and how long the batch that a newcomer would be in. How long a batch of so many takes is measured ([`super::PassTimes`]), with
+//! take, and how long the batch that a newcomer would be in. How long a batch of so many takes is measured ([`PassTimes`]), with
 //! all that happens beside it. Written by [`super::lane`], [`super::lead`] and [`super::generation`]; read by whoever promises response
 //! times, for each statement: nothing here is locked for longer than a look takes.
 

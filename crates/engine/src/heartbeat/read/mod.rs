@@ -6,7 +6,8 @@
 //! ([`batch`]), goes through the lane's operators ([`run`], [`pipeline`]) or, where it is nothing but index
 //! probes, straight through them ([`probe_chain`]), and each slot's rows go to whoever waits for them, equal activations
 //! that came while it ran included ([`hosts`]). Batches of star
-//! queries ride a [`ring`] over their fact table, which newcomers get on while it turns ([`generation`]).
+//! queries ride a [`ring`] over their fact table, which newcomers get on while it turns ([`generation`]). What runs and what waits
+//! in a lane, and so when a newcomer would be answered, says its [`Course`]; `sql::promise` asks.
 //! Absent here: what a template's plan is (`plan`), how an operator works (`operators`), writes.
 
 mod audience;
@@ -328,9 +329,11 @@ impl Reads {
         }
     }
 
-    /// What who comes into a template's lane now has before it; `None` where nothing was measured.
-    pub fn ahead(&self, template: &Template) -> Option<Ahead> {
-        template.lane_handle().course.ahead(self.environment.clock.now())
+    /// What who comes into a lane now has before it; `None` where no batch of it was measured.
+    pub fn ahead(&self, lane: LaneId) -> Option<Ahead> {
+        let lanes = self.lanes.load();
+        let lane = lanes.get(lane.index()).and_then(Option::as_ref)?;
+        lane.course.ahead(self.environment.clock.now())
     }
 
     /// Runs what waits in a lane, or has a worker run it.

@@ -24,7 +24,7 @@ pub struct PassTimes {
     known: Mutex<Known>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Known {
     by_size: [Option<Pass>; SIZES],
     /// Passes so far; it may begin anew.
@@ -32,7 +32,7 @@ struct Known {
 }
 
 /// Mean number of queries, and of seconds, of the passes of one size.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Pass {
     queries: f64,
     seconds: f64,
@@ -61,11 +61,17 @@ impl PassTimes {
 
     /// What a pass of so many queries takes, as was measured lately; `None` where nothing was.
     pub fn expected(&self, queries: usize) -> Option<Duration> {
-        let known = self.known.lock();
-        let is_recent = |pass: &&Pass| known.passes.wrapping_sub(pass.noted) <= OUTDATED;
-        let recent: Vec<Pass> = known.by_size.iter().flatten().filter(is_recent).copied().collect();
-        let is_known = !recent.is_empty();
-        is_known.then(|| Duration::from_secs_f64(expected(&recent, queries as f64)))
+        // Asked for each statement that is promised something: nothing is allocated, and the lock is held for a copy.
+        let Known { by_size, passes } = *self.known.lock();
+        let (mut recent, mut count) = ([Pass::default(); SIZES], 0);
+        for pass in by_size.into_iter().flatten() {
+            if passes.wrapping_sub(pass.noted) <= OUTDATED {
+                recent[count] = pass;
+                count += 1;
+            }
+        }
+        let recent = &recent[..count];
+        (count > 0).then(|| Duration::from_secs_f64(expected(recent, queries as f64)))
     }
 
     /// How much longer two generations take around the ring together than all of their queries as one; zero where

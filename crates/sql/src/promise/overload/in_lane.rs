@@ -1,11 +1,12 @@
-//! What comes of more statements than can be answered, on a simulated clock: one lane whose batches take longer the more they are.
+//! One lane, whose batches take longer the more they are.
 
 use std::time::Duration;
 
 use engine::heartbeat::promises::Response;
 use engine::heartbeat::{Course, Running};
 
-use super::{Asked, decide};
+use super::super::{Asked, decide};
+use super::{Random, Tally};
 
 /// A batch takes this and so much more for each statement, a fifth less to a quarter more.
 const BATCH: f64 = 0.063;
@@ -17,14 +18,6 @@ const SESSIONS: usize = 256;
 /// What is answered in a second by batches of half the promise.
 const BEST: f64 = (PROMISE / 2.0 - BATCH) / STATEMENT / (PROMISE / 2.0);
 
-/// What came of the statements of a second.
-#[derive(Debug, Default)]
-struct Tally {
-    kept: f64,
-    late: f64,
-    refused: f64,
-}
-
 struct Lane {
     course: Course,
     response: Response,
@@ -34,7 +27,7 @@ struct Lane {
     running: Option<(Running, Vec<f64>, f64)>,
     was_served: [bool; SESSIONS],
     now: f64,
-    random: u64,
+    random: Random,
 }
 
 impl Lane {
@@ -46,17 +39,8 @@ impl Lane {
             running: None,
             was_served: [true; SESSIONS],
             now: 0.0,
-            random: 1,
+            random: Random::new(),
         }
-    }
-
-    /// Evenly from 0 to 1.
-    fn draw(&mut self) -> f64 {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 11) as f64 / (1u64 << 53) as f64
     }
 
     fn clock(&self) -> Duration {
@@ -65,7 +49,7 @@ impl Lane {
 
     /// Asks for one; whether it was let in.
     fn ask(&mut self) -> bool {
-        let session = (self.draw() * SESSIONS as f64) as usize;
+        let session = (self.random.draw() * SESSIONS as f64) as usize;
         let asked = Asked {
             promise: Duration::from_secs_f64(PROMISE),
             waited: Duration::ZERO,
@@ -95,7 +79,7 @@ impl Lane {
         let batch = std::mem::take(&mut self.waiting);
         self.course.set_waiting(0);
         let running = self.course.begin(batch.len(), self.clock());
-        let noise = NOISE.0 + (NOISE.1 - NOISE.0) * self.draw();
+        let noise = NOISE.0 + (NOISE.1 - NOISE.0) * self.random.draw();
         let work = (BATCH + STATEMENT * batch.len() as f64) * noise;
         self.running = Some((running, batch, work));
     }
@@ -128,7 +112,7 @@ impl Lane {
                 tally = Tally::default();
             }
             self.run(STEP, (1.0 - spent / STEP).max(0.0), &mut tally);
-            due += rate * STEP * 2.0 * self.draw();
+            due += rate * STEP * 2.0 * self.random.draw();
             spent = 0.0;
             while due >= 1.0 {
                 due -= 1.0;
@@ -138,8 +122,7 @@ impl Lane {
                 }
             }
         }
-        let each = f64::from(counted);
-        Tally { kept: tally.kept / each, late: tally.late / each, refused: tally.refused / each }
+        tally.each(counted)
     }
 }
 
