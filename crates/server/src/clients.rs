@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use engine::env::memory::Usage;
+use engine::env::memory::{self, Usage};
 use engine::types::{Error, Result, SqlState};
 use futures::task::AtomicWaker;
 use parking_lot::{Mutex, RwLock};
@@ -59,11 +59,13 @@ pub struct Client {
     statements: AtomicU64,
     /// The last one that was ended for the sake of memory.
     ended: Mutex<Ended>,
+    /// How many were ended for the sake of memory, one soon after the other, since it last rested.
+    ended_times: AtomicU32,
     /// It waits for the next message, and its session keeps nothing that grew with statements.
     rests: AtomicBool,
     stop: AtomicU8,
-    /// It goes because it does not read what it listens to.
-    is_overrun: AtomicBool,
+    /// Why it goes, where it is not the server that stops: a [`Reason`].
+    reason: AtomicU8,
     waker: AtomicWaker,
     _seat: Seat,
 }
@@ -75,15 +77,24 @@ struct Ended {
     at: Option<Instant>,
     /// Its number.
     statement: u64,
-    /// How many were ended one soon after the other.
-    times: u32,
+}
+
+/// Why a connection ends that asked for nothing of the kind.
+#[derive(Clone, Copy)]
+enum Reason {
+    /// The server stops.
+    Shutdown = 0,
+    /// It does not read what it listens to.
+    Overrun = 1,
+    /// It does not give back the memory that is needed.
+    Memory = 2,
 }
 
 /// How long a statement may take to give its memory back when it was ended; then its connection goes.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// So many statements are ended one [soon](SOON) after the other; then the connection goes. It may hold what a failed block has,
-/// and ask on and on.
+/// So many statements are ended one [soon](SOON) after the other, without a rest in between; then the connection goes. It may hold
+/// what a failed block has, and ask on and on.
 const TIMES: u32 = 16;
 const SOON: Duration = Duration::from_secs(60);
 
@@ -110,9 +121,13 @@ impl Client {
         self.rests.load(Ordering::Relaxed)
     }
 
-    /// It begins or ends to wait for the next message with nothing kept.
+    /// It begins or ends to wait for the next message with nothing kept. Who has rested may ask again for what was refused: rows
+    /// that were deleted, or others' statements, may give memory back soon.
     pub fn set_rests(&self, rests: bool) {
         self.rests.store(rests, Ordering::Relaxed);
+        if rests {
+            self.ended_times.store(0, Ordering::Relaxed);
+        }
     }
 
     /// What its session has.
@@ -124,11 +139,9 @@ impl Client {
     fn end(&self, now: Instant) {
         let mut ended = self.ended.lock();
         let is_soon = ended.at.is_some_and(|at| now.saturating_duration_since(at) < SOON);
-        *ended = Ended {
-            at: Some(now),
-            statement: self.statements.load(Ordering::Relaxed),
-            times: if is_soon { ended.times + 1 } else { 1 },
-        };
+        let times = if is_soon { self.ended_times.load(Ordering::Relaxed) + 1 } else { 1 };
+        self.ended_times.store(times, Ordering::Relaxed);
+        *ended = Ended { at: Some(now), statement: self.statements.load(Ordering::Relaxed) };
         drop(ended);
         self.usage.end();
         self.cancel();
@@ -139,7 +152,7 @@ impl Client {
         let ended = self.ended.lock();
         let is_same = ended.statement == self.statements.load(Ordering::Relaxed);
         match ended.at {
-            Some(_) if ended.times >= TIMES => Some(PATIENCE),
+            Some(_) if self.ended_times.load(Ordering::Relaxed) >= TIMES => Some(PATIENCE),
             Some(at) if is_same => Some(now.saturating_duration_since(at)),
             _ => None,
         }
@@ -168,15 +181,16 @@ impl Client {
 
     /// What a client is told that has to go.
     pub fn why_stopped(&self) -> Error {
-        match self.is_overrun.load(Ordering::Relaxed) {
-            true => {
-                let message =
-                    "terminating connection because too many notifications wait to be read";
-                let hint = "A session that listens must read, and end its transactions soon.";
-                Error::new(SqlState::InsufficientResources, message).hint(hint)
-            }
-            false => shut_down(),
+        match self.reason.load(Ordering::Relaxed) {
+            reason if reason == Reason::Overrun as u8 => overrun(),
+            reason if reason == Reason::Memory as u8 => memory::ended(),
+            _ => shut_down(),
         }
+    }
+
+    fn send_away(&self, reason: Reason) {
+        self.reason.store(reason as u8, Ordering::Relaxed);
+        self.stop(StopLevel::Now);
     }
 
     fn stop(&self, level: StopLevel) {
@@ -200,8 +214,7 @@ impl Bell for Client {
     }
 
     fn overrun(&self) {
-        self.is_overrun.store(true, Ordering::Relaxed);
-        self.stop(StopLevel::Now);
+        self.send_away(Reason::Overrun);
     }
 }
 
@@ -242,9 +255,10 @@ impl Clients {
             usage,
             statements: AtomicU64::new(0),
             ended: Mutex::default(),
+            ended_times: AtomicU32::new(0),
             rests: AtomicBool::new(false),
             stop: AtomicU8::new(self.stop.load(Ordering::Relaxed)),
-            is_overrun: AtomicBool::new(false),
+            reason: AtomicU8::new(Reason::Shutdown as u8),
             waker: AtomicWaker::new(),
             _seat: seat,
         });
@@ -288,7 +302,7 @@ impl Clients {
                 _ if client.rests() => coming += if client.was_just_ended(now) { bytes } else { 0 },
                 Some(before) if before < PATIENCE => coming += bytes,
                 Some(before) if before < 2 * PATIENCE => {
-                    client.stop(StopLevel::Now);
+                    client.send_away(Reason::Memory);
                     coming += bytes;
                 }
                 _ => running.push((bytes, client)),
@@ -310,6 +324,13 @@ impl Clients {
     pub fn count(&self) -> usize {
         self.entries.read().len()
     }
+}
+
+/// A session that listens has left too much unread.
+fn overrun() -> Error {
+    let message = "terminating connection because too many notifications wait to be read";
+    let hint = "A session that listens must read, and end its transactions soon.";
+    Error::new(SqlState::InsufficientResources, message).hint(hint)
 }
 
 /// The server stops.
@@ -391,6 +412,22 @@ mod tests {
         client.clear_cancel();
         assert_eq!(clients.relieve(1, 0, now + 2 * SOON), 0);
         assert_eq!(client.stop_level(), StopLevel::Now, "it asks on and on");
+        assert_eq!(client.why_stopped().state, SqlState::OutOfMemory);
+    }
+
+    #[test]
+    fn who_has_rested_may_ask_again() {
+        let clients = Clients::new(1);
+        let client =
+            clients.enter(clients.seat().expect("free"), 1, Arc::default(), Arc::default());
+        let now = Instant::now();
+        for times in 1..=3 * TIMES {
+            client.clear_cancel();
+            assert_eq!(clients.relieve(1, 0, now), 1, "{times}");
+            client.set_rests(true);
+            client.set_rests(false);
+        }
+        assert_eq!(client.stop_level(), StopLevel::None);
     }
 
     #[test]

@@ -132,21 +132,9 @@ fn grow_without_end(measured: Measured) {
         "SELECT x.s, string_agg(y.s, ',') FROM t x, t y GROUP BY x.s",
     ] {
         refused(&mut client, statement);
-        goes_on(&mut client);
+        eventually("the session goes on", || is_taken(&mut client, "SELECT 1").then_some(()));
     }
     check(&server, canary, measured);
-}
-
-/// The session that has just had too much still has it for a moment, and may be refused again. Who is refused too often in a
-/// row loses its connection: so it waits a while.
-fn goes_on(client: &mut PostgresClient) {
-    eventually("the session goes on", || {
-        let is_taken = is_taken(client, "SELECT 1");
-        if !is_taken {
-            std::thread::sleep(Duration::from_millis(1_500));
-        }
-        is_taken.then_some(())
-    });
 }
 
 /// What is nested forty times within itself; `{}` stands for what is inside.
