@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use engine::types::{Error, Result, SqlState, TableId, Value};
+use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 
 use super::block::{Block, Transaction};
 use super::limited::limited;
@@ -12,7 +12,7 @@ use super::prepared::{Plan, Prepared};
 use super::{ImplicitTransaction, OpenedBy, Outcome, Session, Statement, now};
 use crate::alone::Found;
 use crate::notification::Departure;
-use crate::text::polled_in_zone;
+use crate::text::{polled_in_zone, rounded_numeric};
 
 /// Whether a statement may have failed only because definitions have changed since it was planned.
 fn is_of_old_plan(fault: &Error) -> bool {
@@ -97,7 +97,7 @@ impl Session {
     pub(super) async fn run(
         &mut self,
         statement: &Arc<Statement>,
-        parameters: Vec<Value>,
+        mut parameters: Vec<Value>,
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
         let plan = &statement.prepared.plan;
@@ -107,6 +107,7 @@ impl Session {
         check_count(statement, &parameters)?;
         let renewed = self.renew(statement).await?;
         let statement = renewed.as_ref().unwrap_or(statement);
+        round(&statement.prepared.rounded, &mut parameters)?;
         self.join(&statement.prepared.plan, implicit);
         self.check_rights(&statement.prepared)?;
         self.refuse_replaced(&statement.prepared)?;
@@ -465,6 +466,16 @@ fn check_count(statement: &Statement, parameters: &[Value]) -> Result<()> {
         statement.parameters.len()
     );
     Err(Error::new(SqlState::ProtocolViolation, message))
+}
+
+/// Rounds what the statement only has as a numeric of some scale: 22003 where it has too many digits before the point.
+fn round(rounded: &[(usize, DataType)], parameters: &mut [Value]) -> Result<()> {
+    for (index, wanted) in rounded {
+        if let Value::Numeric(unscaled, own) = parameters[*index] {
+            parameters[*index] = rounded_numeric(unscaled, own, *wanted)?;
+        }
+    }
+    Ok(())
 }
 
 fn same_columns(old: &Statement, new: &Statement) -> bool {

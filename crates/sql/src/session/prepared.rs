@@ -45,6 +45,8 @@ pub struct Prepared {
     pub parameters: Vec<u32>,
     /// Their types.
     pub parameter_types: Vec<DataType>,
+    /// Those that the statement only has as numerics of that scale.
+    pub rounded: Vec<(usize, DataType)>,
     /// Columns of the answer; `None` where a tag is all.
     pub columns: Option<Arc<[ColumnDescription]>>,
     /// What to do.
@@ -422,6 +424,7 @@ impl Prepared {
             sources: Sources::Everything,
             parameters: Vec::new(),
             parameter_types: Vec::new(),
+            rounded: Vec::new(),
             columns,
             plan,
             locked_subqueries: Vec::new(),
@@ -469,6 +472,7 @@ impl Prepared {
             sources: Sources::Everything,
             parameters: parameters.type_ids(),
             parameter_types,
+            rounded: parameters.rounded(),
             columns,
             plan,
             locked_subqueries: Vec::new(),

@@ -20,7 +20,9 @@ pub use datetime::{
     parse_timestamp, present, timestamp_of,
 };
 pub use input::{fit_string, parse_value};
-pub use number::{at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric};
+pub use number::{
+    at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric, rounded_numeric,
+};
 pub use output::{pad, write_value};
 pub use zone::{in_zone, is_utc, polled_in_zone, zone_refused};
 

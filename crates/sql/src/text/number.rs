@@ -66,6 +66,14 @@ pub fn rescale_numeric(value: i128, from: u8, precision: u8, scale: u8) -> Resul
     fitted(value, i32::from(from), precision, scale)
 }
 
+/// A number as a numeric of the wanted type, rounded half away from zero; 22003 where that has too few digits.
+pub fn rounded_numeric(unscaled: i128, own: u8, wanted: DataType) -> Result<Value> {
+    let DataType::Numeric { precision, scale } = wanted else {
+        unreachable!("{wanted} is no numeric")
+    };
+    Ok(Value::Numeric(rescale_numeric(unscaled, own, precision, scale)?, scale))
+}
+
 /// A parameter's number with all digits that it was sent with: a comparison needs it as it is, and a column that it goes into
 /// rounds by itself. 22003 where 38 digits are not enough, or `numeric` without a precision would lose some.
 pub fn numeric_as_sent(text: &str, wanted: DataType) -> Result<Value> {
@@ -89,7 +97,7 @@ pub fn at_wanted_scale(unscaled: i128, own: u8, wanted: DataType) -> Result<Valu
         return Ok(Value::Numeric(widened, scale));
     }
     match own > scale && is_plain(precision, scale) {
-        true => Ok(Value::Numeric(rescale_numeric(unscaled, own, precision, scale)?, scale)),
+        true => rounded_numeric(unscaled, own, wanted),
         false => Ok(Value::Numeric(unscaled, own)),
     }
 }
