@@ -26,8 +26,8 @@ pub use alone::Limits;
 pub use catalog::types::{from_id as type_of, id_of as type_id};
 pub use session::now;
 pub use session::{
-    ColumnDescription, CopyIn, CopyOut, Database, DatabaseOptions, ImplicitTransaction, Outcome,
-    Rows, Session, Statement, TransactionStatus,
+    ColumnDescription, CopyIn, CopyOut, CursorUse, Database, DatabaseOptions, ImplicitTransaction,
+    Outcome, Rows, Sent, Session, Statement, TransactionStatus,
 };
 
 #[cfg(test)]

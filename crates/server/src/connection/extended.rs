@@ -104,7 +104,7 @@ impl Connection {
                 self.portals.put_back((name, portal));
                 result
             }
-            Taken::Cursor(name) => self.run_cursor(&name, limit, implicit).await,
+            Taken::Cursor(name, formats) => self.run_cursor(&name, &formats, limit, implicit).await,
         }
     }
 
@@ -123,8 +123,15 @@ impl Connection {
         let limit = fields.int32()?.max(0) as u64;
         fields.end()?;
         let taken = match self.portals.take(name) {
+            Some((name, portal)) if matches!(portal.state, PortalState::Adopted) => {
+                let taken = Taken::Cursor(name.clone(), portal.formats.clone());
+                self.portals.put_back((name, portal));
+                taken
+            }
             Some((name, portal)) => Taken::Portal(name, portal),
-            None if self.session.has_cursor(name) => Taken::Cursor(name.into()),
+            None if self.session.has_cursor(name) => {
+                Taken::Cursor(name.into(), Formats::All(Format::Text))
+            }
             None => return Err(unknown_portal(name)),
         };
         Ok((taken, limit))
@@ -134,6 +141,7 @@ impl Connection {
     async fn run_cursor(
         &mut self,
         name: &str,
+        formats: &Formats,
         limit: u64,
         implicit: ImplicitTransaction,
     ) -> Result<(), Stop> {
@@ -148,7 +156,7 @@ impl Connection {
             self.socket.attend(run).await??
         };
         let Outcome::Rows(rows) = outcome else { unreachable!("FETCH gives rows") };
-        let mut cursor = Cursor::query(rows, &Formats::All(Format::Text))?;
+        let mut cursor = Cursor::query(rows, formats)?;
         let (sent, _) = cursor.send(&mut self.socket, self.session.limits(), 0).await?;
         self.write_notices();
         match limit > 0 && sent == limit {
@@ -176,7 +184,7 @@ impl Connection {
                 backend::rows_complete(&mut self.socket.output, words, 0);
                 Ok(())
             }
-            PortalState::Done => {
+            PortalState::Adopted | PortalState::Done => {
                 let message = format!("portal \"{name}\" cannot be run");
                 Err(Error::new(SqlState::ObjectNotInState, message).into())
             }
@@ -263,8 +271,8 @@ impl Connection {
 enum Taken {
     /// A portal of Bind, and its name.
     Portal(Box<str>, Portal),
-    /// The name of a cursor by DECLARE.
-    Cursor(Box<str>),
+    /// The name of a cursor, and the formats of its columns.
+    Cursor(Box<str>, Formats),
 }
 
 /// A statement as Parse brings it.

@@ -6,6 +6,7 @@
 //! [`startup`] lets a client in, [`extended`] and [`simple`] run its statements, [`copy`] feeds COPY FROM STDIN. Called by
 //! `listener`. Absent here: what statements mean (`sql`), bytes of messages (`message`) and of values (`value`).
 
+mod adopted;
 mod copy;
 mod copy_binary;
 mod extended;

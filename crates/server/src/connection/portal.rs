@@ -102,6 +102,8 @@ pub enum PortalState {
     Suspended(Box<Cursor>),
     /// All rows are sent.
     Exhausted(&'static str),
+    /// A cursor of its name has its rows, since FETCH or MOVE has named it.
+    Adopted,
     /// It ran and gave no rows, or it failed.
     Done,
 }

@@ -13,7 +13,7 @@ use engine::heartbeat::{Answer, AnswerPart, Pages};
 use engine::types::limit::Limit;
 use engine::types::{Error, Result, ValueRef};
 use futures::StreamExt;
-use sql::{Limits, Rows};
+use sql::{Limits, Rows, Sent};
 
 use super::Stop;
 use super::copy_binary::HEADER;
@@ -29,6 +29,8 @@ pub struct Cursor {
     answer: Option<Answer>,
     part: usize,
     row: usize,
+    /// Rows that were sent.
+    sent: u64,
 }
 
 impl std::fmt::Debug for Cursor {
@@ -145,7 +147,15 @@ impl Cursor {
     }
 
     fn new(rows: Rows, writer: RowWriter) -> Cursor {
-        Cursor { rows, writer, answer: None, part: 0, row: 0 }
+        Cursor { rows, writer, answer: None, part: 0, row: 0, sent: 0 }
+    }
+
+    /// The rows that are left, and what of them was sent.
+    pub fn into_rest(self) -> (Rows, Sent) {
+        let Cursor { rows, answer: piece, part, row, sent, .. } = self;
+        let before = piece.iter().flat_map(|piece| &piece.parts[..part]);
+        let of_piece = (before.map(AnswerPart::rows).sum::<usize>() + row) as u64;
+        (rows, Sent { rows: sent, piece, of_piece })
     }
 
     /// The tag's words, and whether a number of rows follows them.
@@ -156,6 +166,17 @@ impl Cursor {
     /// Sends rows, at most `limit` unless that is 0, as long as the statement may run. Gives their number and whether there
     /// may be more.
     pub async fn send(
+        &mut self,
+        socket: &mut Socket,
+        limits: &Limits,
+        limit: u64,
+    ) -> Result<(u64, bool), Stop> {
+        let (sent, more) = self.send_some(socket, limits, limit).await?;
+        self.sent += sent;
+        Ok((sent, more))
+    }
+
+    async fn send_some(
         &mut self,
         socket: &mut Socket,
         limits: &Limits,

@@ -94,6 +94,9 @@ impl Connection {
             let message = "there is no parameter $1";
             return Err(Error::new(SqlState::UndefinedParameter, message).into());
         }
+        if let Some(used) = statement.cursor_use() {
+            Box::pin(self.share_portal(used)).await?;
+        }
         let outcome = {
             let run = pin!(self.session.execute(&statement, Vec::new(), implicit));
             self.socket.attend(run).await??

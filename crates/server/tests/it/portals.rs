@@ -113,6 +113,54 @@ fn a_cursor_by_declare_is_a_portal() {
 }
 
 #[test]
+fn a_portal_is_a_cursor() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(9);
+    raw.run("BEGIN");
+    for portal in ["begun", "ready", "spent", "moved", "closed"] {
+        declare(&mut raw, portal);
+    }
+    raw.execute("begun", 2);
+    raw.execute("spent", 0);
+    raw.sync();
+    raw.until_ready();
+    assert_eq!(raw.column("FETCH 2 FROM begun"), ["2", "3"]);
+    assert_eq!(raw.column("FETCH ready"), ["0"]);
+    assert_eq!(raw.column("FETCH spent"), [""; 0]);
+    raw.run("MOVE 3 IN moved");
+    raw.execute("begun", 1);
+    raw.execute("moved", 1);
+    raw.execute("ready", 0);
+    raw.describe('P', "begun");
+    raw.sync();
+    let messages = raw.until_ready();
+    assert_eq!(messages.tags(), "DsDsDDDDDDDDCTZ");
+    let expected = ["4", "3", "1", "2", "3", "4", "5", "6", "7", "8"];
+    assert_eq!(first_column(&messages), expected);
+    raw.run("CLOSE begun; CLOSE closed");
+    raw.execute("closed", 0);
+    raw.sync();
+    assert_eq!(raw.until_ready().states(), ["34000"]);
+    raw.run("ROLLBACK; BEGIN");
+    assert_eq!(raw.fail("FETCH ready"), "34000", "it has ended with its transaction");
+}
+
+#[test]
+fn a_portal_that_became_a_cursor_keeps_its_formats() {
+    let fixture = Fixture::new();
+    let mut raw = fixture.with_rows(3);
+    raw.run("BEGIN");
+    raw.parse("", "SELECT i FROM t ORDER BY i");
+    raw.bind_formats("p", "", &[], &[], &[1]);
+    raw.sync();
+    raw.until_ready();
+    raw.run("MOVE p");
+    raw.execute("p", 1);
+    raw.sync();
+    assert_eq!(raw.until_ready()[0].values(), [Some(&[0, 0, 0, 1][..])]);
+}
+
+#[test]
 fn closing_a_cursors_portal_closes_the_cursor() {
     let fixture = Fixture::new();
     let mut raw = fixture.with_rows(1);

@@ -11,9 +11,10 @@ use engine::types::{Error, Result, SqlState, Value};
 use futures::StreamExt;
 use parking_lot::Mutex;
 
-use super::prepared::DeclareCursor;
-use super::{ColumnDescription, ImplicitTransaction, Outcome, Rows, Session};
+use super::prepared::{DeclareCursor, Plan};
+use super::{ColumnDescription, ImplicitTransaction, Outcome, Rows, Session, Statement};
 use crate::alone::Answers;
+use crate::statement::command::Command;
 use crate::statement::cursor::{Direction, Fetch};
 
 /// A cursor, from DECLARE to CLOSE.
@@ -65,14 +66,14 @@ impl Span {
 }
 
 impl OpenCursor {
-    fn new(rows: Rows, declare: &DeclareCursor, depth: usize) -> OpenCursor {
+    fn new(rows: Rows) -> OpenCursor {
         OpenCursor {
             columns: rows.columns,
             pieces: Mutex::new(rows.pieces),
             output: None,
-            scroll: declare.scroll,
-            hold: declare.hold,
-            depth,
+            scroll: false,
+            hold: false,
+            depth: 0,
             parts: VecDeque::new(),
             bytes: 0,
             held: Reservation::new(Share::Cursors),
@@ -211,6 +212,40 @@ impl OpenCursor {
     }
 }
 
+/// What of an answer's rows a portal has sent.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// All that it has sent.
+    pub rows: u64,
+    /// The piece that it is in, ...
+    pub piece: Option<Answer>,
+    /// ... and how many of the rows were of that.
+    pub of_piece: u64,
+}
+
+/// What a statement does with a cursor that it names, or a portal of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorUse<'a> {
+    /// FETCH and MOVE.
+    Move(&'a str),
+    /// CLOSE
+    Close(&'a str),
+    /// CLOSE ALL
+    CloseAll,
+}
+
+impl Statement {
+    /// What it does with a cursor; `None` where it names none.
+    pub fn cursor_use(&self) -> Option<CursorUse<'_>> {
+        match &self.prepared.plan {
+            Plan::Command(Command::Fetch(fetch)) => Some(CursorUse::Move(&fetch.name)),
+            Plan::Command(Command::Close(Some(name))) => Some(CursorUse::Close(name)),
+            Plan::Command(Command::Close(None)) => Some(CursorUse::CloseAll),
+            _ => None,
+        }
+    }
+}
+
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::InvalidCursorName, format!("cursor \"{name}\" does not exist"))
 }
@@ -237,12 +272,24 @@ impl Session {
             unreachable!("only queries are declared");
         };
         let depth = self.block.any().map_or(0, |transaction| transaction.depth());
-        let mut cursor = OpenCursor::new(rows, declare, depth);
+        let (scroll, hold) = (declare.scroll, declare.hold);
+        let mut cursor = OpenCursor { scroll, hold, depth, ..OpenCursor::new(rows) };
         if declare.hold && !self.in_block() {
             cursor.load(u64::MAX).await?;
         }
         self.cursors.insert(declare.name.clone(), cursor);
         Ok(Outcome::Command("DECLARE CURSOR".to_owned()))
+    }
+
+    /// Makes a cursor of a portal of the protocol, which goes on behind the rows that were sent. It ends with the transaction.
+    pub fn adopt_portal(&mut self, name: &str, rows: Rows, sent: Sent) -> Result<()> {
+        let mut cursor = OpenCursor::new(rows);
+        let before = sent.rows - sent.of_piece;
+        (cursor.loaded, cursor.forgotten, cursor.position) = (before, before, sent.rows);
+        sent.piece.map_or(Ok(()), |piece| cursor.keep(piece))?;
+        cursor.forget();
+        self.cursors.insert(name.to_owned(), cursor);
+        Ok(())
     }
 
     /// FETCH and MOVE.

@@ -48,6 +48,7 @@ use engine::types::{DataType, Result, Value};
 pub use block::now;
 pub use block::{Block, OpenedBy, Transaction};
 pub use conversation::Session;
+pub use cursor::{CursorUse, Sent};
 pub(crate) use database::Ids;
 pub use database::{Database, DatabaseOptions};
 pub(crate) use definitions::{PUBLIC, is_unseen_sequence, shown_sequence};
@@ -183,11 +184,7 @@ impl Statement {
 
 impl Rows {
     /// An answer that is complete.
-    pub(crate) fn complete(
-        columns: Arc<[ColumnDescription]>,
-        answer: Answer,
-        tag: &'static str,
-    ) -> Rows {
+    pub fn complete(columns: Arc<[ColumnDescription]>, answer: Answer, tag: &'static str) -> Rows {
         let pieces = Box::pin(futures::stream::once(std::future::ready(Ok(answer))));
         Rows { columns, pieces, tag, counted: true }
     }

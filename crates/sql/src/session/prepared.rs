@@ -14,6 +14,7 @@ use super::execute::aborted;
 use super::functions::is_session_function;
 use super::pg_notify;
 use super::preparation::{PlannedText, Preparation, text_size};
+use super::promised::Recorded;
 use super::table_locks::Uses;
 use super::{ColumnDescription, OpenedBy, Session, Statement};
 use crate::bounded::Planned;
@@ -61,6 +62,8 @@ pub struct Prepared {
     pub shape: Option<Arc<str>>,
     /// How long its answers take.
     pub response: Arc<Response>,
+    /// What became of its promises.
+    pub(super) recorded: Recorded,
     /// What it uses of tables, once somebody has asked.
     pub(super) used: OnceLock<Box<Uses>>,
     /// Its part of what plans may take, as long as somebody keeps it.
@@ -432,6 +435,7 @@ impl Prepared {
             cleared: AtomicU32::new(0),
             shape: None,
             response: Arc::default(),
+            recorded: Recorded::default(),
             used: OnceLock::new(),
             held: OnceLock::new(),
         }
@@ -480,6 +484,7 @@ impl Prepared {
             cleared: AtomicU32::new(0),
             shape: None,
             response: Arc::default(),
+            recorded: Recorded::default(),
             used: OnceLock::new(),
             held: OnceLock::new(),
         }

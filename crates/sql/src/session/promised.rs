@@ -12,11 +12,13 @@ use engine::heartbeat::Template;
 use engine::heartbeat::promises::{Margin, Meets, OWN, Place, Record, Station, Stations, Stay};
 use engine::plan::Weight;
 use engine::types::{Error, Result};
+use parking_lot::Mutex;
 
 use super::prepared::{Plan, Prepared};
 use super::settings::Late;
 use super::{Session, Statement};
 use crate::promise::{Asked, Forecast, Refusal, decide};
+use crate::rights::RoleId;
 use crate::template::{Path, QueryTemplate};
 
 /// Microseconds that a query takes by itself of which nothing is known.
@@ -36,6 +38,23 @@ pub(super) struct Promising {
     has_begun: bool,
     /// The statement whose answer is not out yet.
     under_way: Option<UnderWay>,
+}
+
+/// The record of whoever ran a statement last: found without its text. Records are never forgotten.
+#[derive(Debug, Default)]
+pub struct Recorded(Mutex<Option<(Whose, Arc<Record>)>>);
+
+/// A role, and since when the catalog has had the same roles.
+type Whose = (RoleId, u64);
+
+impl Recorded {
+    fn of(&self, whose: Whose, find: impl FnOnce() -> Arc<Record>) -> Arc<Record> {
+        let mut last = self.0.lock();
+        match &*last {
+            Some((known, record)) if *known == whose => record.clone(),
+            _ => last.insert((whose, find())).1.clone(),
+        }
+    }
 }
 
 /// A statement that was let in.
@@ -288,9 +307,14 @@ impl Session {
         self.statements.get(&only.as_ident()?.value).cloned()
     }
 
+    /// Where its promises for a statement are entered.
     fn record(&self, statement: &Statement) -> Arc<Record> {
-        let role: Arc<str> = self.acting_role().into();
-        self.database.engine.promises().record(&role, &shape(statement))
+        let catalog = self.catalog();
+        let whose = (self.acting_id(&catalog), catalog.since());
+        statement.prepared.recorded.of(whose, || {
+            let role: Arc<str> = catalog.rights().name_of(whose.0).into();
+            self.database.engine.promises().record(&role, &shape(statement))
+        })
     }
 
     /// All of the answer is there, or the reason why there is none.

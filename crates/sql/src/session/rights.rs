@@ -96,7 +96,7 @@ impl Session {
         let serial = self.settings.identity_serial();
         let is_new = |known: &Standing| (known.since, known.serial) != (catalog.since(), serial);
         if self.standing.as_ref().is_none_or(is_new) {
-            let role = self.role_in(&catalog);
+            let role = self.acting_id(&catalog);
             let holder = Holder::of(catalog.rights(), role);
             self.settings.tell_superuser(holder.superuser);
             self.standing = Some(Standing { since: catalog.since(), serial, holder });
@@ -109,7 +109,8 @@ impl Session {
         self.standing().clone()
     }
 
-    fn role_in(&self, catalog: &Catalog) -> RoleId {
+    /// The role whose rights the session has.
+    pub(super) fn acting_id(&self, catalog: &Catalog) -> RoleId {
         match self.settings.role() {
             None => self.session_role(catalog),
             Some(role) => catalog.rights().find(role).map_or(NOBODY, |role| role.id),
@@ -149,7 +150,7 @@ impl Session {
     /// The name of the role whose rights the session has.
     pub(crate) fn acting_role(&self) -> String {
         let catalog = self.catalog();
-        catalog.rights().name_of(self.role_in(&catalog))
+        catalog.rights().name_of(self.acting_id(&catalog))
     }
 
     /// 42501 where the session's role may not do what a plan does.
