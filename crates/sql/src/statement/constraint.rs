@@ -172,25 +172,8 @@ impl Draft<'_> {
 
     /// The distinct columns that an expression names.
     pub fn mentioned(&self, expr: &Expr) -> Vec<ColumnId> {
-        struct Names(Vec<String>);
-        impl Visitor for Names {
-            type Break = ();
-
-            fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-                match expr {
-                    Expr::Identifier(name) => self.0.push(fold(name)),
-                    Expr::CompoundIdentifier(parts) => self.0.extend(parts.last().map(fold)),
-                    _ => {}
-                }
-                ControlFlow::Continue(())
-            }
-        }
-        let mut names = Names(Vec::new());
-        let _ = expr.visit(&mut names);
-        let mut columns: Vec<ColumnId> =
-            names.0.iter().filter_map(|name| self.schema.column(name).map(|(id, _)| id)).collect();
+        let mut columns = columns_in_order(&self.schema, expr);
         columns.sort();
-        columns.dedup();
         columns
     }
 
@@ -345,4 +328,30 @@ fn refuse_deferrable(characteristics: Option<&ast::ConstraintCharacteristics>) -
 /// 0A000.
 pub fn unsupported(what: &str) -> Error {
     Error::new(SqlState::FeatureNotSupported, format!("{what} is not supported"))
+}
+
+/// The distinct columns of a table that an expression names, in the order in which it first does.
+pub fn columns_in_order(table: &TableSchema, expr: &Expr) -> Vec<ColumnId> {
+    struct Names(Vec<String>);
+    impl Visitor for Names {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Identifier(name) => self.0.push(fold(name)),
+                Expr::CompoundIdentifier(parts) => self.0.extend(parts.last().map(fold)),
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut names = Names(Vec::new());
+    let _ = expr.visit(&mut names);
+    let mut columns = Vec::new();
+    for (id, _) in names.0.iter().filter_map(|name| table.column(name)) {
+        if !columns.contains(&id) {
+            columns.push(id);
+        }
+    }
+    columns
 }

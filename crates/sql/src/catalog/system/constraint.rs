@@ -1,8 +1,12 @@
 //! All constraints of all tables, with ids.
 
+use std::borrow::Cow;
+
 use engine::types::{ColumnId, ForeignKey, IndexSchema, TableSchema};
 
 use super::super::{Catalog, index_oid, table_oid};
+use crate::statement::constraint::columns_in_order;
+use crate::statement::expression::parse;
 
 /// Ids of constraints start here: no relation has as many.
 const FIRST: u32 = 0x2000_0000;
@@ -44,7 +48,18 @@ impl Constraint<'_> {
         }
     }
 
-    /// The table's columns that it is about.
+    /// The table's columns that it names: those of a check in the order in which it does.
+    pub fn named_columns(&self) -> Cow<'_, [ColumnId]> {
+        match self.rule {
+            Rule::Check(text) => {
+                let expr = parse(text);
+                expr.map_or(Vec::new(), |expr| columns_in_order(self.table, &expr)).into()
+            }
+            _ => self.columns().into(),
+        }
+    }
+
+    /// The columns of a key or a reference.
     pub fn columns(&self) -> &[ColumnId] {
         match self.rule {
             Rule::Key(index) => &index.columns,

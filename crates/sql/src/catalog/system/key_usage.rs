@@ -131,12 +131,12 @@ pub fn constraint_column_usage(catalog: &Catalog) -> Rows {
     for constraint in constraints(catalog) {
         let (table, columns) = match constraint.rule {
             Rule::Reference(reference) => match catalog.table_by_id(reference.parent) {
-                Some(parent) => (parent.as_ref(), reference.parent_columns.as_slice()),
+                Some(parent) => (parent.as_ref(), reference.parent_columns.as_slice().into()),
                 None => continue,
             },
-            _ => (constraint.table, constraint.columns()),
+            _ => (constraint.table, constraint.named_columns()),
         };
-        for column in columns {
+        for column in columns.iter() {
             let mut row = place(&table.name).to_vec();
             row.push(text(&*table.columns[column.index()].name));
             row.extend(place(constraint.name));

@@ -17,6 +17,7 @@ mod pg_depend;
 mod pg_index;
 mod pg_locks;
 mod pg_namespace;
+mod pg_rewrite;
 mod pg_roles;
 mod pg_sequence;
 mod privileges;
@@ -103,6 +104,7 @@ fn table(schema: &str, name: &str) -> Option<fn(&Catalog) -> Rows> {
         ("pg_catalog", "pg_db_role_setting") => pg_db_role_setting::rows,
         ("pg_catalog", "pg_depend") => pg_depend::rows,
         ("pg_catalog", "pg_locks") => pg_locks::rows,
+        ("pg_catalog", "pg_rewrite") => pg_rewrite::rows,
         ("pg_catalog", "pg_roles") => pg_roles::roles,
         ("pg_catalog", "pg_authid") => pg_roles::authid,
         ("pg_catalog", "pg_user") => pg_roles::users,

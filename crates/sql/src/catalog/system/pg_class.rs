@@ -157,7 +157,7 @@ fn push(rows: &mut Rows, relation: &Relation<'_>) {
         text(relation.kind),
         Cell::Small(relation.columns as i16),
         Cell::Small(relation.checks as i16),
-        no.clone(),
+        Cell::Bool(relation.kind == "v"),
         Cell::Bool(relation.foreign_keys),
         no.clone(),
         no.clone(),

@@ -92,7 +92,7 @@ pub fn rows(catalog: &Catalog) -> Rows {
             Cell::Bool(true),
             Cell::Int(0),
             Cell::Bool(true),
-            numbers(constraint.columns()),
+            numbers(&constraint.named_columns()),
             reference.map_or(Cell::Null, |r| numbers(&r.parent_columns)),
             check,
         ]);

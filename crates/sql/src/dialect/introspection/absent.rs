@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::calls::plain_name;
 use crate::template::output_name;
 
-const TABLES: [&str; 24] = [
+const TABLES: [&str; 23] = [
     "pg_auth_members",
     "pg_default_acl",
     "pg_enum",
@@ -29,7 +29,6 @@ const TABLES: [&str; 24] = [
     "pg_publication",
     "pg_publication_namespace",
     "pg_publication_rel",
-    "pg_rewrite",
     "pg_seclabel",
     "pg_shseclabel",
     "pg_statistic_ext",
