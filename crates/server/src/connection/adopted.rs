@@ -22,10 +22,10 @@ impl Connection {
             CursorUse::Move(name) => self.adopt(name).await,
             CursorUse::Close(name) => {
                 // What is closed needs no rows.
-                let was_portal =
-                    self.portals.take(name).is_some() && !self.session.has_cursor(name);
-                let closed = || self.session.adopt_portal(name, no_rows(), Sent::default());
-                Ok(if was_portal { closed() } else { Ok(()) }?)
+                if self.portals.take(name).is_some() && !self.session.has_cursor(name) {
+                    self.session.adopt_portal(name, no_rows(), Sent::default())?;
+                }
+                Ok(())
             }
             CursorUse::CloseAll => {
                 self.portals.clear();

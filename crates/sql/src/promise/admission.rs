@@ -188,11 +188,12 @@ pub struct Shown(pub Duration);
 
 impl std::fmt::Display for Shown {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let milliseconds = self.0.as_secs_f64() * 1e3;
+        // By whole numbers: each refusal tells several times, and floating-point ones are dear to write.
+        let (milliseconds, micros) = (self.0.as_millis(), self.0.subsec_micros() % 1_000);
         match milliseconds {
-            0.0..1.0 => write!(f, "{milliseconds:.3} ms"),
-            1.0..100.0 => write!(f, "{milliseconds:.1} ms"),
-            _ => write!(f, "{milliseconds:.0} ms"),
+            0 => write!(f, "0.{micros:03} ms"),
+            1..100 => write!(f, "{milliseconds}.{} ms", micros / 100),
+            _ => write!(f, "{milliseconds} ms"),
         }
     }
 }
