@@ -107,10 +107,10 @@ impl Session {
         check_count(statement, &parameters)?;
         let renewed = self.renew(statement).await?;
         let statement = renewed.as_ref().unwrap_or(statement);
-        round(&statement.prepared.rounded, &mut parameters)?;
         self.join(&statement.prepared.plan, implicit);
         self.check_rights(&statement.prepared)?;
         self.refuse_replaced(&statement.prepared)?;
+        round(&statement.prepared.rounded, &mut parameters)?;
         let is_alone = matches!(self.block, Block::Idle);
         if statement.prepared.locked_subqueries.is_empty() || !is_alone {
             return self.run_planned(statement, &parameters, implicit).await;

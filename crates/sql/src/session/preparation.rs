@@ -22,6 +22,7 @@ use crate::catalog::types::{from_id, id_of};
 use crate::catalog::{Catalog, Sources};
 use crate::rights::{needs_of, query_needs};
 use crate::statement::constraint::unsupported;
+use crate::statement::rounded::rounded;
 use crate::statement::{insert, locked_subqueries, locking, modify, rewrite};
 use crate::template::{Lifted, Parameters, QueryTemplate, check_parameters, lift, parse};
 
@@ -161,10 +162,11 @@ impl Preparation {
 
     fn plan_lifted(&self, mut lifted: Lifted, types: &[u32]) -> Result<(Prepared, Parameters)> {
         let mut parameters = Parameters::new(&lifted, types);
+        let rounded = rounded(&lifted.statement, lifted.client);
         let (database, statement) = (&*self.database, &mut lifted.statement);
         let taken = locked_subqueries::take(database, &self.catalog, statement, &mut parameters)?;
         let (prepared, parameters) = self.plan_parts(lifted, &taken.catalog, parameters)?;
-        Ok((Prepared { locked_subqueries: taken.queries, ..prepared }, parameters))
+        Ok((Prepared { locked_subqueries: taken.queries, rounded, ..prepared }, parameters))
     }
 
     fn plan_parts(

@@ -476,7 +476,7 @@ impl Prepared {
             sources: Sources::Everything,
             parameters: parameters.type_ids(),
             parameter_types,
-            rounded: parameters.rounded(),
+            rounded: Vec::new(),
             columns,
             plan,
             locked_subqueries: Vec::new(),

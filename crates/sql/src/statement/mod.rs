@@ -39,6 +39,7 @@ pub mod prepare;
 pub mod returning;
 pub mod rewrite;
 pub mod rights;
+pub mod rounded;
 pub mod row_check;
 pub mod search;
 pub mod sequence;

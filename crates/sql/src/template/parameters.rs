@@ -26,8 +26,6 @@ pub struct Parameters {
     arrays: Vec<(usize, DataType)>,
     /// Those among them that are `oid[]`.
     oid_arrays: Vec<usize>,
-    /// What each mention of the client's parameters is cast to at once; `None`: to no numeric with a scale.
-    mentions: Vec<(usize, Option<DataType>)>,
 }
 
 impl Parameters {
@@ -50,7 +48,6 @@ impl Parameters {
             bounded: Vec::new(),
             arrays: arrays.collect(),
             oid_arrays: Vec::new(),
-            mentions: Vec::new(),
         }
     }
 
@@ -70,7 +67,6 @@ impl Parameters {
             bounded: Vec::new(),
             arrays: Vec::new(),
             oid_arrays: Vec::new(),
-            mentions: Vec::new(),
         }
     }
 
@@ -186,21 +182,6 @@ impl Parameters {
     /// Whether the client said of which type a parameter is.
     pub fn is_declared(&self, index: usize) -> bool {
         self.declared.get(index).is_some_and(|id| *id != 0)
-    }
-
-    /// A parameter is mentioned, as what a cast to that type is of where it is one.
-    pub fn mention(&mut self, index: usize, cast: Option<DataType>) {
-        let scaled = cast.filter(|cast| matches!(cast, DataType::Numeric { .. }));
-        if index < self.client && !self.mentions.contains(&(index, scaled)) {
-            self.mentions.push((index, scaled));
-        }
-    }
-
-    /// The client's parameters that are nothing but rounded to a numeric with a scale: their values may be rounded before.
-    pub fn rounded(&self) -> Vec<(usize, DataType)> {
-        let is_only = |index: usize| self.mentions.iter().filter(|m| m.0 == index).count() == 1;
-        let rounded = self.mentions.iter().filter(|(index, _)| is_only(*index));
-        rounded.filter_map(|(index, cast)| Some((*index, (*cast)?))).collect()
     }
 
     /// What nobody knows of these parameters is text.

@@ -14,14 +14,12 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::{
     Expr as SqlExpr, Query, Statement, Value, ValueWithSpan, Visit, Visitor,
 };
-use engine::types::DataType;
 
 use super::infer::{infer, infer_expression};
 use super::parameters::{Parameters, placeholder_index};
 use super::zones;
 use crate::bounded::{PlanningThreads, check_expression, check_plan};
 use crate::catalog::{Catalog, Names};
-use crate::statement::data_type::data_type;
 
 /// Rounds of planning in which types of parameters may still be learnt.
 const ROUNDS: usize = 6;
@@ -100,8 +98,7 @@ impl Planning {
             check_plan(&plan).map_err(|error| DataFusionError::External(Box::new(error)))?;
             if counts_copies { crate::dialect::number_bags(plan) } else { Ok(plan) }
         };
-        let mentioned = mentioned(&query, parameters);
-        let plan = settle(parameters, &mentioned, &mut once, infer)?;
+        let plan = settle(parameters, &mentioned(&query), &mut once, infer)?;
         crate::dialect::without_repeated_keys(crate::dialect::rewrite_casts(plan)?)
     }
 
@@ -126,8 +123,7 @@ impl Planning {
         let infer = |planned: &Expr, parameters: &mut Parameters| {
             infer_expression(planned, schema, wanted, parameters)
         };
-        let mentioned = mentioned(&expr, parameters);
-        settle(parameters, &mentioned, &mut once, infer)
+        settle(parameters, &mentioned(&expr), &mut once, infer)
     }
 
     /// Coerces and simplifies an expression.
@@ -162,46 +158,23 @@ fn context(parameters: &Parameters) -> PlannerContext {
     PlannerContext::new().with_prepare_param_data_types(parameters.fields())
 }
 
-/// The parameters that a piece of a statement mentions, counted from 0; `parameters` learns which of them are cast to what.
-fn mentioned<T: Visit>(node: &T, parameters: &mut Parameters) -> Vec<usize> {
-    struct Finder<'a> {
-        mentioned: Vec<usize>,
-        casts: Vec<(usize, DataType)>,
-        parameters: &'a mut Parameters,
-    }
-    impl Visitor for Finder<'_> {
+/// The parameters that a piece of a statement mentions, counted from 0.
+fn mentioned<T: Visit>(node: &T) -> Vec<usize> {
+    struct Finder(Vec<usize>);
+    impl Visitor for Finder {
         type Break = ();
-        fn pre_visit_expr(&mut self, expr: &SqlExpr) -> ControlFlow<()> {
-            if let SqlExpr::Cast { expr, data_type: target, .. } = expr
-                && let SqlExpr::Value(value) = &**expr
-                && let Some(index) = parameter(value)
-                && let Ok(target) = data_type(target)
-            {
-                self.casts.push((index, target));
-            }
-            ControlFlow::Continue(())
-        }
         fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
-            if let Some(index) = parameter(value) {
-                self.mentioned.push(index);
-                // The value of a cast is visited right after the cast.
-                let cast = self.casts.pop_if(|(cast, _)| *cast == index);
-                self.parameters.mention(index, cast.map(|(_, target)| target));
+            if let Value::Placeholder(id) = &value.value
+                && let Ok(index) = placeholder_index(id)
+            {
+                self.0.push(index);
             }
             ControlFlow::Continue(())
         }
     }
-    let mut finder = Finder { mentioned: Vec::new(), casts: Vec::new(), parameters };
+    let mut finder = Finder(Vec::new());
     let _ = node.visit(&mut finder);
-    finder.mentioned
-}
-
-/// The number of a parameter that a value is.
-fn parameter(value: &ValueWithSpan) -> Option<usize> {
-    match &value.value {
-        Value::Placeholder(id) => placeholder_index(id).ok(),
-        _ => None,
-    }
+    finder.0
 }
 
 /// Plans again and again until nothing new is learnt about the parameters; what stays unknown is text.

@@ -4,7 +4,7 @@ use super::super::Catalog;
 use super::pg_class::view_oid;
 use super::rows::{Cell, Kind, Rows, oid, text};
 
-/// Rules have the ids of their views behind this: no view has as many.
+/// A rule's id is its view's and this: views' ids are below 0x2000_0000, those of constraints below this.
 const FIRST: u32 = 0x6000_0000;
 
 const COLUMNS: &[(&str, Kind)] = &[
