@@ -182,6 +182,11 @@ impl Engine {
         self.reads.ahead(lane)
     }
 
+    /// One that was let into a lane with little to spare was answered or dropped, late or not: who comes has more or less.
+    pub fn note_answer(&self, lane: LaneId, is_late: bool) {
+        self.reads.note_answer(lane, is_late);
+    }
+
     /// What an activation by itself takes on both paths; `None` where the path is not chosen by that.
     pub fn path_costs(&self, template: &Template) -> Option<PathCosts> {
         self.reads.chooses_path(template).then(|| template.path_costs())

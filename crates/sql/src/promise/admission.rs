@@ -13,10 +13,10 @@ const LEAST: Duration = Duration::from_micros(20);
 /// last has all of it: what an application does is several statements, and a share of each refused would leave few of them whole.
 const NEWCOMERS_SHARE: f64 = 0.9;
 
-/// The share of a promise that a batch may be expected to take: who comes when it has just begun waits for it, and then for its own.
-const BATCH_SHARE: f64 = 0.475;
-/// Of that, what is left for the answer to go out.
+/// The share of a promise within which those of a lane must be expected to be answered, and are.
 const LANE_SHARE: f64 = 0.95;
+/// Who is expected to be answered later than in this share of its promise has little to spare.
+const TIGHT: f64 = 0.7;
 
 /// Whoever has waited for more than this share of its promise is not alone, whatever load it meets: others take the threads.
 const ALONE_WAITS: f64 = 0.25;
@@ -40,7 +40,7 @@ pub struct Asked {
     pub load: u64,
     /// Its own work in the same units.
     pub own: u64,
-    /// What it has before it in its lane, where batches of that were measured.
+    /// What it meets in its lane, where that was measured.
     pub ahead: Option<Ahead>,
     /// What its access paths are predicted to take, for a statement of which nothing is measured yet.
     pub predicted: Option<Duration>,
@@ -53,7 +53,7 @@ pub struct Asked {
 impl Asked {
     /// Nobody runs or waits beside it.
     fn is_alone(&self) -> bool {
-        self.ahead.map_or(self.load <= self.own, |ahead| ahead.is_idle)
+        self.ahead.map_or(self.load <= self.own, |ahead| ahead.inside == 0)
     }
 }
 
@@ -64,7 +64,7 @@ pub struct Forecast {
     pub total: Duration,
     /// Of that what is due to others: what it has waited, and what runs or waits beside it.
     pub others: Duration,
-    /// The same for 99 of 100, as far as was measured; in a lane, for nine of ten batches.
+    /// The same for 99 of 100, as far as was measured.
     pub latest: Duration,
 }
 
@@ -91,12 +91,18 @@ impl Forecast {
         Some(Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest })
     }
 
-    /// It waits for what runs, and then for its own batch.
+    /// What is to be learned of one that was let into a lane and took so long: whether it was late; `None` where it had much to spare.
+    pub fn was_late(&self, promise: Duration, took: Duration) -> Option<bool> {
+        let is_tight = self.latest > promise.mul_f64(TIGHT);
+        is_tight.then(|| took > promise.mul_f64(LANE_SHARE))
+    }
+
+    /// It stays as long as those who met as many.
     fn in_lane(response: &Response, asked: &Asked, ahead: &Ahead) -> Forecast {
-        let took = (ahead.rest + ahead.batch).max(LEAST);
-        let total = asked.waited + took;
-        let by_itself = response.least().unwrap_or(ahead.batch).min(ahead.batch);
-        let latest = asked.waited + took.mul_f32(ahead.factor);
+        let stay = ahead.stay.max(LEAST);
+        let total = asked.waited + stay;
+        let by_itself = response.least().unwrap_or(stay).min(stay);
+        let latest = asked.waited + stay.mul_f32(ahead.factor);
         Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest }
     }
 }
@@ -116,19 +122,13 @@ pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Re
         false => asked.promise.mul_f64(NEWCOMERS_SHARE),
     };
     let is_in_time = match &asked.ahead {
-        Some(ahead) => forecast.latest <= limit.mul_f64(LANE_SHARE) && leaves_room(ahead, limit),
+        Some(_) => forecast.latest <= limit.mul_f64(LANE_SHARE),
         None => forecast.latest <= limit,
     };
     match is_in_time || is_worth_trying(response, asked, is_alone) {
         true => Ok(Some(forecast)),
         false => Err(refusal(response, asked, forecast)),
     }
-}
-
-/// Whether the batch that it would be in is short enough for who comes at its beginning. Who is the first to wait makes none longer
-/// than it must be.
-fn leaves_room(ahead: &Ahead, limit: Duration) -> bool {
-    ahead.waiting == 0 || ahead.batch.mul_f32(ahead.factor) <= limit.mul_f64(BATCH_SHARE)
 }
 
 /// What speaks against it may be out of date: where it has taken less before and nobody is beside it, one is let in now and then.
@@ -307,30 +307,29 @@ mod tests {
         assert!(decide(&response, &last).is_ok());
     }
 
-    /// A batch that runs for so long still, and the next one.
-    fn ahead(rest: u32, batch: u32, waiting: usize) -> Ahead {
-        let (rest, batch) = (rest * MILLISECOND, batch * MILLISECOND);
-        Ahead { rest, batch, waiting, is_idle: false, factor: 1.1 }
+    /// So many stay for so long.
+    fn ahead(inside: usize, stay: u32) -> Ahead {
+        Ahead { inside, stay: stay * MILLISECOND, factor: 1.2 }
     }
 
     #[test]
-    fn in_a_lane_it_waits_for_what_runs_and_for_its_own_batch() {
+    fn in_a_lane_it_stays_as_long_as_those_who_met_as_many() {
         let response = Response::default();
         let asked = |ahead| Asked { ahead: Some(ahead), ..asked(500 * MILLISECOND, 1_000_000) };
-        let admitted = decide(&response, &asked(ahead(200, 200, 100))).expect("in time");
-        assert_eq!(admitted.expect("measured").total, 400 * MILLISECOND);
-        assert!(decide(&response, &asked(ahead(240, 200, 100))).is_err(), "late");
-        // Who comes when that begins has half of the promise left.
-        assert!(decide(&response, &asked(ahead(0, 230, 100))).is_err());
-        assert!(decide(&response, &asked(ahead(0, 230, 0))).is_ok());
+        let admitted = decide(&response, &asked(ahead(100, 390))).expect("in time");
+        let forecast = admitted.expect("measured");
+        assert_eq!(forecast.total, 390 * MILLISECOND);
+        assert_eq!(forecast.latest.as_millis(), 468);
+        assert!(decide(&response, &asked(ahead(110, 400))).is_err(), "one of fifty would be late");
+        let newcomer = Asked { was_served: false, ..asked(ahead(100, 390)) };
+        assert!(decide(&response, &newcomer).is_err());
     }
 
     #[test]
     fn in_a_lane_that_rests_one_is_tried_now_and_then() {
         let response = Response::default();
         response.note(1_000, MILLISECOND);
-        let slow = Ahead { is_idle: true, ..ahead(0, 900, 0) };
-        let asked = Asked { ahead: Some(slow), ..asked(500 * MILLISECOND, 1_000) };
+        let asked = Asked { ahead: Some(ahead(0, 900)), ..asked(500 * MILLISECOND, 1_000) };
         assert!(decide(&response, &asked).is_ok());
         assert!(decide(&response, &asked).is_err(), "at the same time");
     }

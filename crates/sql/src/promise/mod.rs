@@ -4,7 +4,7 @@
 //! (`engine::heartbeat::promises`) and of what runs beside it; out goes a [`Forecast`], or the refusal. What came of it is noted by
 //! the session, in the same place (`shareddb.promises`). Called by `session`.
 //!
-//! In a lane it waits for what runs, and then for its own batch (`engine::heartbeat::Course`). Elsewhere the load says how long: the work
+//! In a lane it stays as long as others did that met as many (`engine::heartbeat::Course`). Elsewhere the load says how long: the work
 //! of all who are at a station, each by what it takes by itself; to a statement it is so many times its own. How long answers take at
 //! which load is measured, whether or not anybody promises something. Refusing reads a few atomics, looks at what its lane is doing,
 //! and asks nothing of the planner (docs/decisions/promise.md tells what others do).

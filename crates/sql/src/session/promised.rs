@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use datafusion::sql::sqlparser::ast::Statement as Ast;
-use engine::heartbeat::Template;
 use engine::heartbeat::promises::{Margin, Meets, OWN, Place, Record, Station, Stations, Stay};
+use engine::heartbeat::{Engine, Template};
 use engine::plan::Weight;
 use engine::types::{Error, Result};
 use parking_lot::Mutex;
@@ -69,7 +69,8 @@ struct UnderWay {
     arrived: Instant,
     /// When all of its answer was there.
     computed: Option<Instant>,
-    promised: Option<(Arc<Record>, Duration)>,
+    promised: Option<Arc<Record>>,
+    promise: Duration,
     forecast: Option<Forecast>,
 }
 
@@ -136,7 +137,7 @@ impl Session {
     pub fn answers_are_out(&mut self, unread: Duration) {
         if let Some(under_way) = self.promising.under_way.take() {
             let out = Instant::now();
-            under_way.settle(out.checked_sub(unread).unwrap_or(out), self.stations());
+            under_way.settle(out.checked_sub(unread).unwrap_or(out), &self.database.engine);
         }
     }
 
@@ -176,6 +177,7 @@ impl Session {
             arrived,
             computed: None,
             promised: None,
+            promise: promise.unwrap_or_default(),
             forecast: None,
         };
         let Some(promise) = promise else {
@@ -197,7 +199,7 @@ impl Session {
         };
         let total = forecast.map(|forecast| forecast.total);
         record.admit(promise, total, under_way.work.meets(&statement.prepared));
-        (under_way.promised, under_way.forecast) = (Some((record, promise)), forecast);
+        (under_way.promised, under_way.forecast) = (Some(record), forecast);
         self.promising.under_way = Some(under_way);
         let is_dropped = !has_begun && self.settings.late() == Late::Drop;
         Ok((stay, is_dropped.then(|| arrived + promise)))
@@ -332,7 +334,7 @@ impl Session {
         if !self.limits.is_promise_missed() {
             // What ended early says nothing of those that do not.
             (under_way.load, under_way.forecast) = (None, None);
-        } else if let Some((record, _)) = under_way.promised.take() {
+        } else if let Some(record) = under_way.promised.take() {
             // What is dropped has taken at least so long: who notes only what was answered takes it for what all take.
             record.drop_late();
         }
@@ -343,23 +345,34 @@ impl Session {
         if let Some(under_way) = self.promising.under_way.take()
             && let Some(computed) = under_way.computed
         {
-            under_way.settle(computed, self.stations());
+            under_way.settle(computed, &self.database.engine);
         }
     }
 }
 
 impl UnderWay {
-    fn settle(self, out: Instant, stations: &Stations) {
+    fn settle(self, out: Instant, engine: &Engine) {
         let response = &self.prepared.response;
         if let Some(load) = self.load {
             response.note(load, out.saturating_duration_since(self.since));
         }
         let took = out.saturating_duration_since(self.arrived);
         if let Some(forecast) = self.forecast {
-            self.work.margin(stations).note(took > forecast.latest);
+            self.learn(engine, &forecast, took);
         }
-        if let Some((record, promise)) = self.promised {
-            record.answer(promise, took, self.forecast.map(|forecast| forecast.total));
+        if let Some(record) = &self.promised {
+            record.answer(self.promise, took, self.forecast.map(|forecast| forecast.total));
+        }
+    }
+
+    /// Where it was let in with a forecast: how near those may be to their promises that come after it.
+    fn learn(&self, engine: &Engine, forecast: &Forecast, took: Duration) {
+        match self.work {
+            Work::Query(_, _, Place::Lane(lane)) => {
+                let was_late = forecast.was_late(self.promise, took);
+                was_late.into_iter().for_each(|was_late| engine.note_answer(lane, was_late));
+            }
+            _ => self.work.margin(&engine.promises().stations).note(took > forecast.latest),
         }
     }
 }

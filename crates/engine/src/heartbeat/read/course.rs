@@ -1,9 +1,10 @@
 //! When who comes into a lane now is expected to be answered.
 //!
-//! In come the batches of a lane, when they begin and end, and how many wait for the next one; out goes how long what runs will still
-//! take, and how long the batch that a newcomer would be in. How long a batch of so many takes is measured ([`PassTimes`]), with
-//! all that happens beside it. Written by [`super::lane`], [`super::lead`] and [`super::generation`]; read by whoever promises response
-//! times, for each statement: nothing here is locked for longer than a look takes.
+//! In come what begins to wait in a lane, and its batches when they begin and end; out goes how long those took on average from their
+//! coming to their answer who found so many inside. That is measured by Little's law: the time that all were inside, together, over
+//! how many were answered meanwhile. It holds whatever a lane does with them: parts that run one after the other or two at a time,
+//! newcomers that board, workers that others take. Written by [`super::lane`], [`super::lead`] and [`super::generation`]; read by
+//! whoever promises response times, for each statement: nothing here is locked for longer than a look takes.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,57 +13,94 @@ use parking_lot::Mutex;
 
 use super::pass_times::PassTimes;
 
-/// How much longer than expected a batch may take before anything is known.
-const FIRST: f32 = 1.25;
-/// One that took longer raises it by so much; one that did not takes a tenth of that back.
-const STEP: f32 = 0.1;
+/// How much longer than expected an answer may take before anything is known.
+const FIRST: f32 = 1.5;
+/// Answers that are late where a batch ends raise it by so much, ...
+const RAISE: f32 = 0.05;
+/// ... where they are a fifth or more of those that might be; ...
+const MANY: f32 = 0.2;
+/// ... so few do not, ...
+const FEW: f32 = 0.02;
+/// ... but lower it by so much.
+const LOWER: f32 = 0.005;
 /// Neither less nor more.
-const RANGE: (f32, f32) = (1.0, 2.0);
-/// What runs takes so much of what it has taken so far still, whatever was expected: nobody knows why it is late.
-const OVERDUE: u32 = 8;
-/// Of a new measurement in the mean wait for a worker.
-const SHARE: f32 = 1.0 / 8.0;
+const RANGE: (f32, f32) = (0.8, 2.5);
 
-/// What runs in a lane and what waits.
+/// How many are in a lane, and how long they stay.
 #[derive(Debug)]
 pub struct Course {
     waiting: AtomicUsize,
-    /// Of each batch that runs when it began, and when it is expected to end, by the engine's clock.
-    running: Mutex<Vec<(Duration, Duration)>>,
-    times: PassTimes,
-    /// What nine of ten batches take at most, as a multiple of what is expected, as bits.
+    flow: Mutex<Flow>,
+    /// How long those stay that find so many inside.
+    stays: PassTimes,
+    /// Answers of those who were let in with little to spare since a batch ended, ...
+    tight: AtomicU32,
+    /// ... and how many of them were late.
+    late: AtomicU32,
+    /// What almost all take at most, as a multiple of what is expected, as bits.
     factor: AtomicU32,
-    /// Seconds that what waits has waited for a worker while nothing of the lane ran, on average, as bits.
-    delay: AtomicU32,
-    /// Since when something waits and nothing runs.
-    idle: Mutex<Option<Duration>>,
 }
 
 impl Default for Course {
     fn default() -> Course {
         Course {
             waiting: AtomicUsize::new(0),
-            running: Mutex::default(),
-            times: PassTimes::default(),
+            flow: Mutex::default(),
+            stays: PassTimes::default(),
+            tight: AtomicU32::new(0),
+            late: AtomicU32::new(0),
             factor: AtomicU32::new(FIRST.to_bits()),
-            delay: AtomicU32::new(0.0f32.to_bits()),
-            idle: Mutex::default(),
         }
     }
 }
 
-/// What a newcomer has before it.
+/// What went on since something was measured last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// In batches that run.
+    running: usize,
+    /// Waiting or running since [`Self::since`].
+    inside: usize,
+    since: Duration,
+    /// The time in which somebody was inside, ...
+    busy: Duration,
+    /// ... that of all of them together, in seconds, ...
+    together: f64,
+    /// ... and how many were answered.
+    answered: usize,
+}
+
+impl Flow {
+    /// So many are inside from now on.
+    fn advance(&mut self, inside: usize, now: Duration) {
+        let time = now.saturating_sub(self.since);
+        if self.inside > 0 {
+            self.busy += time;
+            self.together += self.inside as f64 * time.as_secs_f64();
+        }
+        (self.inside, self.since) = (inside, now);
+    }
+
+    /// How many were inside on average and how long each stayed, once as many were answered as were inside.
+    fn measured(&mut self) -> Option<(usize, Duration)> {
+        let mean = self.together / self.busy.as_secs_f64().max(1e-9);
+        if self.answered == 0 || (self.answered as f64) < mean {
+            return None;
+        }
+        let stayed = Duration::from_secs_f64(self.together / self.answered as f64);
+        (self.busy, self.together, self.answered) = (Duration::ZERO, 0.0, 0);
+        Some((mean.round().max(1.0) as usize, stayed))
+    }
+}
+
+/// What a newcomer meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ahead {
-    /// Until its batch begins.
-    pub rest: Duration,
-    /// What its batch takes, if nobody else comes.
-    pub batch: Duration,
-    /// Others that wait for the same batch.
-    pub waiting: usize,
-    /// Nothing runs and nobody waits.
-    pub is_idle: bool,
-    /// What nine of ten batches take at most, as a multiple of what is expected.
+    /// Others that wait or run.
+    pub inside: usize,
+    /// How long it stays, on average.
+    pub stay: Duration,
+    /// What almost all take at most, as a multiple of that.
     pub factor: f32,
 }
 
@@ -70,8 +108,6 @@ pub struct Ahead {
 #[derive(Debug)]
 pub struct Running {
     activations: usize,
-    began: Duration,
-    expected: Option<Duration>,
 }
 
 impl Course {
@@ -82,68 +118,63 @@ impl Course {
 
     /// One begins to wait.
     pub fn come(&self, now: Duration) {
-        if self.running.lock().is_empty() {
-            self.idle.lock().get_or_insert(now);
-        }
+        let mut flow = self.flow.lock();
+        let inside = self.waiting.load(Ordering::Relaxed) + 1 + flow.running;
+        flow.advance(inside, now);
     }
 
     /// A batch begins.
     pub fn begin(&self, activations: usize, now: Duration) -> Running {
-        if let Some(since) = self.idle.lock().take() {
-            let (new, old) = (now.saturating_sub(since).as_secs_f32(), self.delay());
-            self.delay.store((old + (new - old) * SHARE).to_bits(), Ordering::Relaxed);
-        }
-        let expected = self.times.expected(activations);
-        self.running.lock().push((now, now + expected.unwrap_or_default()));
-        Running { activations, began: now, expected }
+        let mut flow = self.flow.lock();
+        flow.running += activations;
+        let inside = self.waiting.load(Ordering::Relaxed) + flow.running;
+        flow.advance(inside, now);
+        Running { activations }
     }
 
     /// It has ended.
     pub fn end(&self, batch: Running, now: Duration) {
-        let Running { activations, began, expected } = batch;
-        let own = (began, began + expected.unwrap_or_default());
-        let mut running = self.running.lock();
-        if let Some(place) = running.iter().position(|other| *other == own) {
-            running.swap_remove(place);
+        let mut flow = self.flow.lock();
+        flow.running -= batch.activations;
+        flow.answered += batch.activations;
+        let inside = self.waiting.load(Ordering::Relaxed) + flow.running;
+        flow.advance(inside, now);
+        if let Some((inside, stayed)) = flow.measured() {
+            self.stays.note(inside, stayed);
         }
-        let is_idle = running.is_empty();
-        drop(running);
-        if is_idle && self.waiting.load(Ordering::Relaxed) > 0 {
-            self.idle.lock().get_or_insert(now);
-        }
-        let took = now.saturating_sub(began);
-        self.times.note(activations, took);
-        if let Some(expected) = expected {
-            let factor = self.factor();
-            let is_longer = took > expected.mul_f32(factor);
-            let step = if is_longer { STEP } else { -STEP / 10.0 };
-            let factor = (factor + step).clamp(RANGE.0, RANGE.1);
-            self.factor.store(factor.to_bits(), Ordering::Relaxed);
-        }
+        drop(flow);
+        self.adjust();
     }
 
-    /// What who comes now has before it; `None` where no batch was measured.
-    pub fn ahead(&self, now: Duration) -> Option<Ahead> {
-        let waiting = self.waiting.load(Ordering::Relaxed);
-        let batch = self.times.expected(waiting + 1)?;
-        let running = self.running.lock();
-        let rest = |(began, end): &(Duration, Duration)| {
-            let least = now.saturating_sub(*began) / OVERDUE;
-            end.saturating_sub(now).max(least)
-        };
-        let last = running.iter().map(rest).max();
-        drop(running);
-        let rest = last.unwrap_or_default() + Duration::from_secs_f32(self.delay());
-        let is_idle = last.is_none() && waiting == 0;
-        Some(Ahead { rest, batch, waiting, is_idle, factor: self.factor() })
+    /// What who comes now meets; `None` where nothing was measured.
+    pub fn ahead(&self) -> Option<Ahead> {
+        let inside = self.waiting.load(Ordering::Relaxed) + self.flow.lock().running;
+        let stay = self.stays.expected(inside + 1)?;
+        Some(Ahead { inside, stay, factor: self.factor() })
+    }
+
+    /// One was answered, or dropped, that was let in with little to spare; whether that was late.
+    pub fn note(&self, is_late: bool) {
+        self.tight.fetch_add(1, Ordering::Relaxed);
+        self.late.fetch_add(u32::from(is_late), Ordering::Relaxed);
+    }
+
+    /// Follows what became of those who were let in with little to spare: up fast, down slowly, once for each batch, since those of
+    /// one are late together.
+    fn adjust(&self) {
+        let tight = self.tight.swap(0, Ordering::Relaxed);
+        let late = self.late.swap(0, Ordering::Relaxed);
+        if tight == 0 {
+            return;
+        }
+        let share = late as f32 / tight as f32;
+        let step = if share > FEW { RAISE * (share / MANY).min(1.0) } else { -LOWER };
+        let factor = (self.factor() + step).clamp(RANGE.0, RANGE.1);
+        self.factor.store(factor.to_bits(), Ordering::Relaxed);
     }
 
     fn factor(&self) -> f32 {
         f32::from_bits(self.factor.load(Ordering::Relaxed))
-    }
-
-    fn delay(&self) -> f32 {
-        f32::from_bits(self.delay.load(Ordering::Relaxed))
     }
 }
 
@@ -153,60 +184,70 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// A batch that began then and took so long.
+    /// So many come at once and are answered by one batch that begins at once.
     fn run(course: &Course, activations: usize, began: Duration, took: Duration) {
+        for others in 0..activations {
+            course.set_waiting(others);
+            course.come(began);
+        }
+        course.set_waiting(0);
         let running = course.begin(activations, began);
         course.end(running, began + took);
     }
 
     #[test]
-    fn nothing_is_said_before_a_batch_was_measured() {
+    fn who_comes_stays_as_long_as_those_who_met_as_many() {
         let course = Course::default();
-        assert_eq!(course.ahead(MILLISECOND), None);
-        run(&course, 10, MILLISECOND, 10 * MILLISECOND);
-        assert!(course.ahead(20 * MILLISECOND).expect("measured").is_idle);
-    }
-
-    #[test]
-    fn a_newcomer_waits_for_what_runs_and_then_for_its_own_batch() {
-        let course = Course::default();
+        assert_eq!(course.ahead(), None);
         for i in 0..20 {
             run(&course, 10, i * 100 * MILLISECOND, 20 * MILLISECOND);
             run(&course, 100, (i * 100 + 30) * MILLISECOND, 60 * MILLISECOND);
         }
-        let began = 5_000 * MILLISECOND;
-        let running = course.begin(100, began);
         course.set_waiting(9);
-        let ahead = course.ahead(began + 25 * MILLISECOND).expect("measured");
-        assert_eq!((ahead.waiting, ahead.is_idle), (9, false));
-        assert_eq!(ahead.rest.as_millis(), 35);
-        assert_eq!(ahead.batch.as_millis(), 20);
-        // Nobody knows when a batch ends that takes longer than was expected.
-        let late = course.ahead(began + 200 * MILLISECOND).expect("measured");
-        assert_eq!(late.rest.as_millis(), 25);
-        course.end(running, began + 200 * MILLISECOND);
-        assert!(course.ahead(began + 210 * MILLISECOND).expect("measured").factor > ahead.factor);
+        let ahead = course.ahead().expect("measured");
+        assert_eq!((ahead.inside, ahead.stay.as_millis()), (9, 20));
+        let running = course.begin(90, 5_000 * MILLISECOND);
+        let ahead = course.ahead().expect("measured");
+        assert_eq!((ahead.inside, ahead.stay.as_millis()), (99, 60));
+        course.end(running, 5_060 * MILLISECOND);
     }
 
     #[test]
-    fn what_waits_for_a_worker_counts() {
+    fn what_waits_while_another_part_runs_stays_for_both() {
         let course = Course::default();
-        for i in 0..50 {
-            let came = i * 100 * MILLISECOND;
-            course.set_waiting(1);
-            course.come(came);
+        for i in 0..20 {
+            let began = i * 1_000 * MILLISECOND;
+            (0..20).for_each(|others| {
+                course.set_waiting(others);
+                course.come(began);
+            });
+            course.set_waiting(10);
+            let first = course.begin(10, began);
+            course.end(first, began + 100 * MILLISECOND);
             course.set_waiting(0);
-            run(&course, 1, came + 40 * MILLISECOND, 10 * MILLISECOND);
+            let second = course.begin(10, began + 100 * MILLISECOND);
+            course.end(second, began + 200 * MILLISECOND);
         }
-        let rest = course.ahead(10_000 * MILLISECOND).expect("measured").rest;
-        assert!((38..41).contains(&rest.as_millis()), "{rest:?}");
+        // Ten stay for one batch, ten for two.
+        course.set_waiting(14);
+        let stay = course.ahead().expect("measured").stay;
+        assert!((145..155).contains(&stay.as_millis()), "{stay:?}");
     }
 
     #[test]
-    fn batches_that_are_as_long_as_expected_need_no_room() {
+    fn who_is_late_makes_room_and_who_is_not_takes_some_back() {
         let course = Course::default();
-        (0..100).for_each(|i| run(&course, 16, i * 100 * MILLISECOND, 50 * MILLISECOND));
-        let factor = course.ahead(Duration::ZERO).expect("measured").factor;
-        assert!(factor < 1.2, "{factor}");
+        let factor_after = |late: usize, begins: u32| {
+            (0..50).for_each(|i| course.note(i < late));
+            run(&course, 1, begins * MILLISECOND, MILLISECOND);
+            course.ahead().expect("measured").factor
+        };
+        assert!(factor_after(0, 0) < FIRST);
+        assert!(factor_after(1, 10) < FIRST, "one of fifty may be");
+        assert!(factor_after(5, 20) > FIRST);
+        assert!((100..200).all(|i| factor_after(0, i * 10) < FIRST + RAISE));
+        let before = course.ahead();
+        run(&course, 1, 5_000 * MILLISECOND, MILLISECOND);
+        assert_eq!(course.ahead(), before, "nobody had little to spare");
     }
 }

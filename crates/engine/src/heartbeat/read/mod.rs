@@ -329,11 +329,16 @@ impl Reads {
         }
     }
 
-    /// What who comes into a lane now has before it; `None` where no batch of it was measured.
+    /// What who comes into a lane now meets; `None` where nothing of it was measured.
     pub fn ahead(&self, lane: LaneId) -> Option<Ahead> {
-        let lanes = self.lanes.load();
-        let lane = lanes.get(lane.index()).and_then(Option::as_ref)?;
-        lane.course.ahead(self.environment.clock.now())
+        self.lanes.load().get(lane.index()).and_then(Option::as_ref)?.course.ahead()
+    }
+
+    /// See [`super::Engine::note_answer`].
+    pub fn note_answer(&self, lane: LaneId, is_late: bool) {
+        if let Some(lane) = self.lanes.load().get(lane.index()).and_then(Option::as_ref) {
+            lane.course.note(is_late);
+        }
     }
 
     /// Runs what waits in a lane, or has a worker run it.

@@ -1,7 +1,7 @@
 //! How long a pass takes for so many queries, as measured.
 //!
-//! In come passes that one generation had to itself ([`super::generation`]), or all batches of a lane ([`super::course`]); out goes
-//! what one of any size is expected to take, and with it what is lost where queries ride as two generations that could have ridden
+//! In come passes that one generation had to itself ([`super::generation`]), or how long so many stayed in a lane ([`super::course`]);
+//! out goes what one of any size is expected to take, and with it what is lost where queries ride as two generations that could have ridden
 //! as one.
 
 use std::time::Duration;
@@ -70,8 +70,13 @@ impl PassTimes {
                 count += 1;
             }
         }
-        let recent = &recent[..count];
-        (count > 0).then(|| Duration::from_secs_f64(expected(recent, queries as f64)))
+        let largest = recent[..count].last()?;
+        // What two sizes differ by may be chance. Taken for what is larger than both, it would keep batches from growing until
+        // they are measured.
+        let (queries, known) = (queries as f64, largest.queries);
+        let at_known = expected(&recent[..count], queries.min(known));
+        let beyond = (queries / known).max(1.0).powf(GROWTH);
+        Some(Duration::from_secs_f64(at_known * beyond))
     }
 
     /// How much longer two generations take around the ring together than all of their queries as one; zero where
@@ -124,6 +129,14 @@ mod tests {
         let lost = times.lost_apart(512, 512).as_millis();
         assert!((100..160).contains(&lost), "{lost}");
         assert!(times.lost_apart(256, 256) > Duration::from_millis(80));
+    }
+
+    #[test]
+    fn what_is_larger_than_all_that_was_measured_is_not_held_for_as_dear_as_chance_says() {
+        // A batch of sixteen took four times as long as one of four.
+        let times = passes(&[(4, 20), (16, 80)]);
+        assert_eq!(times.expected(8).expect("measured").as_millis(), 40);
+        assert_eq!(times.expected(64).expect("measured").as_millis(), 160);
     }
 
     #[test]
