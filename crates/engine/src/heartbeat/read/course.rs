@@ -23,6 +23,11 @@ const MANY: f32 = 0.2;
 const FEW: f32 = 0.02;
 /// ... but lower it by so much.
 const LOWER: f32 = 0.005;
+/// So many are let in before anything is known; who comes then waits for the first measurement elsewhere.
+const FIRST_INSIDE: usize = 64;
+const UNKNOWN: Duration = Duration::from_secs(3_600);
+/// The part of those inside that must be answered for their stay to be measured.
+const TURN: f64 = 0.25;
 /// Neither less nor more.
 const RANGE: (f32, f32) = (0.8, 2.5);
 
@@ -81,10 +86,11 @@ impl Flow {
         (self.inside, self.since) = (inside, now);
     }
 
-    /// How many were inside on average and how long each stayed, once as many were answered as were inside.
+    /// How many were inside on average and how long each stayed, once a part of as many was answered as were inside: where more come
+    /// than are answered it is never all of them.
     fn measured(&mut self) -> Option<(usize, Duration)> {
         let mean = self.together / self.busy.as_secs_f64().max(1e-9);
-        if self.answered == 0 || (self.answered as f64) < mean {
+        if self.answered == 0 || (self.answered as f64) < mean * TURN {
             return None;
         }
         let stayed = Duration::from_secs_f64(self.together / self.answered as f64);
@@ -146,10 +152,11 @@ impl Course {
         self.adjust();
     }
 
-    /// What who comes now meets; `None` where nothing was measured.
+    /// What who comes now meets; `None` where nothing was measured, and few are inside.
     pub fn ahead(&self) -> Option<Ahead> {
         let inside = self.waiting.load(Ordering::Relaxed) + self.flow.lock().running;
-        let stay = self.stays.expected(inside + 1)?;
+        let unknown = || (inside >= FIRST_INSIDE).then_some(UNKNOWN);
+        let stay = self.stays.expected(inside + 1).or_else(unknown)?;
         Some(Ahead { inside, stay, factor: self.factor() })
     }
 
@@ -228,10 +235,10 @@ mod tests {
             let second = course.begin(10, began + 100 * MILLISECOND);
             course.end(second, began + 200 * MILLISECOND);
         }
-        // Ten stay for one batch, ten for two.
+        // While all are inside ten are answered, while the others are ten; the mean of both sizes lies between.
         course.set_waiting(14);
         let stay = course.ahead().expect("measured").stay;
-        assert!((145..155).contains(&stay.as_millis()), "{stay:?}");
+        assert!((100..200).contains(&stay.as_millis()), "{stay:?}");
     }
 
     #[test]

@@ -162,9 +162,8 @@ fn what_is_answered_in_time_does_not_fall_with_what_is_asked() {
         let (best, parts) = (batches.best(), batches.parts);
         for times in [1.0, 2.0, 5.0, 10.0] {
             let told = Lane::new(batches).offer(best * times, 0.0, 12, 8);
-            println!("{parts} parts, {times} times {best}: {told:?}");
             assert!(told.kept > 0.75 * best, "{parts} parts, {times} times {best}: {told:?}");
-            assert!(told.late < 0.03 * told.kept, "{parts} parts, {times} times {best}: {told:?}");
+            assert!(told.late < 0.05 * told.kept, "{parts} parts, {times} times {best}: {told:?}");
         }
     }
 }
@@ -176,7 +175,6 @@ fn refusals_take_what_they_cost_and_no_more() {
         let (times, refusal, best) = (10.0, 0.000_03, batches.best());
         let told = Lane::new(batches).offer(best * times, refusal, 12, 8);
         let left = 1.0 - told.refused * refusal;
-        println!("{left} {told:?}");
         assert!((0.5..0.75).contains(&left), "{told:?}");
         assert!(told.kept > 0.25 * left * best, "{told:?}");
         assert!(told.late < 0.05 * told.kept, "{told:?}");
@@ -189,10 +187,8 @@ fn what_was_learned_in_a_storm_is_forgotten_after_it() {
         let (mut lane, best) = (Lane::new(batches), batches.best());
         lane.offer(best * 10.0, 0.000_05, 10, 1);
         let told = lane.offer(best * 0.5, 0.0, 10, 5);
-        println!("after {told:?}");
         assert!(told.refused < 0.02 * best, "{told:?}");
         let again = lane.offer(best * 5.0, 0.0, 10, 5);
-        println!("again {again:?}");
         assert!(again.kept > 0.75 * best, "{again:?}");
     }
 }
