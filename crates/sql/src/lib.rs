@@ -12,6 +12,7 @@ mod bounded;
 pub mod catalog;
 pub mod compile;
 mod dialect;
+mod evaluation;
 pub mod explain;
 pub mod notification;
 mod promise;

@@ -42,7 +42,7 @@ pub struct CastRow {
 }
 
 /// The cast between two types.
-pub(crate) fn cast(source: Oid, target: Oid) -> Option<&'static CastRow> {
+pub fn cast(source: Oid, target: Oid) -> Option<&'static CastRow> {
     static ROWS: LazyLock<HashMap<(Oid, Oid), CastRow>> = LazyLock::new(|| {
         let rows = read(include_str!("casts.tsv"), |row| {
             let (source, target, function) = (row.number(), row.number(), row.number());

@@ -12,12 +12,11 @@ mod operator;
 mod row;
 mod types;
 
-pub use cast::{CastContext, CastMethod, CastRow};
+pub use cast::{CastContext, CastMethod, CastRow, cast};
 pub use function::{AggregateKind, FunctionKind, FunctionRow, Volatility};
 pub use operator::OperatorRow;
 pub use types::{Comparisons, TypeKind, TypeRow};
 
-pub(crate) use cast::cast;
 pub use function::function;
 pub(crate) use function::functions_named;
 pub use operator::operator;

@@ -89,8 +89,27 @@ pub struct WriteOutcome {
     pub rows: u64,
     /// RETURNING's rows.
     pub returning: Option<Answer>,
+    /// What it took of sequences.
+    pub drawn: Drawn,
     /// Nothing was changed before it in its turn: what it looked through was the version before its own.
     pub is_first: bool,
+}
+
+/// The last value that a write took of each sequence, those that it took from last at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drawn(Vec<(SequenceId, i64)>);
+
+impl Drawn {
+    /// A value more.
+    pub fn note(&mut self, sequence: SequenceId, value: i64) {
+        self.0.retain(|(known, _)| *known != sequence);
+        self.0.push((sequence, value));
+    }
+
+    /// Each sequence with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (SequenceId, i64)> + '_ {
+        self.0.iter().copied()
+    }
 }
 
 /// Where a write's outcome goes: called once, after the write is durable and visible; must not block.

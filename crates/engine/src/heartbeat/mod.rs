@@ -20,7 +20,7 @@ mod write;
 pub use crate::operators::{CacheClass, Packed, Packing};
 pub use answer::{Answer, AnswerPart, Receiver};
 pub use encodings::{Encodings, Pages};
-pub use engine::{Activation, Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};
+pub use engine::{Activation, Drawn, Engine, EngineOptions, Sharing, WriteOutcome, WriteReceiver};
 pub use ledger::{Account, Difference, Ledger, Tally};
 pub use promises::Promises;
 pub(crate) use read::Lane;

@@ -151,6 +151,8 @@ states! {
     InvalidPower "2201F" "invalid_argument_for_power_function";
     InvalidBucket "2201G" "invalid_argument_for_width_bucket_function";
     InvalidLimit "2201W" "negative LIMIT";
+    InvalidTablesampleArgument "2202H" "invalid_tablesample_argument";
+    InvalidUseOfEscape "2200C" "invalid_use_of_escape_character";
     InvalidOffset "2201X" "negative OFFSET";
     InvalidTextRepresentation "22P02" "a text that is no value of its type";
     InvalidBinaryRepresentation "22P03" "bytes that are no value of their type";
@@ -183,8 +185,11 @@ states! {
     SyntaxError "42601" "syntax_error";
     AmbiguousColumn "42702" "ambiguous_column";
     UndefinedColumn "42703" "undefined_column";
+    AmbiguousParameter "42P08" "ambiguous_parameter";
+    AmbiguousAlias "42P09" "ambiguous_alias";
     UndefinedObject "42704" "undefined_object";
     UndefinedFunction "42883" "undefined_function";
+    AmbiguousFunction "42725" "ambiguous_function";
     UndefinedTable "42P01" "undefined_table";
     UndefinedParameter "42P02" "undefined_parameter";
     DuplicateColumn "42701" "duplicate_column";
@@ -217,6 +222,7 @@ states! {
     TooManyConnections "53300" "too_many_connections";
     PromiseNotKept "53400" "configuration_limit_exceeded: shareddb.response_time would not be kept";
     StatementTooComplex "54001" "statement_too_complex";
+    TooManyArguments "54023" "too_many_arguments";
     ProgramLimit "54000" "program_limit_exceeded";
     TooManyColumns "54011" "too_many_columns";
     ObjectNotInState "55000" "object_not_in_prerequisite_state";

@@ -81,6 +81,9 @@ impl BinaryFormat {
 
     #[cold]
     fn write_other(self, out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
+        if let (Some(type_id), ValueRef::Text(text)) = (self.carried(), value) {
+            return sql::text::write_binary(type_id, text, out);
+        }
         let number = integer(value).ok_or_else(|| self.mismatch(value));
         match self {
             BinaryFormat::Int2 => put(out, self.narrow::<i16>(number?)?.to_be_bytes()),
@@ -91,6 +94,19 @@ impl BinaryFormat {
             _ => return Err(self.mismatch(value)),
         }
         Ok(())
+    }
+
+    /// The type of values that may be carried as their texts; both timestamps are carried in UTC.
+    fn carried(self) -> Option<u32> {
+        Some(match self {
+            BinaryFormat::Boolean => type_id::BOOL,
+            BinaryFormat::Float4 => type_id::FLOAT4,
+            BinaryFormat::Float8 => type_id::FLOAT8,
+            BinaryFormat::Numeric => type_id::NUMERIC,
+            BinaryFormat::Date => type_id::DATE,
+            BinaryFormat::Timestamp => type_id::TIMESTAMP,
+            _ => return None,
+        })
     }
 
     fn narrow<T: TryFrom<i64>>(self, value: i64) -> Result<T> {

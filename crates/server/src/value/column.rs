@@ -10,18 +10,24 @@ use super::{Format, type_id};
 /// Bytes that type modifiers of character types count on top of the length.
 const MODIFIER_EXTRA: i32 = 4;
 
+/// Types that the engine has no values of.
+const CARRIED: [u32; 4] = [type_id::TIME, type_id::INTERVAL, type_id::TIMETZ, type_id::UUID];
+
 /// How values are written.
 #[derive(Clone, Copy, Debug)]
 enum Written {
     Text,
     Binary(BinaryFormat),
     Array(ArrayFormat),
+    /// In binary, of a type whose values are always carried as their texts.
+    Carried(u32),
 }
 
 impl Written {
     fn in_binary(type_id: u32) -> Option<Written> {
         let array = || ArrayFormat::of(type_id).map(Written::Array);
-        BinaryFormat::of(type_id).map(Written::Binary).or_else(array)
+        let carried = || CARRIED.contains(&type_id).then_some(Written::Carried(type_id));
+        BinaryFormat::of(type_id).map(Written::Binary).or_else(array).or_else(carried)
     }
 }
 
@@ -58,6 +64,7 @@ impl ColumnEncoder {
             Written::Binary(format) => (format as u8 + 1, self.padded as u32),
             // No array is padded.
             Written::Array(array) => (u8::MAX, array.element),
+            Written::Carried(type_id) => (u8::MAX - 1, type_id),
         };
         let [a, b, c, d] = detail.to_be_bytes();
         [kind, a, b, c, d]
@@ -76,6 +83,10 @@ impl ColumnEncoder {
             Written::Text => sql::text::write_value(value, out),
             Written::Binary(format) => format.write(out, value)?,
             Written::Array(array) => array.write(out, value)?,
+            Written::Carried(type_id) => match value {
+                ValueRef::Text(text) => sql::text::write_binary(type_id, text, out)?,
+                other => unreachable!("{other:?} is no text"),
+            },
         }
         if self.padded > 0 {
             pad(out, start + 4, self.padded);
@@ -120,6 +131,8 @@ mod tests {
 
     #[test]
     fn types_without_a_binary_format_say_so() {
+        let out = written(&column(type_id::TIME, -1), Format::Binary, ValueRef::Text("00:00:01"));
+        assert_eq!(out, b"\0\0\0\x08\0\0\0\0\0\x0f\x42\x40");
         let fault = ColumnEncoder::new(&column(1187, -1), Format::Binary).expect_err("refused");
         assert_eq!(fault.state, SqlState::FeatureNotSupported);
         assert!(ColumnEncoder::new(&column(1187, -1), Format::Text).is_ok());

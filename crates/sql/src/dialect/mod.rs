@@ -33,6 +33,7 @@ mod memberships;
 mod moments;
 mod nested;
 mod numbers;
+mod operators;
 mod optimizer;
 mod outer_names;
 mod pinned;
@@ -41,6 +42,8 @@ mod quoting;
 mod repeated_keys;
 mod rewritten;
 mod rounding;
+mod row_counts;
+mod row_memberships;
 mod shortened;
 mod signs;
 mod sizes;
@@ -109,7 +112,8 @@ pub fn session_state(
     let own = arithmetic::functions().into_iter().chain(functions::functions());
     let own =
         own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
-    let by_row = quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS);
+    let by_row =
+        quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS).chain(row_counts::FUNCTIONS);
     let own = own.chain(by_row.map(by_row::ByRow::function));
     let own = own.chain(taken::functions()).chain(quantified::functions());
     let own = own.chain(json::functions()).chain(subscripts::functions());

@@ -61,6 +61,8 @@ pub struct Database {
     /// Where notifications change hands.
     pub(super) exchange: Arc<Exchange>,
     next_process: AtomicI32,
+    /// When it was opened, in microseconds since 1970.
+    pub(super) opened: i64,
 }
 
 /// Ids for new tables, indexes and sequences: above all that exist, and never given twice.
@@ -121,6 +123,7 @@ impl Database {
             audit: Audit::default(),
             exchange: Arc::default(),
             next_process: AtomicI32::new(1),
+            opened: super::now(),
         })
     }
 

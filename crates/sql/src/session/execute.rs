@@ -284,6 +284,7 @@ impl Session {
                 let values = self.values(parameters, &statement.literals, write.now);
                 Box::pin(self.run_complex(write, values, statement.columns.as_ref())).await
             }
+            Plan::Constant(_) => Box::pin(self.run_constant(statement)).await,
             Plan::Command(command) => Box::pin(self.run_command(command)).await,
             Plan::Declare(declare) => {
                 Box::pin(self.declare_cursor(declare, parameters.to_vec())).await
@@ -331,7 +332,8 @@ impl Session {
         &mut self,
         statement: &Arc<Statement>,
     ) -> Result<Option<Arc<Statement>>> {
-        if matches!(statement.prepared.plan, Plan::Command(_) | Plan::Declare(_) | Plan::Empty) {
+        let plan = &statement.prepared.plan;
+        if matches!(plan, Plan::Constant(_) | Plan::Command(_) | Plan::Declare(_) | Plan::Empty) {
             return Ok(None);
         }
         let stays = matches!(statement.prepared.plan, Plan::Utility(_));

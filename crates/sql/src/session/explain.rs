@@ -21,6 +21,7 @@ impl Session {
         let mut told = match &statement.prepared.plan {
             Plan::Query(query) => self.told_of(query, &values, &statement.literals),
             Plan::SessionQuery(_) => Told::without_plan("Alone: it asks the session"),
+            Plan::Constant(_) => Told::without_plan("Expressions alone"),
             Plan::Write(write) => {
                 let command = write.tag.trim_end_matches(" 0");
                 Told::without_plan(&format!("{command} in the write heartbeat"))

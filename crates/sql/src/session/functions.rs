@@ -11,13 +11,14 @@ use datafusion::sql::sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
     SelectItem, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
+use engine::heartbeat::Drawn;
 use engine::types::{DataType, Error, Result, SequenceId, SqlState, Value};
 use tokio::sync::oneshot;
 
 use super::execute::shut_down;
 use super::pg_notify::{self, asks_for_channels, is_channels};
 use super::settings::ChangedSettings;
-use super::{Session, advisory};
+use super::{Session, advisory, now};
 use crate::rights::{Need, Privileges};
 use crate::statement::create_table::text_constant;
 use crate::statement::expression::sequence;
@@ -35,6 +36,8 @@ const NAMES: &[&str] = &[
     "session_user",
     "current_role",
     "user",
+    "pg_postmaster_start_time",
+    "clock_timestamp",
     pg_notify::NOTIFY,
 ];
 
@@ -348,6 +351,7 @@ fn constant(name: &str, value: Option<&Value>) -> Expr {
     let data_type = match name {
         "nextval" | "currval" | "lastval" | "setval" => DataType::BigInt,
         "pg_backend_pid" => DataType::Integer,
+        "pg_postmaster_start_time" | "clock_timestamp" => DataType::TimestampTz,
         _ => advisory::action(name).map_or(DataType::Text, advisory::result_type),
     };
     let literal = match value {
@@ -362,6 +366,7 @@ fn constant(name: &str, value: Option<&Value>) -> Expr {
         DataType::BigInt => ast::DataType::BigInt(None),
         DataType::Integer => ast::DataType::Integer(None),
         DataType::Boolean => ast::DataType::Boolean,
+        DataType::TimestampTz => ast::DataType::Timestamp(None, ast::TimezoneInfo::WithTimeZone),
         _ => ast::DataType::Text,
     };
     Expr::Cast {
@@ -402,6 +407,8 @@ impl Session {
             "set_config" => self.set_config(call),
             "current_setting" => self.current_setting(call),
             "pg_backend_pid" => Ok(Value::Integer(self.process)),
+            "pg_postmaster_start_time" => Ok(Value::TimestampTz(self.database().opened)),
+            "clock_timestamp" => Ok(Value::TimestampTz(now())),
             pg_notify::NOTIFY => self.call_notify(call),
             "session_user" => Ok(Value::Text(self.session_user().into())),
             _ => Ok(Value::Text(self.current_user().into())),
@@ -458,9 +465,20 @@ impl Session {
             let _ = send.send(outcome.map(|_| ()));
         }));
         receive.await.unwrap_or_else(|_| Err(shut_down()))?;
-        self.current_values.insert(id, value);
-        self.last_value = Some(value);
+        self.note_value(id, value);
         Ok(value)
+    }
+
+    /// What `currval` and `lastval` give from now on.
+    fn note_value(&mut self, sequence: SequenceId, value: i64) {
+        self.current_values.insert(sequence, value);
+        self.last_value = Some(value);
+    }
+
+    /// The same of what a write took of sequences.
+    #[inline]
+    pub(crate) fn note_drawn(&mut self, drawn: &Drawn) {
+        drawn.iter().for_each(|(sequence, value)| self.note_value(sequence, value));
     }
 
     async fn set_value(&mut self, call: &Call) -> Result<Value> {

@@ -7,6 +7,7 @@ mod advisory;
 mod awaited;
 mod block;
 mod command;
+mod constant;
 mod controls;
 mod conversation;
 mod cursor;

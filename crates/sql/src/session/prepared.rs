@@ -22,6 +22,7 @@ use crate::catalog::{Catalog, Sources};
 use crate::rights::Needs;
 use crate::statement::command::{Asked, Command};
 use crate::statement::complex::ComplexWrite;
+use crate::statement::constant::ConstantQuery;
 use crate::statement::cursor::Declare;
 use crate::statement::describe;
 use crate::statement::insert::InsertQuery;
@@ -85,6 +86,8 @@ pub enum Plan {
     InsertQuery(Arc<InsertQuery>),
     /// A write whose rows a query finds.
     Complex(Arc<ComplexWrite>),
+    /// SELECT without FROM.
+    Constant(Box<ConstantQuery>),
     /// A command: run as PostgreSQL's nodes say.
     Command(Command),
     /// DECLARE
@@ -157,7 +160,7 @@ impl Plan {
 
     /// Whether it asks the tables nothing that could be asked again, by itself: definitions, EXPLAIN, cursors' moves.
     pub fn reads_nothing(&self) -> bool {
-        matches!(self, Plan::Utility(_) | Plan::Command(_) | Plan::Empty)
+        matches!(self, Plan::Utility(_) | Plan::Command(_) | Plan::Constant(_) | Plan::Empty)
     }
 
     /// Whether a later run of it is like this one, so that what this one takes says something: its plan is kept.
@@ -241,6 +244,10 @@ impl Session {
         let utility = |plan, columns| Arc::new(Prepared::utility(&catalog, plan, columns));
         let prepared = match asked {
             Asked::Copy | Asked::Plan => return self.plan_text(text, types).await,
+            Asked::Constant => match self.constant(text, types).await? {
+                Some(prepared) => prepared,
+                None => return self.plan_text(text, types).await,
+            },
             Asked::Declare(declare) => self.plan_declare(text, declare, types).await?,
             Asked::Nothing => utility(Plan::Empty, None),
             Asked::Command(command) => {

@@ -181,7 +181,7 @@ impl Session {
 
     /// What the transaction's statements see: with REPEATABLE READ what the first one saw, else the
     /// newest.
-    fn transaction_snapshot(&mut self) -> Option<Snapshot> {
+    pub(super) fn transaction_snapshot(&mut self) -> Option<Snapshot> {
         let store = self.database.engine.store();
         let transaction = self.block.open()?;
         transaction.has_run = true;

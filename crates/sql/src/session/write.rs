@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use engine::heartbeat::{
-    Answer, AnswerPart, BlockStatement, BulkLoad, LoadPlan, Seen, WriteOutcome, WriteReceiver,
+    Answer, AnswerPart, BlockStatement, BulkLoad, Drawn, LoadPlan, Seen, WriteOutcome,
+    WriteReceiver,
 };
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use engine::storage::{Snapshot, Store};
@@ -88,11 +89,13 @@ impl Session {
         if !self.in_block() || self.writes_at_once(table) {
             if plan.is_large_insert() {
                 let outcome = Box::pin(self.insert_in_bulk(plan.clone(), values)).await?;
+                self.note_drawn(&outcome.drawn);
                 return Ok((outcome, Sight::Turn));
             }
             let (engine, session) = (&self.database.engine, self.id());
             let write = |receiver| engine.write(plan.clone(), values.into(), session, receiver);
             let outcome = submitted(&self.limits, self.settings.lock_timeout(), write).await?;
+            self.note_drawn(&outcome.drawn);
             return Ok((outcome, Sight::Turn));
         }
         let snapshot = self.statement_snapshot();
@@ -122,6 +125,7 @@ impl Session {
                 break outcome;
             }
         };
+        self.note_drawn(&outcome.drawn);
         match statement.is_newer() {
             true => Ok((outcome, Sight::Newer)),
             false => Ok((outcome, Sight::Block(snapshot, overlay))),
@@ -434,7 +438,8 @@ impl Found {
         let first = 1 + write.assigned.as_ref().map_or(0, Vec::len);
         let mut returning = Returned::new(write, first);
         let rows = self.change(store, set, &mut returning)?;
-        Ok(WriteOutcome { version, rows, returning: returning.answer(), is_first: false })
+        let returning = returning.answer();
+        Ok(WriteOutcome { version, rows, returning, drawn: Drawn::default(), is_first: false })
     }
 
     fn change(&self, store: &Store, set: &mut WriteSet, returning: &mut Returned) -> Result<u64> {

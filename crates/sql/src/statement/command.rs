@@ -7,6 +7,7 @@ use engine::types::{Error, Result, SqlState};
 use syntax::Node;
 
 use super::alter_sequence::{self, AlterSequence};
+use super::constant;
 use super::cursor::{self, Declare, Fetch};
 use super::lock_table::{self, LockTable};
 use super::maintenance::{self, Maintenance};
@@ -26,6 +27,8 @@ pub enum Asked {
     Command(Box<Command>),
     /// A cursor over a query that is to be planned.
     Declare(Declare),
+    /// SELECT without FROM, which may be expressions alone.
+    Constant,
     /// COPY, whose rows come or go as fast as the client likes.
     Copy,
     /// Anything else, which the parser of plans reads.
@@ -86,6 +89,9 @@ impl Asked {
                 return cursor::declare(declare, text).map(Asked::Declare);
             }
             Node::CopyStmt(_) => return Ok(Asked::Copy),
+            Node::SelectStmt(select) if constant::is_constant(select) => {
+                return Ok(Asked::Constant);
+            }
             Node::CheckPointStmt(_) => Command::Checkpoint,
             Node::TransactionStmt(statement) => Command::Transaction(transaction::read(statement)),
             Node::VariableSetStmt(set) => Command::Setting(setting::read(set)?),
@@ -127,7 +133,7 @@ impl Asked {
         match self {
             Asked::Nothing | Asked::Copy => true,
             Asked::Command(command) => command.is_exempt(),
-            Asked::Declare(_) | Asked::Plan => false,
+            Asked::Declare(_) | Asked::Constant | Asked::Plan => false,
         }
     }
 }
@@ -196,7 +202,8 @@ mod tests {
     #[test]
     fn a_text_has_one_statement_or_none() {
         assert!(matches!(Asked::of("; -- nothing\n;"), Ok((Asked::Nothing, _))));
-        assert!(matches!(Asked::of("; SELECT ';';"), Ok((Asked::Plan, _))));
+        assert!(matches!(Asked::of("; SELECT ';';"), Ok((Asked::Constant, _))));
+        assert!(matches!(Asked::of("; SELECT ';' FROM t;"), Ok((Asked::Plan, _))));
         let fault = Asked::of("SELECT 1; SELECT 2").expect_err("two");
         assert_eq!(fault.state, SqlState::SyntaxError);
     }

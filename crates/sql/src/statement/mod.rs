@@ -12,6 +12,7 @@ pub mod assignment;
 pub mod command;
 pub mod comment;
 pub mod complex;
+pub mod constant;
 pub mod constraint;
 pub mod copy;
 pub mod create_index;

@@ -230,6 +230,11 @@ fn missing(field: &Column, valid: &[Column]) -> Error {
     };
     let known = valid.iter().any(|column| column.relation.as_ref() == Some(relation));
     let table = relation.table();
+    if table.starts_with("__correlated") {
+        // A name that the optimizer has given to a subquery which it cannot make a join after all.
+        let message = "a correlated subquery of this form is not supported";
+        return Error::new(SqlState::FeatureNotSupported, message);
+    }
     if known || valid.is_empty() {
         let message = format!("column {table}.{} does not exist", field.name);
         return Error::new(SqlState::UndefinedColumn, message);

@@ -8,6 +8,7 @@
 mod agreement;
 mod cache;
 mod comparisons;
+mod current_role;
 mod fault;
 mod infer;
 mod integers;
@@ -27,6 +28,7 @@ mod planner;
 mod planning;
 mod query;
 mod symmetric;
+mod table_word;
 mod tree;
 mod unnest;
 mod words;

@@ -23,7 +23,7 @@ pub use input::{fit_string, parse_value};
 pub use number::{
     at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric, rounded_numeric,
 };
-pub use output::{pad, write_value};
+pub use output::{pad, write_binary, write_value};
 pub use zone::{in_zone, is_utc, polled_in_zone, zone_refused};
 
 /// How long a character of UTF-8 says that it is, by its first byte: what a fault shows of a broken one.

@@ -1,9 +1,19 @@
 //! Value to text, by type.
 
-use engine::types::{DataType, ValueRef};
+use engine::types::{DataType, Error, Result, SqlState, ValueRef};
 
 use super::bytea::write_bytea;
-use super::datetime::{write_date, write_timestamp};
+use super::datetime::{of_values, present, write_date, write_timestamp};
+use crate::evaluation::Binary;
+
+/// Appends the binary form of a value of which there is the text form, by the OID of its type; 0A000 where it has none. Times are in UTC.
+pub fn write_binary(type_oid: u32, text: &str, out: &mut Vec<u8>) -> Result<()> {
+    let binary = Binary::of(type_oid).ok_or_else(|| {
+        let message = format!("no binary output function available for type {type_oid}");
+        Error::new(SqlState::FeatureNotSupported, message)
+    })?;
+    binary.write(&present(), text, out).map_err(of_values)
+}
 
 /// Appends what the type's output function makes of the value; NULL appends nothing, its spelling
 /// is the caller's business, and so is the padding of `char(n)` (see [`pad`]).

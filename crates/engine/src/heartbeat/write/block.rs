@@ -18,7 +18,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 use super::access::has_index;
-use super::statement::{Memory, run};
+use super::statement::{Effect, Memory, run};
 use super::{LOOK, Shared, WriteHeartbeat};
 use crate::heartbeat::WriteOutcome;
 use crate::log::stopped;
@@ -125,8 +125,8 @@ impl WriteHeartbeat {
         let mut once = |workspace: &mut Workspace<'_>| {
             let version = workspace.base();
             let effect = run(&shared.store, workspace, plan, parameters, memory)?;
-            let (rows, returning) = (effect.rows, effect.returning);
-            Ok(WriteOutcome { version, rows, returning, is_first: false })
+            let Effect { rows, returning, drawn } = effect;
+            Ok(WriteOutcome { version, rows, returning, drawn, is_first: false })
         };
         shared.attempts(seen, set, &mut once)
     }

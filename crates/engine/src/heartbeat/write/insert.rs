@@ -1,6 +1,7 @@
 //! INSERT, with sequences and ON CONFLICT.
 
 use super::statement::{Run, check_now_and_then, update_mode};
+use crate::heartbeat::Drawn;
 use crate::plan::{ConflictAction, InsertPlan, InsertSource, OnConflict};
 use crate::storage::Store;
 use crate::transaction::{Evaluation, Joined, Parameters, Relation, check_row, outdated};
@@ -39,7 +40,8 @@ fn made_row(
     sources: &[InsertSource],
     keeps: bool,
 ) -> Result<Vec<Value>> {
-    let mut row = new_row(run.store, run.parameters, relation, sources)?;
+    let drawn = &mut run.memory.drawn;
+    let mut row = new_row(run.store, run.parameters, relation, sources, drawn)?;
     check_row(relation, &mut row, &plan.checks)?;
     if keeps {
         run.memory.made.push(row.clone());
@@ -53,12 +55,17 @@ pub(super) fn new_row(
     parameters: Parameters<'_>,
     relation: &Relation,
     sources: &[InsertSource],
+    drawn: &mut Drawn,
 ) -> Result<Vec<Value>> {
     let empty: &[Value] = &[];
     let evaluation = Evaluation { row: empty, types: &[], parameters };
     let value = |source: &InsertSource| match source {
         InsertSource::Scalar(scalar) => evaluation.scalar(scalar),
-        InsertSource::NextValue(sequence) => Ok(Value::BigInt(next_value(store, *sequence)?)),
+        InsertSource::NextValue(sequence) => {
+            let value = next_value(store, *sequence)?;
+            drawn.note(*sequence, value);
+            Ok(Value::BigInt(value))
+        }
     };
     let mut row: Vec<Value> = sources.iter().map(value).collect::<Result<_>>()?;
     if row.len() != relation.schema.columns.len() {

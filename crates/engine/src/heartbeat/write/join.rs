@@ -134,7 +134,7 @@ impl Writer {
             .enumerate()
             .map(|(number, rows)| {
                 let is_first = is_first && number == 0;
-                Ok(WriteOutcome { version, rows, returning: None, is_first })
+                Ok(WriteOutcome { rows, is_first, ..super::turn::outcome(version) })
             })
             .collect();
         for (statement, error) in output.errors {

@@ -13,7 +13,7 @@ use super::statement::check_now_and_then;
 use super::turn::{Fate, Window, Writer};
 use super::{Seen, Shared, Step, WriteHeartbeat};
 use crate::env::memory::{Reservation, Share};
-use crate::heartbeat::WriteOutcome;
+use crate::heartbeat::{Drawn, WriteOutcome};
 use crate::log::Encoder;
 use crate::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
 use crate::storage::{CHUNK_ROWS, Load};
@@ -62,6 +62,7 @@ pub struct BulkLoad {
     /// Threads that may sort keys.
     workers: usize,
     held: Reservation,
+    drawn: Drawn,
 }
 
 impl BulkLoad {
@@ -145,7 +146,8 @@ impl WriteHeartbeat {
         let rows = Load::new(&relation.table);
         let record = shared.data.is_some().then(Encoder::default);
         let (workers, held) = (shared.store.segments(), Reservation::new(Share::Loads));
-        Ok(BulkLoad { plan, relation, rows, record, workers, held })
+        let drawn = Drawn::default();
+        Ok(BulkLoad { plan, relation, rows, record, workers, held, drawn })
     }
 
     /// See [`crate::heartbeat::Engine::load_in_transaction`].
@@ -181,7 +183,8 @@ impl WriteHeartbeat {
         let mut load = self.begin_load(Arc::new(LoadPlan { table, checks, context: None }))?;
         let parameters = Parameters { values: parameters, types: &plan.parameters };
         for rows in insert.rows.chunks(CHUNK_ROWS) {
-            let block = self.block_of(&load.relation, insert, rows, parameters)?;
+            let relation = load.relation.clone();
+            let block = self.block_of(&relation, insert, (rows, parameters), &mut load.drawn)?;
             load.append(&block)?;
         }
         Ok(load)
@@ -191,12 +194,12 @@ impl WriteHeartbeat {
         &self,
         relation: &Relation,
         insert: &InsertPlan,
-        rows: &[Vec<InsertSource>],
-        parameters: Parameters<'_>,
+        (rows, parameters): (&[Vec<InsertSource>], Parameters<'_>),
+        drawn: &mut Drawn,
     ) -> Result<RowBlock> {
         let rows = rows.iter().enumerate().map(|(at, sources)| {
             check_now_and_then(at)?;
-            let mut row = new_row(&self.shared.store, parameters, relation, sources)?;
+            let mut row = new_row(&self.shared.store, parameters, relation, sources, drawn)?;
             check_row(relation, &mut row, &insert.checks).map(|()| row)
         });
         let rows: Vec<Vec<Value>> = rows.collect::<Result<_>>()?;
@@ -263,6 +266,7 @@ impl Writer {
         load.rows.attach(version);
         *applying = false;
         self.count_changes(load.rows());
-        Ok(Fate::Done(Ok(WriteOutcome { version, rows, returning: None, is_first: false })))
+        let drawn = std::mem::take(&mut load.drawn);
+        Ok(Fate::Done(Ok(WriteOutcome { rows, drawn, ..super::turn::outcome(version) })))
     }
 }

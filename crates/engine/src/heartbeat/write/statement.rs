@@ -2,7 +2,7 @@
 
 use super::access::{Found, matching_rows};
 use super::insert::insert;
-use crate::heartbeat::{Answer, AnswerPart};
+use crate::heartbeat::{Answer, AnswerPart, Drawn};
 use crate::plan::{DeletePlan, UpdatePlan, WriteAction, WritePlan};
 use crate::storage::Store;
 use crate::transaction::{
@@ -18,6 +18,7 @@ const ROWS_BETWEEN_CHECKS: usize = 32;
 pub(super) struct Effect {
     pub rows: u64,
     pub returning: Option<Answer>,
+    pub drawn: Drawn,
 }
 
 /// What a statement of a block keeps while it waits.
@@ -29,6 +30,8 @@ pub(super) struct Memory {
     found: Option<Vec<RowId>>,
     /// The new rows that it has made, where sequences are asked for values.
     pub made: Vec<Vec<Value>>,
+    /// What it took of sequences.
+    pub drawn: Drawn,
 }
 
 impl Memory {
@@ -80,11 +83,11 @@ pub(super) fn run(
             delete_plan.table
         }
     };
-    let (touched, rows) = (run.touched, run.rows);
+    let (touched, rows, drawn) = (run.touched, run.rows, run.memory.drawn.clone());
     check_changes(workspace, mark)?;
     let relation = workspace.relation(table)?;
     let returning = returning(&relation, plan, parameters, &touched)?;
-    Ok(Effect { rows, returning })
+    Ok(Effect { rows, returning, drawn })
 }
 
 impl Run<'_, '_> {

@@ -14,7 +14,7 @@ use super::queue::{Request, Work};
 use super::rewrite::{AllRewritten, DefinitionChanges, TableRewrite, rewrite};
 use super::sequences::Reservations;
 use super::statement::{Effect, Memory, run};
-use crate::heartbeat::{WriteOutcome, WriteReceiver};
+use crate::heartbeat::{Drawn, WriteOutcome, WriteReceiver};
 use crate::log::{Encoder, LogWriter, WriteFault, apply_definition, stopped};
 use crate::plan::WritePlan;
 use crate::transaction::{
@@ -335,9 +335,9 @@ impl Writer {
     }
 
     fn done(&self, effect: Effect) -> Fate {
-        let Effect { rows, returning, .. } = effect;
+        let Effect { rows, returning, drawn } = effect;
         let (version, is_first) = (self.present(), self.is_first);
-        Fate::Done(Ok(WriteOutcome { version, rows, returning, is_first }))
+        Fate::Done(Ok(WriteOutcome { version, rows, returning, drawn, is_first }))
     }
 
     /// Gives the scratch set its place in the log and applies it.
@@ -640,7 +640,7 @@ pub(super) fn shutting_down() -> Error {
 }
 
 pub(super) fn outcome(version: Version) -> WriteOutcome {
-    WriteOutcome { version, rows: 0, returning: None, is_first: false }
+    WriteOutcome { version, rows: 0, returning: None, drawn: Drawn::default(), is_first: false }
 }
 
 /// A receiver that panics harms nobody else.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{Expr, LimitClause, Query, Value, VisitorMut};
 
-/// Puts LIMIT in the place of FETCH; WITH TIES and PERCENT stay for the planner to refuse.
+/// Puts LIMIT in the place of FETCH; WITH TIES is left to `row_counts`, PERCENT for the planner to refuse.
 pub struct Fetch;
 
 impl VisitorMut for Fetch {

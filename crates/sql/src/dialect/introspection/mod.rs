@@ -41,6 +41,15 @@ pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
     if mentions(text, "fetch") {
         let _ = VisitMut::visit(&mut statement, &mut fetch::Fetch);
     }
+    if super::operators::LETTERS.iter().any(|letters| mentions(text, letters)) {
+        let _ = VisitMut::visit(&mut statement, &mut super::operators::Operators);
+    }
+    if mentions(text, "in") && mentions(text, "select") {
+        let _ = VisitMut::visit(&mut statement, &mut super::row_memberships::RowMemberships);
+    }
+    if ["limit", "offset", "ties"].iter().any(|word| mentions(text, word)) {
+        let _ = VisitMut::visit(&mut statement, &mut super::row_counts::RowCounts);
+    }
     if mentions(text, "generate_s") || mentions(text, "unnest") {
         let _ = VisitMut::visit(&mut statement, &mut series::Series);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::heartbeat::{BulkLoad, LoadPlan};
+use engine::heartbeat::{BulkLoad, Drawn, LoadPlan};
 use engine::storage::CHUNK_ROWS;
 use engine::types::{
     BlockColumn, ColumnDefault, ColumnId, DataType, Error, Result, RowBlock, SequenceId, SqlState,
@@ -63,6 +63,7 @@ pub fn start(
         fields: Fields::default(),
         line: 0,
         count: 0,
+        drawn: Drawn::default(),
         ended: false,
     }))
 }
@@ -89,6 +90,16 @@ fn forced(
 enum Default {
     Value(Value),
     Next(SequenceId),
+}
+
+/// A sequence's value, whatever the column's type.
+fn whole(value: &Value) -> i64 {
+    match value {
+        Value::SmallInt(value) => i64::from(*value),
+        Value::Integer(value) => i64::from(*value),
+        Value::BigInt(value) => *value,
+        other => unreachable!("a sequence gives whole numbers, not {other:?}"),
+    }
 }
 
 fn default(session: &mut Session, table: &TableSchema, column: ColumnId) -> Result<Default> {
@@ -126,6 +137,8 @@ struct CopyFrom {
     line: u64,
     /// Rows that were handed on.
     count: u64,
+    /// What its rows took of sequences since they were handed on last.
+    drawn: Drawn,
     /// The client sent `\.`: what follows is ignored.
     ended: bool,
 }
@@ -189,6 +202,7 @@ impl CopyFrom {
                 Default::Next(id) => {
                     let data_type = self.table.columns[column.index()].data_type;
                     let value = session.database().engine().next_value(*id, data_type)?;
+                    self.drawn.note(*id, whole(&value));
                     to.push(value.borrow());
                 }
             }
@@ -251,6 +265,7 @@ impl CopyFrom {
             return Ok(());
         }
         let block = std::mem::replace(&mut self.block, RowBlock::new(&self.table));
+        session.note_drawn(&std::mem::take(&mut self.drawn));
         let before = self.count;
         self.count += block.rows() as u64;
         match &mut self.load {

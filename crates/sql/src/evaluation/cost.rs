@@ -1,0 +1,74 @@
+//! Which computations may take long.
+
+use values::datum::Datum;
+use values::facts::FunctionRow;
+
+/// Digits of a numeric that is computed with at once; products of many such are still short in a text of some hundred bytes.
+const SHORT_NUMERIC: usize = 40;
+
+/// Functions of numerics whose time their digits bound, however many they are.
+const QUICK: &[&str] = &[
+    "numeric_add",
+    "numeric_sub",
+    "numeric_mul",
+    "numeric_div",
+    "numeric_mod",
+    "numeric_uplus",
+    "numeric_uminus",
+    "numeric_abs",
+    "numeric_sign",
+    "numeric_round",
+    "numeric_trunc",
+    "numeric_ceil",
+    "numeric_floor",
+    "numeric_scale",
+    "numeric_eq",
+    "numeric_ne",
+    "numeric_lt",
+    "numeric_le",
+    "numeric_gt",
+    "numeric_ge",
+    "numeric_larger",
+    "numeric_smaller",
+    "numeric",
+];
+
+/// Functions that make much of little: who runs them asks for memory first.
+const GROWING: &[&str] = &["repeat", "lpad", "rpad", "replace", "regexp_replace"];
+
+/// Parts of the names of functions that search a text by a pattern.
+const SEARCHING: &[&str] = &["regex", "like", "similar"];
+
+/// What computations are made of.
+#[derive(Debug, Default)]
+pub struct Cost {
+    is_long: bool,
+}
+
+impl Cost {
+    /// Whether they may take longer than some hundred microseconds.
+    pub fn is_long(&self) -> bool {
+        self.is_long
+    }
+
+    /// A call more; `None` for functions that are not called here.
+    pub fn call(&mut self, row: &FunctionRow) -> Option<()> {
+        if GROWING.contains(&row.name) {
+            return None;
+        }
+        let is_of_numerics = row.arguments.contains(&"numeric")
+            || (row.result == "numeric" && row.name == "factorial");
+        let is_conversion = row.arguments.len() == 1 && row.name == row.result;
+        let is_long_numeric = is_of_numerics && !QUICK.contains(&row.source) && !is_conversion;
+        let searches = SEARCHING.iter().any(|part| row.source.contains(part));
+        self.is_long |= is_long_numeric || searches;
+        Some(())
+    }
+
+    /// A constant more.
+    pub fn constant(&mut self, value: &Datum) {
+        if let Datum::Numeric(number) = value {
+            self.is_long |= number.to_string().len() > SHORT_NUMERIC;
+        }
+    }
+}
