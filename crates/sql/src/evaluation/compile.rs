@@ -27,7 +27,7 @@ const UNKNOWN: Oid = 705;
 const CONCATENATIONS: [Oid; 2] = [2003, 2004];
 const TEXT_CONCATENATION: Oid = 1258;
 
-/// What computes an expression without columns and parameters; `None` where it has something that no kernel computes. Literals are read
+/// What computes an expression without columns; `None` where it has something that no kernel computes. Literals are read
 /// by the settings in `context`, as PostgreSQL reads them while it plans.
 pub fn compile(expression: &Expression, context: &Context, cost: &mut Cost) -> Option<Computation> {
     Compiler { context, cost }.expression(expression)
@@ -44,6 +44,7 @@ impl Compiler<'_> {
             ExpressionKind::Constant(constant) => {
                 Computation::Value(self.constant(constant, expression)?)
             }
+            ExpressionKind::Parameter(number) => Computation::Parameter(number - 1),
             ExpressionKind::Call { function, arguments, is_variadic: false } => {
                 let arguments = self.all(arguments)?;
                 Computation::Call(self.call(function.0.oid, arguments)?)

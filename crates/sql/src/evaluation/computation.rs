@@ -9,6 +9,8 @@ use values::kernel::{Context, Kernel};
 pub enum Computation {
     /// A constant.
     Value(Datum),
+    /// A parameter, from 0.
+    Parameter(usize),
     /// A call of a kernel; a strict one is not called with NULL.
     Call(Call),
     /// A number of one type as one of another with the same bits: oid and its like from integer.
@@ -90,20 +92,21 @@ pub struct RowOrder {
     pub greater: bool,
 }
 
-/// What a run depends on: the session's settings and the operand of the CASE around.
+/// What a run depends on: the session's settings, parameters and the operand of the CASE around.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     context: &'a Context,
+    parameters: &'a [Datum],
     case: &'a Datum,
 }
 
 impl Computation {
-    /// The value.
+    /// The value, with the parameters' values.
     ///
     /// # Errors
     /// What the kernels say.
-    pub fn run(&self, context: &Context) -> Result<Datum> {
-        Scope { context, case: &Datum::Null }.value(self)
+    pub fn run(&self, context: &Context, parameters: &[Datum]) -> Result<Datum> {
+        Scope { context, parameters, case: &Datum::Null }.value(self)
     }
 }
 
@@ -123,6 +126,7 @@ impl Scope<'_> {
     fn value(self, computation: &Computation) -> Result<Datum> {
         match computation {
             Computation::Value(value) => Ok(value.clone()),
+            Computation::Parameter(at) => Ok(self.parameters[*at].clone()),
             Computation::Call(call) => self.call(call),
             Computation::Identifier(inner) => self.value(inner).map(identifier),
             Computation::CaseOperand => Ok(self.case.clone()),

@@ -65,6 +65,11 @@ impl Cost {
         Some(())
     }
 
+    /// A parameter more: a numeric may have any number of digits.
+    pub fn parameter(&mut self, type_name: &str) {
+        self.is_long |= type_name == "numeric";
+    }
+
     /// A constant more.
     pub fn constant(&mut self, value: &Datum) {
         if let Datum::Numeric(number) = value {

@@ -13,4 +13,5 @@ mod form;
 pub use compile::compile;
 pub use computation::Computation;
 pub use cost::Cost;
-pub use form::{Binary, Output};
+pub use facts::type_of;
+pub use form::{Binary, Input, Output};

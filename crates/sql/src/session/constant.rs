@@ -40,13 +40,21 @@ impl Session {
         Ok(query.map(|mut query| {
             query.is_long |= text.len() > AT_ONCE;
             let columns = Some(query.columns.clone());
+            let parameters = query.parameters.clone();
+            // The types' own input functions read them.
+            let parameter_types = vec![DataType::Text; parameters.len()];
             let plan = Plan::Constant(Box::new(query));
-            Arc::new(Prepared::utility(&self.catalog(), plan, columns))
+            let described = Prepared::utility(&self.catalog(), plan, columns);
+            Arc::new(Prepared { parameters, parameter_types, ..described })
         }))
     }
 
     /// Its answer.
-    pub(super) async fn run_constant(&mut self, statement: &Arc<Statement>) -> Result<Outcome> {
+    pub(super) async fn run_constant(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: &[Value],
+    ) -> Result<Outcome> {
         // It has run in its transaction like any other query.
         drop(self.transaction_snapshot());
         let context = self.context();
@@ -54,14 +62,14 @@ impl Session {
             unreachable!("the caller has looked")
         };
         let rows = if query.is_long {
-            let own = statement.clone();
+            let (own, parameters) = (statement.clone(), parameters.to_vec());
             let rows = move || match &own.prepared.plan {
-                Plan::Constant(query) => query.rows(&context),
+                Plan::Constant(query) => query.rows(&context, &parameters),
                 _ => unreachable!("it is the same statement"),
             };
             self.on_planning_thread(statement.text.len(), rows).await?
         } else {
-            query.rows(&context)?
+            query.rows(&context, parameters)?
         };
         Ok(Outcome::Rows(answered(query, rows)))
     }

@@ -284,7 +284,7 @@ impl Session {
                 let values = self.values(parameters, &statement.literals, write.now);
                 Box::pin(self.run_complex(write, values, statement.columns.as_ref())).await
             }
-            Plan::Constant(_) => Box::pin(self.run_constant(statement)).await,
+            Plan::Constant(_) => Box::pin(self.run_constant(statement, parameters)).await,
             Plan::Command(command) => Box::pin(self.run_command(command)).await,
             Plan::Declare(declare) => {
                 Box::pin(self.declare_cursor(declare, parameters.to_vec())).await

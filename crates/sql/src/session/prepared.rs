@@ -267,8 +267,11 @@ impl Session {
         text: &str,
         types: &[u32],
     ) -> Result<Arc<Statement>> {
-        let asked = self.ask(text).await?;
-        self.prepare_asked(text, asked, types).await
+        match self.ask(text).await? {
+            // EXECUTE casts its arguments as an assignment does.
+            Asked::Constant => self.plan_text(text, types).await,
+            asked => self.prepare_asked(text, asked, types).await,
+        }
     }
 
     /// Plans a text that is part of another one, or not as the client wrote it, and that is no command: where a fault lies is said by

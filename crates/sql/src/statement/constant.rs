@@ -9,24 +9,30 @@ use std::sync::Arc;
 
 use analysis::catalog::{Catalog, Missing, Relation};
 use analysis::facts::{FunctionRow, Oid, TypeRow, type_row};
-use analysis::tree::{Command, Query, Target};
-use analysis::{AnalysisError, analyze};
+use analysis::tree::{Command, Target};
+use analysis::{Analysis, AnalysisError, analyze};
 use engine::env::memory::Growth;
 use engine::types::{Error, Result, SqlState, Value};
 use syntax::{Node, SelectStmt, SetOperation};
 use values::datum::Datum;
 use values::kernel::Context;
 
-use crate::evaluation::{Computation, Cost, Output, compile};
+use crate::evaluation::{Computation, Cost, Input, Output, compile, type_of};
 use crate::session::ColumnDescription;
 use crate::template::tree;
 use crate::text::of_values;
+
+const NO_MODIFIER: i32 = -1;
 
 /// A SELECT without FROM.
 #[derive(Debug)]
 pub struct ConstantQuery {
     /// Its columns.
     pub columns: Arc<[ColumnDescription]>,
+    /// Type ids of its parameters.
+    pub parameters: Vec<u32>,
+    /// How these are read: they come as texts.
+    inputs: Vec<Input>,
     targets: Vec<(Computation, Output)>,
     /// WHERE.
     condition: Option<Computation>,
@@ -64,10 +70,9 @@ pub fn read(text: &str, context: &Context, types: &[u32]) -> Result<Option<Const
     let Node::SelectStmt(_) = statement.node else { return Ok(None) };
     let nothing = Nothing::default();
     match analyze(text, statement.node, &nothing, context, types) {
-        Ok(analysis) if analysis.parameters.is_empty() => Ok(of_query(&analysis.query, context)),
-        Ok(_) => Ok(None),
+        Ok(analysis) => Ok(of_analysis(analysis, context)),
         Err(error) if nothing.was_asked.get() || !is_final(error.sqlstate) => Ok(None),
-        Err(error) => Err(of_analysis(*error)),
+        Err(error) => Err(fault_of(*error)),
     }
 }
 
@@ -76,7 +81,8 @@ fn is_final(sqlstate: &str) -> bool {
     !matches!(sqlstate, "0A000" | "42883" | "54001" | "XX000")
 }
 
-fn of_query(query: &Query, context: &Context) -> Option<ConstantQuery> {
+fn of_analysis(analysis: Analysis, context: &Context) -> Option<ConstantQuery> {
+    let Analysis { query, parameters } = analysis;
     let is_plain = query.command == Command::Select
         && query.range_table.is_empty()
         && !query.has_aggregates
@@ -86,6 +92,11 @@ fn of_query(query: &Query, context: &Context) -> Option<ConstantQuery> {
         return None;
     }
     let mut cost = Cost::default();
+    let inputs = parameters.iter().map(|oid| {
+        cost.parameter(type_of(*oid)?.name);
+        Input::of(*oid)
+    });
+    let inputs = inputs.collect::<Option<_>>()?;
     let condition = match &query.condition {
         Some(condition) => Some(compile(condition, context, &mut cost)?),
         None => None,
@@ -96,7 +107,8 @@ fn of_query(query: &Query, context: &Context) -> Option<ConstantQuery> {
     };
     let targets = query.columns().map(target).collect::<Option<_>>()?;
     let columns = query.columns().map(described).collect::<Option<_>>()?;
-    Some(ConstantQuery { columns, targets, condition, is_long: cost.is_long() })
+    let is_long = cost.is_long();
+    Some(ConstantQuery { columns, parameters, inputs, targets, condition, is_long })
 }
 
 fn described(target: &Target) -> Option<ColumnDescription> {
@@ -111,7 +123,7 @@ fn described(target: &Target) -> Option<ColumnDescription> {
     })
 }
 
-fn of_analysis(error: AnalysisError) -> Error {
+fn fault_of(error: AnalysisError) -> Error {
     let state = SqlState::of_code(error.sqlstate).unwrap_or(SqlState::SyntaxError);
     let mut fault = Error::new(state, error.message);
     if let Some(detail) = error.detail {
@@ -130,10 +142,17 @@ impl ConstantQuery {
     /// Its rows, of which there is one at most: each value by its text form.
     ///
     /// # Errors
-    /// What the kernels say; 53200 where there is no room for the texts.
-    pub fn rows(&self, context: &Context) -> Result<Vec<Vec<Value>>> {
+    /// What the parameters' types and the kernels say; 53200 where there is no room for the texts.
+    pub fn rows(&self, context: &Context, parameters: &[Value]) -> Result<Vec<Vec<Value>>> {
+        let read = |(value, input): (&Value, &Input)| match value {
+            Value::Text(text) => input.read(context, text, NO_MODIFIER).map_err(of_values),
+            Value::Null => Ok(Datum::Null),
+            other => unreachable!("a parameter comes as text, not as {other:?}"),
+        };
+        let parameters: Vec<Datum> =
+            parameters.iter().zip(&self.inputs).map(read).collect::<Result<_>>()?;
         let condition = match &self.condition {
-            Some(condition) => condition.run(context).map_err(of_values)?,
+            Some(condition) => condition.run(context, &parameters).map_err(of_values)?,
             None => Datum::Bool(true),
         };
         if !matches!(condition, Datum::Bool(true)) {
@@ -142,7 +161,7 @@ impl ConstantQuery {
         let mut growth = Growth::default();
         let mut row = Vec::with_capacity(self.targets.len());
         for (computation, output) in &self.targets {
-            let value = computation.run(context).map_err(of_values)?;
+            let value = computation.run(context, &parameters).map_err(of_values)?;
             let text = output.write(context, value).map_err(of_values)?;
             growth.add(text.as_deref().map_or(0, str::len))?;
             row.push(text.map_or(Value::Null, Value::Text));
@@ -224,7 +243,7 @@ mod tests {
             _ => "NULL".to_owned(),
         };
         let row = |row: &Vec<Value>| row.iter().map(shown).collect::<Vec<_>>().join("|");
-        let rows = query.rows(&context).map_err(told);
+        let rows = query.rows(&context, &[]).map_err(told);
         Some(rows.map(|rows| (columns, rows.iter().map(row).collect::<Vec<_>>().join("\n"))))
     }
 
@@ -303,12 +322,32 @@ mod tests {
             "SELECT ARRAY[1, 2]",
             "SELECT generate_series(1, 3)",
             "SELECT count(*)",
-            "SELECT $1::int",
             "SELECT 'a'::mood",
             "SELECT repeat('x', 1000000000)",
         ] {
             assert_eq!(answer(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn parameters_get_the_types_that_their_places_ask_for() {
+        let context = Context::default();
+        let query = read("SELECT $1 + 1, $2, $3::numeric(5,1) WHERE $4", &context, &[]);
+        let query = query.expect("it is SQL").expect("it is computed");
+        assert_eq!(query.parameters, [23, 25, 1700, 16]);
+        let texts = |texts: [&str; 4]| texts.map(|text| Value::Text(text.into()));
+        let row = query.rows(&context, &texts(["41", "a", "2.25", "t"])).expect("one row");
+        assert_eq!(
+            row,
+            [vec!["42", "a", "2.3"].into_iter().map(|t| Value::Text(t.into())).collect::<Vec<_>>()]
+        );
+        assert_eq!(query.rows(&context, &texts(["1", "a", "1", "f"])), Ok(Vec::new()));
+        let fault = query.rows(&context, &texts(["x", "a", "1", "t"])).expect_err("no number");
+        assert_eq!(fault.state.code(), "22P02");
+        assert_eq!(
+            read("SELECT $2::int", &context, &[]).expect_err("no type").state.code(),
+            "42P18"
+        );
     }
 
     #[test]
