@@ -385,6 +385,7 @@ fn read_parameters(
         parameters.push(match fields.value()? {
             None => Value::Null,
             Some(bytes) => parameter::read(bytes, formats.get(i), *type_id, *wanted)
+                .and_then(|value| statement.check_parameter(i, &value).map(|()| value))
                 .map_err(|fault| in_parameter(fault, portal, i + 1, formats.get(i), bytes))?,
         });
     }

@@ -86,6 +86,14 @@ impl Statement {
     pub fn bytes(&self) -> usize {
         crate::template::plan_bytes(self.text.len())
     }
+
+    /// Whether a value that came for a parameter, counted from 0, is one of its type, where `execute` wants it as text.
+    pub fn check_parameter(&self, parameter: usize, value: &Value) -> Result<()> {
+        match &self.prepared.plan {
+            prepared::Plan::Constant(query) => query.check_parameter(parameter, value),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// One field of RowDescription.

@@ -20,7 +20,7 @@ use values::kernel::Context;
 use crate::evaluation::{Computation, Cost, Input, Output, compile, type_of};
 use crate::session::ColumnDescription;
 use crate::template::tree;
-use crate::text::of_values;
+use crate::text::{of_values, present};
 
 const NO_MODIFIER: i32 = -1;
 
@@ -138,19 +138,32 @@ fn fault_of(error: AnalysisError) -> Error {
     }
 }
 
+/// A parameter's value.
+fn given(context: &Context, value: &Value, input: Input) -> Result<Datum> {
+    match value {
+        Value::Text(text) => input.read(context, text, NO_MODIFIER).map_err(of_values),
+        Value::Null => Ok(Datum::Null),
+        other => unreachable!("a parameter comes as text, not as {other:?}"),
+    }
+}
+
 impl ConstantQuery {
+    /// Whether a value is one of a parameter's type: whoever binds it wants to know before it runs.
+    ///
+    /// # Errors
+    /// What the type's input function says.
+    pub fn check_parameter(&self, parameter: usize, value: &Value) -> Result<()> {
+        given(&present(), value, self.inputs[parameter]).map(drop)
+    }
+
     /// Its rows, of which there is one at most: each value by its text form.
     ///
     /// # Errors
     /// What the parameters' types and the kernels say; 53200 where there is no room for the texts.
     pub fn rows(&self, context: &Context, parameters: &[Value]) -> Result<Vec<Vec<Value>>> {
-        let read = |(value, input): (&Value, &Input)| match value {
-            Value::Text(text) => input.read(context, text, NO_MODIFIER).map_err(of_values),
-            Value::Null => Ok(Datum::Null),
-            other => unreachable!("a parameter comes as text, not as {other:?}"),
-        };
+        let pairs = parameters.iter().zip(&self.inputs);
         let parameters: Vec<Datum> =
-            parameters.iter().zip(&self.inputs).map(read).collect::<Result<_>>()?;
+            pairs.map(|(value, input)| given(context, value, *input)).collect::<Result<_>>()?;
         let condition = match &self.condition {
             Some(condition) => condition.run(context, &parameters).map_err(of_values)?,
             None => Datum::Bool(true),
