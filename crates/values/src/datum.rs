@@ -59,4 +59,13 @@ impl Datum {
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
+
+    /// Bytes that it keeps behind itself, but for those of a numeric, which are few.
+    pub fn heap(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Bytea(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The binary formats of types: what PostgreSQL's send and receive functions do.
 
 use engine::types::{Error, Result, SqlState, Value, ValueRef};
-use sql::text::{check_date, check_timestamp};
+use sql::text::{BinaryOfText, check_date, check_timestamp};
 
 use super::{EPOCH_DAYS, EPOCH_MICROS, numeric, type_id};
 use crate::message::frontend::utf8;
@@ -81,8 +81,10 @@ impl BinaryFormat {
 
     #[cold]
     fn write_other(self, out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
-        if let (Some(type_id), ValueRef::Text(text)) = (self.carried(), value) {
-            return sql::text::write_binary(type_id, text, out);
+        if let ValueRef::Text(text) = value
+            && let Some(binary) = self.carried().and_then(BinaryOfText::of)
+        {
+            return binary.write(text, out);
         }
         let number = integer(value).ok_or_else(|| self.mismatch(value));
         match self {

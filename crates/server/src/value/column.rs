@@ -2,6 +2,7 @@
 
 use engine::types::{Error, Result, SqlState, ValueRef};
 use sql::ColumnDescription;
+use sql::text::BinaryOfText;
 
 use super::array::ArrayFormat;
 use super::binary::BinaryFormat;
@@ -20,13 +21,16 @@ enum Written {
     Binary(BinaryFormat),
     Array(ArrayFormat),
     /// In binary, of a type whose values are always carried as their texts.
-    Carried(u32),
+    Carried(u32, BinaryOfText),
 }
 
 impl Written {
     fn in_binary(type_id: u32) -> Option<Written> {
         let array = || ArrayFormat::of(type_id).map(Written::Array);
-        let carried = || CARRIED.contains(&type_id).then_some(Written::Carried(type_id));
+        let carried = || {
+            let binary = BinaryOfText::of(type_id).filter(|_| CARRIED.contains(&type_id));
+            binary.map(|binary| Written::Carried(type_id, binary))
+        };
         BinaryFormat::of(type_id).map(Written::Binary).or_else(array).or_else(carried)
     }
 }
@@ -64,7 +68,7 @@ impl ColumnEncoder {
             Written::Binary(format) => (format as u8 + 1, self.padded as u32),
             // No array is padded.
             Written::Array(array) => (u8::MAX, array.element),
-            Written::Carried(type_id) => (u8::MAX - 1, type_id),
+            Written::Carried(type_id, _) => (u8::MAX - 1, type_id),
         };
         let [a, b, c, d] = detail.to_be_bytes();
         [kind, a, b, c, d]
@@ -83,8 +87,8 @@ impl ColumnEncoder {
             Written::Text => sql::text::write_value(value, out),
             Written::Binary(format) => format.write(out, value)?,
             Written::Array(array) => array.write(out, value)?,
-            Written::Carried(type_id) => match value {
-                ValueRef::Text(text) => sql::text::write_binary(type_id, text, out)?,
+            Written::Carried(_, binary) => match value {
+                ValueRef::Text(text) => binary.write(text, out)?,
                 other => unreachable!("{other:?} is no text"),
             },
         }

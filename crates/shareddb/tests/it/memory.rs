@@ -119,7 +119,11 @@ fn grow_without_end(measured: Measured) {
     let server = server();
     let canary = Canary::beside(&server);
     let mut client = server.connect().expect("it serves");
-    for statement in [
+    // Each doubles what is inside.
+    let quoted = nested(60, "quote_literal({})", "''''");
+    let encoded = nested(60, "encode({}::bytea, 'hex')", "'ab'");
+    let doubled = [quoted, encoded].map(|text| format!("SELECT length({text})"));
+    for statement in doubled.iter().map(String::as_str).chain([
         "SELECT length(repeat('x', 1000000000))",
         "SELECT length(regexp_replace(repeat('a', 1000000), 'a', repeat('b', 5000), 'g'))",
         "WITH RECURSIVE r(s, n) AS (SELECT 'x'::text, 1 UNION ALL SELECT s || s, n + 1 FROM r \
@@ -130,11 +134,16 @@ fn grow_without_end(measured: Measured) {
          FROM (SELECT repeat(s, 300000) AS r FROM t WHERE a <= 60) q",
         "SELECT length(string_agg(x.s || y.s, ',')) FROM t x, t y",
         "SELECT x.s, string_agg(y.s, ',') FROM t x, t y GROUP BY x.s",
-    ] {
+    ]) {
         refused(&mut client, statement);
         eventually("the session goes on", || is_taken(&mut client, "SELECT 1").then_some(()));
     }
     check(&server, canary, measured);
+}
+
+/// Something within itself so many times; `{}` stands for what is inside.
+fn nested(times: usize, around: &str, innermost: &str) -> String {
+    (0..times).fold(innermost.to_owned(), |inner, _| around.replace("{}", &inner))
 }
 
 /// What is nested forty times within itself; `{}` stands for what is inside.
@@ -161,7 +170,7 @@ fn what_is_nested_is_planned_in_little_memory() {
     let canary = Canary::beside(&server);
     let mut client = server.connect().expect("it serves");
     for around in NESTED {
-        let nested = (0..40).fold("a".to_owned(), |inner, _| around.replace("{}", &inner));
+        let nested = nested(40, around, "a");
         run(&mut client, &format!("SELECT sum({nested}), max(a) FROM t WHERE {nested} > 0"));
     }
     check(&server, canary, NOTHING);

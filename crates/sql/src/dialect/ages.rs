@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName, TimezoneInfo, VisitorMut,
+    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    TimezoneInfo, VisitorMut,
 };
+
+use super::introspection::word;
 
 /// Puts the first argument there.
 pub struct Ages;
@@ -25,20 +27,9 @@ impl VisitorMut for Ages {
 }
 
 fn today() -> Expr {
-    let name = ObjectName::from(vec![Ident::new("current_date")]);
-    let date = Expr::Function(Function {
-        name,
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::None,
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    });
     Expr::Cast {
         kind: CastKind::Cast,
-        expr: Box::new(date),
+        expr: Box::new(word("current_date")),
         data_type: DataType::Timestamp(None, TimezoneInfo::None),
         array: false,
         format: None,

@@ -1,21 +1,27 @@
 //! `LIMIT (SELECT ..)`, `OFFSET (SELECT ..)` and `FETCH FIRST .. WITH TIES`, which the planner does not know.
 //!
 //! They become conditions on the numbers of rows behind windows and groups: `row_number() OVER (ORDER BY keys) <= n`, with ties `rank()`.
-//! A SELECT that has nothing below its ORDER BY but itself is rewritten; others are refused by the planner.
+//! A SELECT that has nothing below its ORDER BY but itself is rewritten, unless its items give rows, which come behind all conditions; others are
+//! refused by the planner.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, LimitClause, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
-    Value as Literal, VisitorMut,
+    Value as Literal, Visit, Visitor, VisitorMut,
 };
 use engine::types::{DataType, Error, SqlState, Value};
 
 use super::by_row::{ByRow, Takes};
+use super::introspection::plain_name;
 use crate::statement::expression;
 
 const LIMIT: &str = "__limit";
 const OFFSET: &str = "__offset";
+
+/// Functions of which each row is a row of the answer, where they are items of a SELECT.
+const GIVE_ROWS: &[&str] =
+    &["generate_series", "generate_subscripts", "pg_listening_channels", "unnest"];
 
 /// More rows than any query has, and half of what a sum of two may be.
 const ALL: i64 = i64::MAX / 2;
@@ -83,7 +89,10 @@ fn condition(query: &Query) -> Option<Expr> {
         None => limit,
     };
     let is_asked = [&limit, &offset].into_iter().flatten().any(is_query);
-    let is_plain = select.distinct.is_none() && select.qualify.is_none() && query.locks.is_empty();
+    let is_plain = select.distinct.is_none()
+        && select.qualify.is_none()
+        && query.locks.is_empty()
+        && !gives_rows(&select.projection);
     if !(with_ties || is_asked) || !is_plain {
         return None;
     }
@@ -99,6 +108,24 @@ fn condition(query: &Query) -> Option<Expr> {
         ));
     }
     expression::parse(&text).ok()
+}
+
+/// Whether a row may become several.
+fn gives_rows(items: &Vec<SelectItem>) -> bool {
+    struct Finder;
+    impl Visitor for Finder {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Function(function) if GIVE_ROWS.contains(&&*plain_name(function)) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    items.visit(&mut Finder).is_break()
 }
 
 fn is_query(count: &Expr) -> bool {

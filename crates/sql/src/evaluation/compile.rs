@@ -1,28 +1,19 @@
 //! A typed expression to what computes it.
 
-use analysis::facts::{CastContext, CastMethod, Oid, cast, operator, type_row};
+use analysis::facts::{CastContext, CastMethod, Oid, cast, oid, operator, type_row};
 use analysis::tree::{
     CastVia, Constant, Expression, ExpressionKind, FunctionRef, OperatorRef, Test,
 };
 use values::datum::Datum;
 use values::kernel::{Context, Kernel, kernel};
 
-use super::computation::{Call, Case, Computation, Elements, Extreme, Field, Pair, RowOrder};
+use super::computation::{
+    Call, Case, Computation, Elements, Extreme, Field, Pair, Recast, RowOrder,
+};
 use super::cost::Cost;
 use super::facts::{Computed, computed, type_of};
 use super::form::{Input, Output};
 
-/// A cast by way of the text form.
-pub struct Recast {
-    pub operand: Computation,
-    pub output: Output,
-    pub input: Input,
-}
-
-const BOOL: Oid = 16;
-const INT4: Oid = 23;
-const TEXT: Oid = 25;
-const UNKNOWN: Oid = 705;
 /// `text || anything` and `anything || text`, which PostgreSQL writes in SQL as casts to text.
 const CONCATENATIONS: [Oid; 2] = [2003, 2004];
 const TEXT_CONCATENATION: Oid = 1258;
@@ -110,7 +101,7 @@ impl Compiler<'_> {
         match constant {
             Constant::Null => Some(Datum::Null),
             Constant::Boolean(value) => Some(Datum::Bool(*value)),
-            Constant::Text(text) if expression.type_oid == UNKNOWN => {
+            Constant::Text(text) if expression.type_oid == oid::UNKNOWN => {
                 Some(Datum::text(text.clone()))
             }
             Constant::Text(text) => {
@@ -128,17 +119,20 @@ impl Compiler<'_> {
         Some(computed)
     }
 
+    fn recast(&mut self, operand: Computation, from: Oid, to: Oid) -> Option<Computation> {
+        self.cost.recast(from);
+        let (output, input) = (Output::of(from)?, Input::of(to)?);
+        Some(Computation::Recast(Box::new(Recast { operand, output, input })))
+    }
+
     /// What a cast to text gives.
     fn as_text(&mut self, operand: &Expression) -> Option<Computation> {
         let value = self.expression(operand)?;
         let from = operand.type_oid;
-        match cast(from, TEXT).map(|row| row.method) {
+        match cast(from, oid::TEXT).map(|row| row.method) {
             Some(CastMethod::Function(oid)) => self.call(oid, vec![value]).map(Computation::Call),
             _ if held(from)? == Held::Text => Some(value),
-            _ => {
-                let (output, input) = (Output::of(from)?, Input::of(TEXT)?);
-                Some(Computation::Recast(Box::new(Recast { operand: value, output, input })))
-            }
+            _ => self.recast(value, from, oid::TEXT),
         }
     }
 
@@ -197,7 +191,7 @@ impl Compiler<'_> {
             ExpressionKind::Row(fields) if matches!(test, Test::Null | Test::NotNull) => {
                 // A row within a row is no NULL, whatever its fields are.
                 let is_value = |field: &Expression| {
-                    field.type_oid == UNKNOWN || type_of(field.type_oid).is_some()
+                    field.type_oid == oid::UNKNOWN || type_of(field.type_oid).is_some()
                 };
                 if !fields.iter().all(is_value) {
                     return None;
@@ -227,10 +221,7 @@ impl Compiler<'_> {
                 self.call(row.oid, arguments).map(Computation::Call)
             }
             CastVia::Relabel => relabeled(value, operand.type_oid, result.type_oid),
-            CastVia::Text => {
-                let (output, input) = (Output::of(operand.type_oid)?, Input::of(result.type_oid)?);
-                Some(Computation::Recast(Box::new(Recast { operand: value, output, input })))
-            }
+            CastVia::Text => self.recast(value, operand.type_oid, result.type_oid),
             CastVia::Elements(_) | CastVia::Domain | CastVia::Row => None,
         }
     }
@@ -255,7 +246,7 @@ fn held(type_oid: Oid) -> Option<Held> {
 
 /// The value as one of another type, where that takes no computation.
 fn relabeled(value: Computation, from: Oid, to: Oid) -> Option<Computation> {
-    let integer = Held::Other(INT4);
+    let integer = Held::Other(oid::INT4);
     match (held(from)?, held(to)?) {
         (from, to) if from == to => Some(value),
         (from, Held::Identifier) if from == integer => Some(Computation::Identifier(value.into())),
@@ -272,7 +263,7 @@ fn order(type_oid: Oid) -> Option<(&'static Kernel, &'static Kernel)> {
         let computed = computed(row.function)?;
         // varchar is ordered as text, for example.
         let fits = row.operands.iter().all(|operand| held(*operand) == held(type_oid));
-        (fits && row.result == BOOL).then_some(computed.kernel)
+        (fits && row.result == oid::BOOL).then_some(computed.kernel)
     };
     Some((kernel_of(comparisons.less)?, kernel_of(comparisons.equal)?))
 }

@@ -1,9 +1,19 @@
 //! What computes one value, and how it runs.
 
 use analysis::tree::Test;
+use engine::env::memory;
 use values::datum::Datum;
 use values::error::Result;
 use values::kernel::{Context, Kernel};
+
+use super::form::{Input, Output};
+use crate::text::to_values;
+
+/// Bytes of values before which nobody is asked.
+const LARGE: usize = 64 << 10;
+
+/// A kernel makes at most so many times of its arguments: bytes that are no letters become four, `\\ooo`.
+const MOST: usize = 4;
 
 /// An expression without columns, ready to run. Operands are of the types that their kernels take: analysis has made every cast explicit.
 pub enum Computation {
@@ -40,7 +50,7 @@ pub enum Computation {
     /// Rows compared from the left to the right.
     Rows(Vec<Field>, RowOrder),
     /// The value's text form, read as another type.
-    Recast(Box<super::compile::Recast>),
+    Recast(Box<Recast>),
 }
 
 /// A call.
@@ -55,6 +65,13 @@ pub struct Case {
     pub operand: Option<Computation>,
     pub whens: Vec<(Computation, Computation)>,
     pub otherwise: Computation,
+}
+
+/// A cast by way of the text form.
+pub struct Recast {
+    pub operand: Computation,
+    pub output: Output,
+    pub input: Input,
 }
 
 /// Two values and their equality.
@@ -126,7 +143,11 @@ impl Scope<'_> {
     fn value(self, computation: &Computation) -> Result<Datum> {
         match computation {
             Computation::Value(value) => Ok(value.clone()),
-            Computation::Parameter(at) => Ok(self.parameters[*at].clone()),
+            Computation::Parameter(at) => {
+                let value = &self.parameters[*at];
+                self.ask(value.heap())?;
+                Ok(value.clone())
+            }
             Computation::Call(call) => self.call(call),
             Computation::Identifier(inner) => self.value(inner).map(identifier),
             Computation::CaseOperand => Ok(self.case.clone()),
@@ -143,6 +164,7 @@ impl Scope<'_> {
             Computation::Rows(fields, order) => self.rows(fields, *order),
             Computation::Recast(recast) => {
                 let value = self.value(&recast.operand)?;
+                self.ask(MOST * value.heap())?;
                 match recast.output.write(self.context, value)? {
                     Some(text) => recast.input.read(self.context, &text, -1),
                     None => Ok(Datum::Null),
@@ -161,10 +183,21 @@ impl Scope<'_> {
     }
 
     fn called(self, call: &Call, arguments: &[Datum]) -> Result<Datum> {
-        match call.is_strict && arguments.iter().any(Datum::is_null) {
-            true => Ok(Datum::Null),
-            false => (call.kernel.compute)(self.context, arguments),
+        if call.is_strict && arguments.iter().any(Datum::is_null) {
+            return Ok(Datum::Null);
         }
+        self.ask(MOST * arguments.iter().map(Datum::heap).sum::<usize>())?;
+        (call.kernel.compute)(self.context, arguments)
+    }
+
+    /// Asks for the memory of a large value before it is made, and whether the statement goes on: what doubles a text within what doubles
+    /// one grows without bound.
+    fn ask(self, bytes: usize) -> Result<()> {
+        if bytes < LARGE {
+            return Ok(());
+        }
+        (self.context.interrupt.0)()?;
+        memory::process().ask(bytes).map_err(to_values)
     }
 
     /// What a comparison says of two values.

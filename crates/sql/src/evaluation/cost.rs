@@ -1,5 +1,6 @@
 //! Which computations may take long.
 
+use analysis::facts::{Oid, oid};
 use values::datum::Datum;
 use values::facts::FunctionRow;
 
@@ -33,8 +34,11 @@ const QUICK: &[&str] = &[
     "numeric",
 ];
 
-/// Functions that make much of little: who runs them asks for memory first.
+/// Functions that make any size of little: DataFusion's ask for what they are about to take.
 const GROWING: &[&str] = &["repeat", "lpad", "rpad", "replace", "regexp_replace"];
+
+/// Functions that may double a text, so that as many of them within each other as a short statement holds have no end.
+const DOUBLING: &[&str] = &["encode", "quote_ident", "quote_literal", "quote_nullable"];
 
 /// Parts of the names of functions that search a text by a pattern.
 const SEARCHING: &[&str] = &["regex", "like", "similar"];
@@ -61,8 +65,13 @@ impl Cost {
         let is_conversion = row.arguments.len() == 1 && row.name == row.result;
         let is_long_numeric = is_of_numerics && !QUICK.contains(&row.source) && !is_conversion;
         let searches = SEARCHING.iter().any(|part| row.source.contains(part));
-        self.is_long |= is_long_numeric || searches;
+        self.is_long |= is_long_numeric || searches || DOUBLING.contains(&row.name);
         Some(())
+    }
+
+    /// A value more that is written and read as another type.
+    pub fn recast(&mut self, from: Oid) {
+        self.is_long |= from == oid::BYTEA;
     }
 
     /// A parameter more: a numeric may have any number of digits.

@@ -28,3 +28,8 @@ pub fn computed(oid: u32) -> Option<Computed> {
 pub fn type_of(oid: u32) -> Option<&'static TypeRow> {
     types().iter().find(|row| row.oid == oid)
 }
+
+/// The same by its name in `pg_type`.
+pub fn type_named(name: &str) -> Option<&'static TypeRow> {
+    types().iter().find(|row| row.name == name)
+}

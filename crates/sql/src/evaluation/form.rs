@@ -1,34 +1,63 @@
-//! The text forms of values, by type.
+//! The forms of values by type: texts in and out, and binary out.
 
 use values::datum::Datum;
 use values::error::Result;
+use values::facts::TypeRow;
 use values::form::{Form, form};
 use values::kernel::{Context, Kernel, kernel};
 
-use super::facts::type_of;
+use super::facts::{type_named, type_of};
 
-/// Reads a type's text form.
+/// What has a type's forms.
 #[derive(Clone, Copy)]
-pub enum Input {
-    /// Its text says all.
+enum Source {
+    /// A table of forms: they are the same in all sessions.
     Form(&'static Form),
-    /// It depends on the session, or on a typmod.
+    /// The function that `pg_type` names.
     Kernel(&'static Kernel),
 }
+
+impl Source {
+    fn of(row: &TypeRow, function: &str) -> Option<Source> {
+        let by_form = || form(row.name).map(Source::Form);
+        by_form().or_else(|| kernel(function).map(Source::Kernel))
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Source::Form(form) => form.type_name,
+            Source::Kernel(kernel) => kernel.source,
+        })
+    }
+}
+
+/// Reads a type's text form.
+#[derive(Clone, Copy, Debug)]
+pub struct Input(Source);
 
 impl Input {
     /// Of a type by its OID.
     pub fn of(type_oid: u32) -> Option<Input> {
-        let row = type_of(type_oid)?;
-        let by_form = || form(row.name).map(Input::Form);
-        by_form().or_else(|| kernel(row.input).map(Input::Kernel))
+        Input::of_row(type_of(type_oid)?)
     }
 
-    /// The value that a text is, with the type's OID and modifier as input functions take them.
+    /// Of a type by its name in `pg_type`.
+    pub fn named(type_name: &str) -> Option<Input> {
+        Input::of_row(type_named(type_name)?)
+    }
+
+    fn of_row(row: &TypeRow) -> Option<Input> {
+        Source::of(row, row.input).map(Input)
+    }
+
+    /// The value that a text is, with the type's modifier.
     pub fn read(self, context: &Context, text: &str, typmod: i32) -> Result<Datum> {
-        match self {
-            Input::Form(form) => (form.parse)(text),
-            Input::Kernel(kernel) => {
+        match self.0 {
+            Source::Form(form) => (form.parse)(text),
+            Source::Kernel(kernel) => {
+                // Text, OID and modifier, as PostgreSQL calls them; none here asks for the OID.
                 let arguments = [Datum::text(text), Datum::Int4(0), Datum::Int4(typmod)];
                 (kernel.compute)(context, &arguments)
             }
@@ -37,33 +66,27 @@ impl Input {
 }
 
 /// Writes a type's text form.
-#[derive(Clone, Copy)]
-pub enum Output {
-    /// It is the same in all sessions.
-    Form(&'static Form),
-    /// It is not.
-    Kernel(&'static Kernel),
-}
+#[derive(Clone, Copy, Debug)]
+pub struct Output(Source);
 
 impl Output {
     /// Of a type by its OID.
     pub fn of(type_oid: u32) -> Option<Output> {
         let row = type_of(type_oid)?;
-        let by_form = || form(row.name).map(Output::Form);
-        by_form().or_else(|| kernel(row.output).map(Output::Kernel))
+        Source::of(row, row.output).map(Output)
     }
 
     /// A value's text; `None` for NULL.
     pub fn write(self, context: &Context, value: Datum) -> Result<Option<Box<str>>> {
-        match (self, value) {
+        match (self.0, value) {
             (_, Datum::Null) => Ok(None),
-            (Output::Form(_), Datum::Text(text)) => Ok(Some(text)),
-            (Output::Form(form), value) => {
+            (Source::Form(_), Datum::Text(text)) => Ok(Some(text)),
+            (Source::Form(form), value) => {
                 let mut text = String::new();
                 (form.write)(&value, &mut text);
                 Ok(Some(text.into()))
             }
-            (Output::Kernel(kernel), value) => match (kernel.compute)(context, &[value])? {
+            (Source::Kernel(kernel), value) => match (kernel.compute)(context, &[value])? {
                 Datum::Text(text) => Ok(Some(text)),
                 other => unreachable!("an output function gives a text, not {other:?}"),
             },
@@ -71,28 +94,26 @@ impl Output {
     }
 }
 
-/// Writes a type's binary form.
-#[derive(Clone, Copy)]
+/// Makes a type's binary form of its text form.
+#[derive(Clone, Copy, Debug)]
 pub struct Binary {
     input: Input,
-    sent: Output,
+    sent: Source,
 }
 
 impl Binary {
     /// Of a type by its OID.
     pub fn of(type_oid: u32) -> Option<Binary> {
         let row = type_of(type_oid)?;
-        let by_form = || form(row.name).map(Output::Form);
-        let sent = by_form().or_else(|| kernel(row.send).map(Output::Kernel))?;
-        Some(Binary { input: Input::of(type_oid)?, sent })
+        Some(Binary { input: Input::of_row(row)?, sent: Source::of(row, row.send)? })
     }
 
     /// Appends the binary form of the value that a text is.
     pub fn write(self, context: &Context, text: &str, out: &mut Vec<u8>) -> Result<()> {
         let value = self.input.read(context, text, -1)?;
         match self.sent {
-            Output::Form(form) => (form.send)(&value, out),
-            Output::Kernel(kernel) => match (kernel.compute)(context, &[value])? {
+            Source::Form(form) => (form.send)(&value, out),
+            Source::Kernel(kernel) => match (kernel.compute)(context, &[value])? {
                 Datum::Bytea(bytes) => out.extend_from_slice(&bytes),
                 other => unreachable!("a send function gives bytes, not {other:?}"),
             },
@@ -101,22 +122,8 @@ impl Binary {
     }
 }
 
-impl std::fmt::Debug for Input {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Input")
-    }
-}
-
-impl std::fmt::Debug for Output {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Output")
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use values::facts::types;
-
     use super::*;
 
     #[test]
@@ -134,8 +141,8 @@ mod tests {
             ("uuid", "A0EEBC999C0B4EF8BB6D6BB9BD380A11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         ];
         for (name, written, expected) in texts {
-            let oid = types().iter().find(|row| row.name == name).expect(name).oid;
-            let (input, output) = (Input::of(oid).expect(name), Output::of(oid).expect(name));
+            let input = Input::named(name).expect(name);
+            let output = Output::of(type_named(name).expect(name).oid).expect(name);
             let value = input.read(&context, written, -1).expect(name);
             let text = output.write(&context, value).expect(name);
             assert_eq!(text.as_deref(), Some(expected), "{name}");

@@ -2,7 +2,7 @@
 //!
 //! In comes an expression of PostgreSQL's parse analysis (the crate `analysis`); out goes a [`Computation`], or nothing where it needs
 //! what has no kernel: then its statement is planned like all others. Nothing here knows a table, a session or a plan.
-//! Called by `statement::constant`, and by `text` for the binary forms of what is carried as text.
+//! Called by `statement::constant` and `dialect::kernels`, and by `text` for the binary forms of what is carried as text.
 
 mod compile;
 mod computation;
@@ -13,5 +13,5 @@ mod form;
 pub use compile::compile;
 pub use computation::Computation;
 pub use cost::Cost;
-pub use facts::type_of;
+pub use facts::{computed, type_of};
 pub use form::{Binary, Input, Output};

@@ -10,16 +10,16 @@ use std::sync::Arc;
 use analysis::catalog::{Catalog, Missing, Relation};
 use analysis::facts::{FunctionRow, Oid, TypeRow, type_row};
 use analysis::tree::{Command, Target};
-use analysis::{Analysis, AnalysisError, analyze};
+use analysis::{Analysis, analyze};
 use engine::env::memory::Growth;
-use engine::types::{Error, Result, SqlState, Value};
+use engine::types::{Result, Value};
 use syntax::{Node, SelectStmt, SetOperation};
 use values::datum::Datum;
 use values::kernel::Context;
 
 use crate::evaluation::{Computation, Cost, Input, Output, compile, type_of};
 use crate::session::ColumnDescription;
-use crate::template::tree;
+use crate::template::{refusal_of_analysis, tree};
 use crate::text::{of_values, present};
 
 const NO_MODIFIER: i32 = -1;
@@ -72,7 +72,7 @@ pub fn read(text: &str, context: &Context, types: &[u32]) -> Result<Option<Const
     match analyze(text, statement.node, &nothing, context, types) {
         Ok(analysis) => Ok(of_analysis(analysis, context)),
         Err(error) if nothing.was_asked.get() || !is_final(error.sqlstate) => Ok(None),
-        Err(error) => Err(fault_of(*error)),
+        Err(error) => Err(refusal_of_analysis(*error)),
     }
 }
 
@@ -121,21 +121,6 @@ fn described(target: &Target) -> Option<ColumnDescription> {
         table: 0,
         column: 0,
     })
-}
-
-fn fault_of(error: AnalysisError) -> Error {
-    let state = SqlState::of_code(error.sqlstate).unwrap_or(SqlState::SyntaxError);
-    let mut fault = Error::new(state, error.message);
-    if let Some(detail) = error.detail {
-        fault = fault.detail(detail);
-    }
-    if let Some(hint) = error.hint {
-        fault = fault.hint(hint);
-    }
-    match error.position.and_then(|position| u32::try_from(position).ok()) {
-        Some(position) => fault.position(position),
-        None => fault,
-    }
 }
 
 /// A parameter's value.
@@ -236,6 +221,8 @@ impl Catalog for Nothing {
 
 #[cfg(test)]
 mod tests {
+    use engine::types::Error;
+
     use super::*;
 
     /// Column names with type ids, and the texts of the row; or SQLSTATE and place.
@@ -372,6 +359,8 @@ mod tests {
         assert!(!is_long("SELECT 1 + 2, 1.5 * 3, upper('a'), now()"));
         assert!(is_long("SELECT factorial(30000)"));
         assert!(is_long("SELECT 'a' ~ 'b'"));
+        assert!(is_long("SELECT quote_literal('a')"));
+        assert!(is_long("SELECT 'a'::bytea::text"));
         assert!(is_long("SELECT 1e131071 * 1e5"));
     }
 }

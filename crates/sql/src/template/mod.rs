@@ -8,7 +8,6 @@
 mod agreement;
 mod cache;
 mod comparisons;
-mod current_role;
 mod fault;
 mod infer;
 mod integers;
@@ -48,5 +47,5 @@ pub use plain::plain;
 pub use planner::{Planner, describe, has_subquery};
 pub use planning::{Planning, parser_options};
 pub use query::{Path, QueryTemplate};
-pub use tree::{SHORT_TEXT, notices, tree};
+pub use tree::{SHORT_TEXT, notices, refusal_of_analysis, tree};
 pub use zones::{CONVERSION, check_expression as check_zones, crosses};

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
-use super::{comparisons, current_role, lock_words, symmetric, table_word, unnest, words};
+use super::{comparisons, lock_words, symmetric, table_word, unnest, words};
 use crate::bounded::{Counted, check_length, check_tokens, check_widths, checkpoint, flatten};
 
 /// Calls of itself after which the parser gives up with 54001: more than [`check_tokens`] lets come about.
@@ -17,11 +17,7 @@ const DEPTH_LIMIT: usize = 50_000;
 pub fn parse(text: &str) -> Result<Vec<Statement>> {
     let statements = parse_plainly(text)?;
     statements.iter().try_for_each(unnest::check)?;
-    let names_role = crate::dialect::mentions(text, current_role::NAME);
     let rewrite = |mut statement| {
-        if names_role {
-            current_role::spell_out(&mut statement);
-        }
         crate::dialect::name_types(&mut statement);
         comparisons::spell_out(&mut statement);
         crate::dialect::rewrite_statement(statement, text)

@@ -4,6 +4,7 @@
 //! PostgreSQL's scanner and grammar say of it, in their words and with their position. What is planned goes on to the parser that
 //! plans are made of, which may still refuse it by name. Called by `session` and `statement::command`.
 
+use analysis::AnalysisError;
 use engine::types::{Error, Result, SqlState};
 use syntax::{SyntaxError, Tree};
 
@@ -24,15 +25,33 @@ pub fn notices(tree: &Tree) -> Vec<Error> {
 }
 
 fn refusal(refused: SyntaxError) -> Error {
-    let state = SqlState::of_code(refused.sqlstate()).unwrap_or(SqlState::SyntaxError);
-    let mut error = Error::new(state, refused.message);
-    if let Some(detail) = refused.detail {
+    let said = Error::new(state_of(refused.sqlstate()), refused.message);
+    with_fields(said, refused.detail, refused.hint, refused.position)
+}
+
+/// What analysis says of a statement.
+pub fn refusal_of_analysis(refused: AnalysisError) -> Error {
+    let said = Error::new(state_of(refused.sqlstate), refused.message);
+    with_fields(said, refused.detail, refused.hint, refused.position)
+}
+
+fn state_of(code: &str) -> SqlState {
+    SqlState::of_code(code).unwrap_or(SqlState::SyntaxError)
+}
+
+fn with_fields(
+    mut error: Error,
+    detail: Option<String>,
+    hint: Option<String>,
+    position: Option<usize>,
+) -> Error {
+    if let Some(detail) = detail {
         error = error.detail(detail);
     }
-    if let Some(hint) = refused.hint {
+    if let Some(hint) = hint {
         error = error.hint(hint);
     }
-    match refused.position.and_then(|position| u32::try_from(position).ok()) {
+    match position.and_then(|position| u32::try_from(position).ok()) {
         Some(position) => error.position(position),
         None => error,
     }

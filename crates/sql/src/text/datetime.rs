@@ -129,9 +129,10 @@ fn at(zone: Zone, now: i64) -> Context {
 }
 
 /// Ends a computation of `values` with the statement that this thread works for.
-pub const INTERRUPT: Interrupt = Interrupt(|| limit::check().map_err(as_value_error));
+pub const INTERRUPT: Interrupt = Interrupt(|| limit::check().map_err(to_values));
 
-fn as_value_error(fault: Error) -> ValueError {
+/// A failure of ours as one of `values`.
+pub fn to_values(fault: Error) -> ValueError {
     ValueError {
         detail: fault.detail.clone().map(Into::into),
         hint: fault.hint.clone().map(Into::into),

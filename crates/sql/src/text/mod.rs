@@ -17,13 +17,13 @@ pub use array::{ArrayText, parse_array, write_element};
 pub use datetime::{
     INTERRUPT, check_date, check_timestamp, civil_from_days, days_from_civil, days_since_1970,
     days_since_2000, is_clock_word, micros_since_1970, micros_since_2000, of_values, parse_date,
-    parse_timestamp, present, timestamp_of,
+    parse_timestamp, present, timestamp_of, to_values,
 };
 pub use input::{fit_string, parse_value};
 pub use number::{
     at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric, rounded_numeric,
 };
-pub use output::{pad, write_binary, write_value};
+pub use output::{BinaryOfText, pad, write_value};
 pub use zone::{in_zone, is_utc, polled_in_zone, zone_refused};
 
 /// How long a character of UTF-8 says that it is, by its first byte: what a fault shows of a broken one.

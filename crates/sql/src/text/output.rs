@@ -1,18 +1,33 @@
 //! Value to text, by type.
 
-use engine::types::{DataType, Error, Result, SqlState, ValueRef};
+use std::sync::LazyLock;
+
+use engine::types::{DataType, Result, ValueRef};
+use values::kernel::Context;
 
 use super::bytea::write_bytea;
 use super::datetime::{of_values, present, write_date, write_timestamp};
 use crate::evaluation::Binary;
 
-/// Appends the binary form of a value of which there is the text form, by the OID of its type; 0A000 where it has none. Times are in UTC.
-pub fn write_binary(type_oid: u32, text: &str, out: &mut Vec<u8>) -> Result<()> {
-    let binary = Binary::of(type_oid).ok_or_else(|| {
-        let message = format!("no binary output function available for type {type_oid}");
-        Error::new(SqlState::FeatureNotSupported, message)
-    })?;
-    binary.write(&present(), text, out).map_err(of_values)
+/// The binary form of values of which there is the text form, with times in UTC.
+#[derive(Clone, Copy, Debug)]
+pub struct BinaryOfText(Binary);
+
+impl BinaryOfText {
+    /// Of a type by its OID; `None` where its values are not computed with.
+    pub fn of(type_oid: u32) -> Option<BinaryOfText> {
+        Binary::of(type_oid).map(BinaryOfText)
+    }
+
+    /// Appends it.
+    ///
+    /// # Errors
+    /// What the type's input function says of the text.
+    pub fn write(self, text: &str, out: &mut Vec<u8>) -> Result<()> {
+        // No text of an answer says "now".
+        static CONTEXT: LazyLock<Context> = LazyLock::new(present);
+        self.0.write(&CONTEXT, text, out).map_err(of_values)
+    }
 }
 
 /// Appends what the type's output function makes of the value; NULL appends nothing, its spelling

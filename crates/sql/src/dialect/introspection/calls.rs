@@ -9,15 +9,25 @@ use datafusion::sql::sqlparser::ast::{
 pub fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let arguments =
         arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)));
+    let list = FunctionArgumentList {
+        duplicate_treatment: None,
+        args: arguments.collect(),
+        clauses: Vec::new(),
+    };
+    called(name, FunctionArguments::List(list))
+}
+
+/// A function that is called by its name alone: CURRENT_DATE and its like.
+pub fn word(name: &str) -> Expr {
+    called(name, FunctionArguments::None)
+}
+
+fn called(name: &str, args: FunctionArguments) -> Expr {
     Expr::Function(Function {
         name: ObjectName::from(vec![Ident::new(name)]),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: arguments.collect(),
-            clauses: Vec::new(),
-        }),
+        args,
         filter: None,
         null_treatment: None,
         over: None,

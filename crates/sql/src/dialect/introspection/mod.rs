@@ -7,12 +7,13 @@
 mod absent;
 mod arrays;
 mod calls;
+mod current_role;
 mod fetch;
 mod names;
 mod oid_arrays;
 mod series;
 
-pub(super) use calls::call;
+pub(super) use calls::{call, plain_name, word};
 
 use std::sync::LazyLock;
 
@@ -40,6 +41,9 @@ static CATALOG_RULES: LazyLock<Vec<Box<dyn SqlStatementRewriteRule>>> = LazyLock
 pub fn rewrite(mut statement: Statement, text: &str) -> Statement {
     if mentions(text, "fetch") {
         let _ = VisitMut::visit(&mut statement, &mut fetch::Fetch);
+    }
+    if mentions(text, current_role::NAME) {
+        let _ = VisitMut::visit(&mut statement, &mut current_role::CurrentRole);
     }
     if super::operators::LETTERS.iter().any(|letters| mentions(text, letters)) {
         let _ = VisitMut::visit(&mut statement, &mut super::operators::Operators);

@@ -2,11 +2,13 @@
 
 use values::datum::Datum;
 use values::error::ValueError;
-use values::facts::{CastMethod, functions, types};
-use values::form::{Form, form};
-use values::kernel::{Context, Kernel, kernel};
+use values::facts::CastMethod;
+use values::kernel::{Context, Kernel};
 
 use super::overloads::cast;
+use crate::evaluation::{Input, computed};
+
+const NO_MODIFIER: i32 = -1;
 
 /// How an argument becomes what the function takes.
 #[derive(Clone, Copy)]
@@ -15,16 +17,14 @@ pub enum Conversion {
     Nothing,
     /// By the cast's function.
     Cast(&'static Kernel),
-    /// A literal, by its type's form.
-    Parse(&'static Form),
-    /// A literal, by its type's input function.
-    Input(&'static Kernel),
+    /// A literal, as its type reads it.
+    Literal(Input),
 }
 
 impl Conversion {
     /// From one type to another, by name; from `None` for a literal. `None` where nothing computes it.
     pub fn new(from: Option<&'static str>, to: &'static str) -> Option<Conversion> {
-        let Some(from) = from else { return Conversion::of_literal(to) };
+        let Some(from) = from else { return Input::named(to).map(Conversion::Literal) };
         if from == to {
             return Some(Conversion::Nothing);
         }
@@ -32,18 +32,9 @@ impl Conversion {
             CastMethod::Binary => Some(Conversion::Nothing),
             CastMethod::Text => None,
             CastMethod::Function(oid) => {
-                let row = functions().iter().find(|row| row.oid == oid)?;
-                kernel(row.source).map(Conversion::Cast)
+                computed(oid).map(|computed| Conversion::Cast(computed.kernel))
             }
         }
-    }
-
-    fn of_literal(to: &'static str) -> Option<Conversion> {
-        if let Some(form) = form(to) {
-            return Some(Conversion::Parse(form));
-        }
-        let row = types().iter().find(|row| row.name == to)?;
-        kernel(row.input).map(Conversion::Input)
     }
 
     /// The argument as the function takes it.
@@ -53,11 +44,9 @@ impl Conversion {
         }
         match self {
             Conversion::Nothing => Ok(datum),
-            Conversion::Cast(kernel) | Conversion::Input(kernel) => {
-                (kernel.compute)(context, &[datum])
-            }
-            Conversion::Parse(form) => match &datum {
-                Datum::Text(text) => (form.parse)(text),
+            Conversion::Cast(kernel) => (kernel.compute)(context, &[datum]),
+            Conversion::Literal(input) => match &datum {
+                Datum::Text(text) => input.read(context, text, NO_MODIFIER),
                 other => unreachable!("{other:?} is no literal"),
             },
         }

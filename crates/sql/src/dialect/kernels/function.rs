@@ -198,7 +198,7 @@ impl<'a> Call<'a> {
                 }
             };
             // Once as a value, once in the array.
-            growth.add(2 * heap(&value))?;
+            growth.add(2 * value.heap())?;
             computed.push(value);
         }
         Ok(computed)
@@ -227,14 +227,5 @@ fn exact(array: &ArrayRef) -> Result<ArrayRef> {
     match wanted {
         Some(wanted) if wanted != *array.data_type() => Ok(cast(array, &wanted)?),
         _ => Ok(array.clone()),
-    }
-}
-
-/// Bytes that a value keeps behind itself.
-fn heap(datum: &Datum) -> usize {
-    match datum {
-        Datum::Text(text) => text.len(),
-        Datum::Bytea(bytes) => bytes.len(),
-        _ => 0,
     }
 }
