@@ -1,5 +1,6 @@
 //! What computes each row of the tables of facts: kernels by the name that `pg_proc.prosrc` gives them.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -34,6 +35,8 @@ pub struct Context {
     pub transaction_time: i64,
     /// When the statement began, in microseconds since 2000-01-01 00:00 UTC.
     pub statement_time: i64,
+    /// Whether a computation has asked for one of the two: what it gave holds for this statement alone.
+    pub clock_was_read: Cell<bool>,
     /// Why the statement is to end, if it is.
     pub interrupt: Interrupt,
 }
@@ -41,7 +44,17 @@ pub struct Context {
 impl Context {
     /// When the transaction began, by the session's zone, with the offset in seconds east.
     pub(crate) fn now_here(&self) -> (Moment, i32) {
-        timestamptz::local(self.transaction_time, &self.zone)
+        timestamptz::local(self.transaction_began(), &self.zone)
+    }
+
+    pub(crate) fn transaction_began(&self) -> i64 {
+        self.clock_was_read.set(true);
+        self.transaction_time
+    }
+
+    pub(crate) fn statement_began(&self) -> i64 {
+        self.clock_was_read.set(true);
+        self.statement_time
     }
 }
 

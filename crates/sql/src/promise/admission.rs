@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::heartbeat::Ahead;
 use engine::heartbeat::promises::Response;
+use engine::heartbeat::{Ahead, Answered};
 use engine::types::{Error, SqlState};
 
 /// The least that an answer takes: nothing shorter can be promised.
@@ -15,8 +15,6 @@ const NEWCOMERS_SHARE: f64 = 0.9;
 
 /// The share of a promise within which those of a lane must be expected to be answered, and are.
 const LANE_SHARE: f64 = 0.95;
-/// Who is expected to be answered later than in this share of its promise has little to spare.
-const TIGHT: f64 = 0.7;
 
 /// Whoever has waited for more than this share of its promise is not alone, whatever load it meets: others take the threads.
 const ALONE_WAITS: f64 = 0.25;
@@ -66,6 +64,8 @@ pub struct Forecast {
     pub others: Duration,
     /// The same for 99 of 100, as far as was measured.
     pub latest: Duration,
+    /// What it met in its lane.
+    met: Option<Ahead>,
 }
 
 impl Forecast {
@@ -88,22 +88,31 @@ impl Forecast {
         };
         let total = asked.waited + took.max(LEAST);
         let latest = asked.waited + latest.max(LEAST);
-        Some(Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest })
+        let others = total.saturating_sub(by_itself.max(LEAST));
+        Some(Forecast { total, others, latest, met: None })
     }
 
-    /// What is to be learned of one that was let into a lane and took so long: whether it was late; `None` where it had much to spare.
-    pub fn was_late(&self, promise: Duration, took: Duration) -> Option<bool> {
-        let is_tight = self.latest > promise.mul_f64(TIGHT);
-        is_tight.then(|| took > promise.mul_f64(LANE_SHARE))
+    /// What is to be learned of one that was let into a lane and took so long: what it had met, and what became of it.
+    pub fn learned(
+        &self,
+        promise: Duration,
+        waited: Duration,
+        took: Duration,
+    ) -> Option<(Ahead, Answered)> {
+        let is_late = took > promise.mul_f64(LANE_SHARE);
+        let (room, took) = (promise.saturating_sub(waited), took.saturating_sub(waited));
+        self.met.map(|met| (met, Answered { room, took, is_late }))
     }
 
-    /// It stays as long as those who met as many.
+    /// It stays as long as those who met as many, or as the batches before it will take.
     fn in_lane(response: &Response, asked: &Asked, ahead: &Ahead) -> Forecast {
-        let stay = ahead.stay.max(LEAST);
+        let expected = ahead.expected();
+        let stay = expected.stay.max(LEAST);
         let total = asked.waited + stay;
         let by_itself = response.least().unwrap_or(stay).min(stay);
-        let latest = asked.waited + stay.mul_f32(ahead.factor);
-        Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest }
+        let latest = asked.waited + expected.latest();
+        let others = total.saturating_sub(by_itself.max(LEAST));
+        Forecast { total, others, latest, met: Some(*ahead) }
     }
 }
 
@@ -111,7 +120,7 @@ impl Forecast {
 pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Refusal> {
     let Some(forecast) = Forecast::of(response, asked) else {
         let total = asked.waited + LEAST;
-        let least = Forecast { total, others: asked.waited, latest: total };
+        let least = Forecast { total, others: asked.waited, latest: total, met: None };
         let is_late = least.total > asked.promise;
         return if is_late { Err(refusal(response, asked, least)) } else { Ok(None) };
     };
@@ -122,7 +131,10 @@ pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Re
         false => asked.promise.mul_f64(NEWCOMERS_SHARE),
     };
     let is_in_time = match &asked.ahead {
-        Some(_) => forecast.latest <= limit.mul_f64(LANE_SHARE),
+        Some(ahead) => {
+            let room = limit.mul_f64(LANE_SHARE).saturating_sub(asked.waited);
+            ahead.fits(room, asked.promise)
+        }
         None => forecast.latest <= limit,
     };
     match is_in_time || is_worth_trying(response, asked, is_alone) {
@@ -200,6 +212,8 @@ impl std::fmt::Display for Shown {
 
 #[cfg(test)]
 mod tests {
+    use engine::heartbeat::ExpectedStay;
+
     use super::*;
 
     const MILLISECOND: Duration = Duration::from_millis(1);
@@ -309,7 +323,8 @@ mod tests {
 
     /// So many stay for so long.
     fn ahead(inside: usize, stay: u32) -> Ahead {
-        Ahead { inside, stay: stay * MILLISECOND, factor: 1.25 }
+        let by_stays = ExpectedStay { stay: stay * MILLISECOND, factor: 1.25 };
+        Ahead { inside, by_stays, by_batches: None, trusts_batches: true }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use values::kernel::Context;
 
 use super::prepared::{Plan, Prepared};
 use super::{Outcome, Rows, Session, Statement};
+use crate::catalog::{Catalog, Sources};
 use crate::statement::constant::{self, ConstantQuery};
 use crate::statement::write::output_column;
 use crate::template::SHORT_TEXT;
@@ -37,16 +38,14 @@ impl Session {
             let read = move || constant::read(&own, &context, &types);
             self.on_planning_thread(text.len(), read).await?
         };
-        Ok(query.map(|mut query| {
+        let prepared = query.map(|mut query| {
             query.is_long |= text.len() > AT_ONCE;
-            let columns = Some(query.columns.clone());
-            let parameters = query.parameters.clone();
-            // The types' own input functions read them.
-            let parameter_types = vec![DataType::Text; parameters.len()];
-            let plan = Plan::Constant(Box::new(query));
-            let described = Prepared::utility(&self.catalog(), plan, columns);
-            Arc::new(Prepared { parameters, parameter_types, ..described })
-        }))
+            Arc::new(Prepared::constant(&self.catalog(), query))
+        });
+        if let Some(prepared) = prepared.as_ref().filter(|_| types.is_empty()) {
+            self.database().constants.keep(text, prepared);
+        }
+        Ok(prepared)
     }
 
     /// Its answer.
@@ -80,6 +79,20 @@ impl Session {
         let present = present();
         let statement_time = if self.in_block() { present.statement_time } else { started };
         Context { transaction_time: started, statement_time, ..present }
+    }
+}
+
+impl Prepared {
+    fn constant(catalog: &Catalog, query: ConstantQuery) -> Prepared {
+        let columns = Some(query.columns.clone());
+        let parameters = query.parameters.clone();
+        // The types' own input functions read them.
+        let parameter_types = vec![DataType::Text; parameters.len()];
+        // Analysis has asked for nothing that could be defined anew.
+        let sources = Sources::Relations(Box::default());
+        let plan = Plan::Constant(Box::new(query));
+        let described = Prepared::utility(catalog, plan, columns);
+        Prepared { parameters, parameter_types, sources, ..described }
     }
 }
 

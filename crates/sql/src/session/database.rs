@@ -8,6 +8,7 @@ use engine::heartbeat::{Engine, EngineOptions};
 use engine::types::{IndexId, Result, SequenceId, TableId};
 
 use super::controls::Controls;
+use super::kept_constants::KeptConstants;
 use super::prepared::Prepared;
 use super::seats::Seats;
 use super::{Session, Settings};
@@ -42,6 +43,8 @@ pub struct Database {
     pub(super) cache: TemplateCache<Prepared>,
     /// Texts that begin and end transactions.
     pub(super) controls: Controls,
+    /// Texts of expressions alone.
+    pub(super) constants: KeptConstants,
     /// New ids.
     pub(crate) ids: Ids,
     /// Statements that change definitions run one after another.
@@ -112,6 +115,7 @@ impl Database {
             planner,
             cache: TemplateCache::new(options.template_limit),
             controls: Controls::default(),
+            constants: KeptConstants::default(),
             ids: Ids::default(),
             defining: Arc::default(),
             password_verifier: options.password_verifier,

@@ -16,6 +16,7 @@ mod definitions;
 mod execute;
 mod explain;
 mod functions;
+mod kept_constants;
 mod kept_settings;
 mod limited;
 mod locking;

@@ -195,6 +195,10 @@ impl Session {
         }
         let catalog = self.catalog();
         let holds = |prepared: &Prepared| prepared.holds(&catalog);
+        let constants = &self.database().constants;
+        if let Some(constant) = constants.find(text, holds).filter(|_| types.is_empty()) {
+            return Some(Statement::new(text, types, true, constant, Vec::new()));
+        }
         let (prepared, literals) = self.database().cache.find(text, types, holds)?;
         Some(Statement::new(text, types, true, prepared, literals))
     }

@@ -38,6 +38,8 @@ pub struct ConstantQuery {
     condition: Option<Computation>,
     /// Whether it may take longer than whoever serves other clients, too, may be kept.
     pub is_long: bool,
+    /// Whether the text means the same at any time: none of its literals named the present (`'today'`).
+    pub lasts: bool,
 }
 
 /// Whether a statement may be one.
@@ -69,6 +71,7 @@ pub fn read(text: &str, context: &Context, types: &[u32]) -> Result<Option<Const
     let Some(statement) = tree.statements().next() else { return Ok(None) };
     let Node::SelectStmt(_) = statement.node else { return Ok(None) };
     let nothing = Nothing::default();
+    context.clock_was_read.set(false);
     match analyze(text, statement.node, &nothing, context, types) {
         Ok(analysis) => Ok(of_analysis(analysis, context)),
         Err(error) if nothing.was_asked.get() || !is_final(error.sqlstate) => Ok(None),
@@ -108,7 +111,8 @@ fn of_analysis(analysis: Analysis, context: &Context) -> Option<ConstantQuery> {
     let targets = query.columns().map(target).collect::<Option<_>>()?;
     let columns = query.columns().map(described).collect::<Option<_>>()?;
     let is_long = cost.is_long();
-    Some(ConstantQuery { columns, parameters, inputs, targets, condition, is_long })
+    let lasts = !context.clock_was_read.get();
+    Some(ConstantQuery { columns, parameters, inputs, targets, condition, is_long, lasts })
 }
 
 fn described(target: &Target) -> Option<ColumnDescription> {

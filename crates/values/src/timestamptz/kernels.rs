@@ -45,8 +45,8 @@ static OTHERS: &[Kernel] = &[
     entry("timestamptz_scale", |_, a| {
         timestamp::scale(timestamp(a, 0), int4(a, 1)).map(Datum::TimestampTz)
     }),
-    entry("now", |c, _| Ok(Datum::TimestampTz(c.transaction_time))),
-    entry("statement_timestamp", |c, _| Ok(Datum::TimestampTz(c.statement_time))),
+    entry("now", |c, _| Ok(Datum::TimestampTz(c.transaction_began()))),
+    entry("statement_timestamp", |c, _| Ok(Datum::TimestampTz(c.statement_began()))),
     entry("timestamptz_pl_interval", |c, a| {
         super::plus_interval(timestamp(a, 0), &interval(a, 1), &c.zone).map(Datum::TimestampTz)
     }),

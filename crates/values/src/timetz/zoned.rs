@@ -27,7 +27,7 @@ pub fn of_timestamptz(context: &Context, timestamp: i64) -> Option<TimeTz> {
 /// # Errors
 /// 22023 for an unknown zone.
 pub fn at_zone(context: &Context, name: &str, time: TimeTz) -> Result<TimeTz> {
-    let now = timestamptz::unix_seconds(context.transaction_time);
+    let now = timestamptz::unix_seconds(context.transaction_began());
     let offset = match timestamptz::zone_by_name(name)? {
         ZoneName::Fixed(offset) => offset,
         ZoneName::Abbreviated(zone) => {

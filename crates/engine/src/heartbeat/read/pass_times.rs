@@ -79,6 +79,19 @@ impl PassTimes {
         Some(Duration::from_secs_f64(at_known * beyond))
     }
 
+    /// How many queries are answered in a second by passes one after the other, of as many as take a time that
+    /// `is_short`; `None` where nothing was measured. More than twice as many as were measured are not guessed at.
+    pub fn most_per_second(&self, is_short: impl Fn(Duration) -> bool) -> Option<f64> {
+        let largest = self.known.lock().by_size.iter().flatten().last()?.queries;
+        let half_powers = (0..2 * SIZES as u32).map(|half| (f64::from(half) / 2.0).exp2() as usize);
+        let sizes = half_powers.take_while(|size| *size as f64 <= 2.0 * largest);
+        let most = sizes.filter_map(|size| {
+            let takes = self.expected(size).filter(|takes| is_short(*takes))?;
+            Some(size as f64 / takes.as_secs_f64().max(1e-6))
+        });
+        Some(most.fold(0.0, f64::max))
+    }
+
     /// How much longer two generations take around the ring together than all of their queries as one; zero where
     /// nothing is known. What a pass of one query takes is counted once: at most so much is done for both together.
     pub fn lost_apart(&self, one: usize, other: usize) -> Duration {
@@ -147,5 +160,20 @@ mod tests {
         assert!((62..65).contains(&lost), "{lost}");
         (0..40).for_each(|_| times.note(100, Duration::from_millis(10)));
         assert!(times.lost_apart(100, 300) < Duration::from_millis(7));
+    }
+
+    #[test]
+    fn passes_as_large_as_may_be_answer_most() {
+        let times = PassTimes::default();
+        let within = |longest: Duration| times.most_per_second(|takes| takes <= longest);
+        assert_eq!(within(Duration::from_secs(1)), None);
+        for _ in 0..8 {
+            times.note(1, Duration::from_millis(10));
+            times.note(64, Duration::from_millis(80));
+        }
+        assert_eq!(within(Duration::from_millis(1)), Some(0.0));
+        assert_eq!(within(Duration::from_millis(80)).map(f64::round), Some(800.0));
+        let beyond = within(Duration::from_secs(100)).expect("measured");
+        assert!((1_100.0..1_200.0).contains(&beyond), "{beyond}: of 128, not of more");
     }
 }
