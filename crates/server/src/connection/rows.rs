@@ -116,7 +116,9 @@ fn make_room(out: &mut Vec<u8>, cell: ValueRef<'_>) -> Result<()> {
 
 /// What tells apart how the same rows may be written.
 fn form(encoders: &[ColumnEncoder]) -> Vec<u8> {
-    encoders.iter().flat_map(|encoder| encoder.form()).collect()
+    let mut form = Vec::with_capacity(5 * encoders.len());
+    encoders.iter().for_each(|encoder| encoder.write_form(&mut form));
+    form
 }
 
 fn write_copy_data(out: &mut Vec<u8>, part: &AnswerPart, row: usize) {
@@ -125,7 +127,7 @@ fn write_copy_data(out: &mut Vec<u8>, part: &AnswerPart, row: usize) {
 
 fn encoders(rows: &Rows, formats: &Formats) -> Result<Box<[ColumnEncoder]>> {
     let columns = rows.columns.iter().enumerate();
-    columns.map(|(i, column)| ColumnEncoder::new(column, formats.get(i))).collect()
+    columns.map(|(i, column)| ColumnEncoder::new(column, formats.get(i), &rows.zone)).collect()
 }
 
 impl Cursor {

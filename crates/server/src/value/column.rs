@@ -2,7 +2,7 @@
 
 use engine::types::{Error, Result, SqlState, ValueRef};
 use sql::ColumnDescription;
-use sql::text::BinaryOfText;
+use sql::text::{BinaryOfText, SessionZone};
 
 use super::array::ArrayFormat;
 use super::binary::BinaryFormat;
@@ -15,9 +15,11 @@ const MODIFIER_EXTRA: i32 = 4;
 const CARRIED: [u32; 4] = [type_id::TIME, type_id::INTERVAL, type_id::TIMETZ, type_id::UUID];
 
 /// How values are written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Written {
     Text,
+    /// As local times.
+    Instant(SessionZone),
     Binary(BinaryFormat),
     Array(ArrayFormat),
     /// In binary, of a type whose values are always carried as their texts.
@@ -36,7 +38,7 @@ impl Written {
 }
 
 /// Writes the cells of one column.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ColumnEncoder {
     written: Written,
     /// Characters to which a `char(n)` is filled up with blanks; 0 for all other types.
@@ -44,9 +46,16 @@ pub struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// The encoder of a column in a format; 0A000 where the type has no binary format.
-    pub fn new(column: &ColumnDescription, format: Format) -> Result<ColumnEncoder> {
+    /// The encoder of a column in a format, for a session in a zone; 0A000 where the type has no binary format.
+    pub fn new(
+        column: &ColumnDescription,
+        format: Format,
+        zone: &SessionZone,
+    ) -> Result<ColumnEncoder> {
         let written = match format {
+            Format::Text if column.type_id == type_id::TIMESTAMPTZ => {
+                Written::Instant(zone.clone())
+            }
             Format::Text => Written::Text,
             Format::Binary => Written::in_binary(column.type_id).ok_or_else(|| {
                 let message =
@@ -61,30 +70,37 @@ impl ColumnEncoder {
         Ok(ColumnEncoder { written, padded })
     }
 
-    /// Encoders that write every value alike have equal forms.
-    pub fn form(self) -> [u8; 5] {
-        let (kind, detail) = match self.written {
+    /// Appends its form: encoders that write every value alike have equal ones.
+    pub fn write_form(&self, form: &mut Vec<u8>) {
+        let (kind, detail) = match &self.written {
             Written::Text => (0, self.padded as u32),
-            Written::Binary(format) => (format as u8 + 1, self.padded as u32),
+            Written::Binary(format) => (*format as u8 + 1, self.padded as u32),
             // No array is padded.
             Written::Array(array) => (u8::MAX, array.element),
-            Written::Carried(type_id, _) => (u8::MAX - 1, type_id),
+            Written::Carried(type_id, _) => (u8::MAX - 1, *type_id),
+            Written::Instant(zone) => {
+                let name = zone.name();
+                form.push(u8::MAX - 2);
+                form.extend_from_slice(&(name.len() as u32).to_be_bytes());
+                return form.extend_from_slice(name.as_bytes());
+            }
         };
-        let [a, b, c, d] = detail.to_be_bytes();
-        [kind, a, b, c, d]
+        form.push(kind);
+        form.extend_from_slice(&detail.to_be_bytes());
     }
 
     /// Appends a cell: its length (-1 for NULL) and its bytes.
     #[inline]
-    pub fn write(self, out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
+    pub fn write(&self, out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
         if value.is_null() {
             out.extend_from_slice(&(-1i32).to_be_bytes());
             return Ok(());
         }
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
-        match self.written {
+        match &self.written {
             Written::Text => sql::text::write_value(value, out),
+            Written::Instant(zone) => sql::text::write_value_in(zone, value, out),
             Written::Binary(format) => format.write(out, value)?,
             Written::Array(array) => array.write(out, value)?,
             Written::Carried(_, binary) => match value {
@@ -118,7 +134,8 @@ mod tests {
 
     fn written(column: &ColumnDescription, format: Format, value: ValueRef<'_>) -> Vec<u8> {
         let mut out = Vec::new();
-        let encoder = ColumnEncoder::new(column, format).expect("has the format");
+        let encoder =
+            ColumnEncoder::new(column, format, &SessionZone::default()).expect("has the format");
         encoder.write(&mut out, value).expect("fits");
         out
     }
@@ -134,11 +151,32 @@ mod tests {
     }
 
     #[test]
+    fn instants_are_written_by_the_sessions_zone() {
+        let (column, instant) = (column(type_id::TIMESTAMPTZ, -1), ValueRef::TimestampTz(0));
+        let encoders = ["UTC", "Asia/Kolkata", "America/New_York"].map(|name| {
+            let zone = SessionZone::named(name).expect("a zone");
+            ColumnEncoder::new(&column, Format::Text, &zone).expect("has the format")
+        });
+        let [utc, kolkata, new_york] = encoders.each_ref().map(|encoder| {
+            let (mut out, mut form) = (Vec::new(), Vec::new());
+            encoder.write(&mut out, instant).expect("fits");
+            encoder.write_form(&mut form);
+            (String::from_utf8_lossy(&out[4..]).into_owned(), form)
+        });
+        assert_eq!(utc.0, "1970-01-01 00:00:00+00");
+        assert_eq!(kolkata.0, "1970-01-01 05:30:00+05:30");
+        assert_eq!(new_york.0, "1969-12-31 19:00:00-05");
+        assert!(utc.1 != kolkata.1 && kolkata.1 != new_york.1);
+    }
+
+    #[test]
     fn types_without_a_binary_format_say_so() {
         let out = written(&column(type_id::TIME, -1), Format::Binary, ValueRef::Text("00:00:01"));
         assert_eq!(out, b"\0\0\0\x08\0\0\0\0\0\x0f\x42\x40");
-        let fault = ColumnEncoder::new(&column(1187, -1), Format::Binary).expect_err("refused");
+        let utc = SessionZone::default();
+        let fault =
+            ColumnEncoder::new(&column(1187, -1), Format::Binary, &utc).expect_err("refused");
         assert_eq!(fault.state, SqlState::FeatureNotSupported);
-        assert!(ColumnEncoder::new(&column(1187, -1), Format::Text).is_ok());
+        assert!(ColumnEncoder::new(&column(1187, -1), Format::Text, &utc).is_ok());
     }
 }

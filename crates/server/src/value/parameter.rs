@@ -41,19 +41,13 @@ fn convert(value: Value, wanted: DataType) -> Result<Value> {
     if let Some(integer) = integer(&value) {
         return convert_integer(integer, wanted);
     }
+    let value = sql::text::localized(value, wanted)?;
     Ok(match (value, wanted) {
         (Value::Numeric(unscaled, own), DataType::Numeric { .. }) => {
             at_wanted_scale(unscaled, own, wanted)?
         }
         (Value::Real(v), DataType::Double) => Value::Double(f64::from(v)),
         (Value::Double(v), DataType::Real) => Value::Real(narrowed(v)?),
-        (Value::Date(_) | Value::Timestamp(_), DataType::TimestampTz)
-        | (Value::TimestampTz(_), DataType::Timestamp | DataType::Date)
-            if !sql::text::is_utc() =>
-        {
-            let what = "a parameter of a type with or without time zone where the other is wanted";
-            return Err(sql::text::zone_refused(what));
-        }
         (Value::Date(v), DataType::Timestamp) => Value::Timestamp(sql::text::timestamp_of(v)?),
         (Value::Date(v), DataType::TimestampTz) => Value::TimestampTz(sql::text::timestamp_of(v)?),
         (Value::Timestamp(v), DataType::TimestampTz) => Value::TimestampTz(v),

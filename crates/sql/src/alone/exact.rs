@@ -62,7 +62,8 @@ fn write_cell(array: &ArrayRef, row: usize, out: &mut String) -> Result<()> {
         }
         other if from_arrow(other).arrow() == *other => {
             let mut bytes = Vec::new();
-            crate::text::write_value(array_cell(array, row), &mut bytes);
+            let zone = crate::text::session_zone();
+            crate::text::write_value_in(&zone, array_cell(array, row), &mut bytes);
             out.push_str(&String::from_utf8_lossy(&bytes));
         }
         _ => {

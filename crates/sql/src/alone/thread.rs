@@ -22,7 +22,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinError;
 
 use super::{Answers, Limits};
-use crate::text::{in_zone, is_utc};
+use crate::text::{SessionZone, in_zone, session_zone};
 
 /// Threads at once; connections are fewer.
 const LIMIT: usize = 1 << 16;
@@ -57,7 +57,7 @@ pub struct Wanted(Arc<Work>);
 struct Work {
     limits: Limits,
     /// Its session's zone, whoever asks for the next rows.
-    utc: bool,
+    zone: SessionZone,
     has_left: AtomicBool,
 }
 
@@ -73,7 +73,7 @@ impl Limit for Work {
 impl Wanted {
     /// Work of the statement with these limits, in the zone of who calls.
     pub fn new(limits: Limits) -> Wanted {
-        Wanted(Arc::new(Work { limits, utc: is_utc(), has_left: AtomicBool::new(false) }))
+        Wanted(Arc::new(Work { limits, zone: session_zone(), has_left: AtomicBool::new(false) }))
     }
 }
 
@@ -92,7 +92,7 @@ pub async fn aside<T: Send + 'static>(
     let usage = work.limits.usage.clone();
     let run = move || {
         let _entered = usage.enter();
-        in_zone(work.utc, || to_its_end(work, future))
+        in_zone(&work.clone().zone, || to_its_end(work, future))
     };
     let outcome = THREADS.spawn_blocking(run).await;
     outcome.unwrap_or_else(|error| Err(ended(error)))
@@ -104,10 +104,10 @@ pub async fn long<T: Send + 'static>(
     limits: Limits,
     run: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    let (usage, utc) = (limits.usage.clone(), is_utc());
+    let (usage, zone) = (limits.usage.clone(), session_zone());
     let run = move || {
         let _entered = usage.enter();
-        in_zone(utc, || within(Some(Arc::new(limits)), run))
+        in_zone(&zone, || within(Some(Arc::new(limits)), run))
     };
     let outcome = THREADS.spawn_blocking(run).await;
     outcome.map_err(ended)
@@ -115,8 +115,8 @@ pub async fn long<T: Send + 'static>(
 
 /// Runs a long step of a statement on a thread of its own; it tells what came of it by itself.
 pub fn apart(run: impl FnOnce() + Send + 'static) {
-    let (limit, utc) = (current(), is_utc());
-    drop(THREADS.spawn_blocking(move || in_zone(utc, || within(limit, run))));
+    let (limit, zone) = (current(), session_zone());
+    drop(THREADS.spawn_blocking(move || in_zone(&zone, || within(limit, run))));
 }
 
 /// A panic goes on in the statement that caused it; a runtime that stops takes no more work.
@@ -226,15 +226,18 @@ mod tests {
 
     #[tokio::test]
     async fn work_is_in_the_zone_of_its_session() {
-        for utc in [false, true] {
+        for name in ["Asia/Tokyo", "UTC"] {
+            let zone = SessionZone::named(name).expect("a zone");
             let (tell, told) = std::sync::mpsc::channel();
-            let (wanted, loops) = in_zone(utc, || {
-                apart(move || tell.send(is_utc()).expect("somebody waits"));
-                (Wanted::new(Limits::default()), long(Limits::default(), is_utc))
+            let (wanted, loops) = in_zone(&zone, || {
+                apart(move || tell.send(session_zone()).expect("somebody waits"));
+                (Wanted::new(Limits::default()), long(Limits::default(), session_zone))
             });
-            assert_eq!(told.recv_timeout(HANG), Ok(utc));
-            assert_eq!(crate::text::polled_in_zone(utc, loops).await, Ok(utc));
-            assert_eq!(aside(&wanted, async { is_utc() }).await, Ok(utc), "whoever asks for it");
+            assert_eq!(told.recv_timeout(HANG), Ok(zone.clone()));
+            let polled = crate::text::polled_in_zone(zone.clone(), loops).await;
+            assert_eq!(polled, Ok(zone.clone()));
+            let own = aside(&wanted, async { session_zone() }).await;
+            assert_eq!(own, Ok(zone), "whoever asks for it");
         }
     }
 

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 
 use super::wanted::{Wanted, cancelled};
-use crate::text::{in_zone, is_utc};
+use crate::text::{in_zone, session_zone};
 
 /// Stack of a planning thread. Only pages that somebody has reached are memory, and they go back with the thread.
 const STACK_BYTES: usize = 256 << 20;
@@ -98,12 +98,12 @@ impl PlanningThreads {
     ) -> Planned<T> {
         let (send, receive) = oneshot::channel();
         let wanted = Arc::<Wanted>::default();
-        let (own, utc) = (wanted.clone(), is_utc());
+        let (own, zone) = (wanted.clone(), session_zone());
         // What is computed while planning may want to wait for something, as it would elsewhere.
         let runtime = tokio::runtime::Handle::try_current().ok();
         let work = move || {
             let _entered = runtime.as_ref().map(|runtime| runtime.enter());
-            let outcome = catch_unwind(AssertUnwindSafe(|| in_zone(utc, || own.run(work))));
+            let outcome = catch_unwind(AssertUnwindSafe(|| in_zone(&zone, || own.run(work))));
             // Nobody waits any more where the client has gone.
             let _ = send.send(outcome.unwrap_or_else(|_| Err(panicked())));
         };
@@ -335,6 +335,7 @@ mod tests {
 
     use super::super::checkpoint;
     use super::*;
+    use crate::text::SessionZone;
     use crate::waiting::{HANG, eventually};
 
     const SMALL: usize = 100;
@@ -407,9 +408,10 @@ mod tests {
     #[tokio::test]
     async fn what_is_planned_is_planned_in_its_sessions_zone() {
         let threads = PlanningThreads::at_most(1);
-        for utc in [false, true] {
-            let planned = in_zone(utc, || run(&threads, SMALL, || Ok(is_utc())));
-            assert_eq!(planned.await, Ok(utc));
+        for name in ["Asia/Tokyo", "UTC"] {
+            let zone = SessionZone::named(name).expect("a zone");
+            let planned = in_zone(&zone, || run(&threads, SMALL, || Ok(session_zone())));
+            assert_eq!(planned.await, Ok(zone));
         }
     }
 

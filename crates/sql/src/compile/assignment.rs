@@ -8,6 +8,8 @@ use engine::types::{
     DataType, Error, Expression, Result, Scalar, SqlState, Value, array_cell, array_from_values,
 };
 
+use crate::text::{SessionZone, in_zone, session_zone};
+
 /// Brings a value of type `from` into a column of type `target`; `unknown`: a string literal, which is read as
 /// the target's input function would.
 pub fn assign(scalar: Scalar, from: &ArrowType, target: DataType, unknown: bool) -> Result<Scalar> {
@@ -23,9 +25,6 @@ pub fn assign(scalar: Scalar, from: &ArrowType, target: DataType, unknown: bool)
         let message = format!("column is of type {target} but expression is of type {from}");
         return Err(Error::new(SqlState::DatatypeMismatch, message)
             .hint("You will need to rewrite or cast the expression."));
-    }
-    if !crate::text::is_utc() && crate::template::crosses(from, &target.arrow()) {
-        return Err(crate::text::zone_refused(crate::template::CONVERSION));
     }
     Ok(Scalar::Expression(Arc::new(Assigned::new(scalar, target))))
 }
@@ -64,6 +63,8 @@ fn assign_literal(value: &Value, target: DataType, unknown: bool) -> Result<Valu
 struct Assigned {
     inner: Scalar,
     target: DataType,
+    /// Of the session that it is made for.
+    zone: SessionZone,
     columns: Vec<usize>,
     parameters: Vec<usize>,
     text: String,
@@ -79,8 +80,12 @@ impl Assigned {
                 (inner.columns().to_vec(), inner.parameters().to_vec(), inner.text().to_owned())
             }
         };
-        let text = format!("{text}::{target}");
-        Assigned { inner, target, columns, parameters, text }
+        let zone = session_zone();
+        let text = match zone.elsewhere() {
+            Some(zone) => format!("{text}::{target} AT {}", zone.name()),
+            None => format!("{text}::{target}"),
+        };
+        Assigned { inner, target, zone, columns, parameters, text }
     }
 }
 
@@ -112,7 +117,7 @@ impl Expression for Assigned {
             }
             Scalar::Expression(inner) => inner.evaluate(columns, parameters, rows)?,
         };
-        convert(&array, self.target)
+        in_zone(&self.zone, || convert(&array, self.target))
     }
 
     fn is_uneven(&self) -> bool {

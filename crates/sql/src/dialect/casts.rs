@@ -24,9 +24,9 @@ use super::interval_order::read_as_intervals;
 use super::intervals::kept;
 use super::shortened::shortened;
 use super::spans::is_interval;
-use super::{array_casts, quantified};
+use super::{array_casts, quantified, zoned};
 use crate::catalog::types::{from_arrow, is_string};
-use crate::text::{is_clock_word, of_values, parse_value, present};
+use crate::text::{is_clock_word, is_utc, of_values, parse_value, present, session_zone};
 
 /// Replaces the casts that PostgreSQL computes otherwise, everywhere in the plan.
 pub fn rewrite_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -67,7 +67,7 @@ fn of_columns(node: LogicalPlan) -> Result<LogicalPlan> {
 
 /// Replaces the casts of one expression.
 pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    expr.transform_up(|expr| {
+    let rewritten = expr.transform_up(|expr| {
         if let Some(rounded) = with_plain_digits(&expr).or_else(|| negated(&expr, schema)) {
             return Ok(Transformed::yes(rounded));
         }
@@ -75,7 +75,12 @@ pub fn rewrite_expression(expr: Expr, schema: &DFSchema) -> Result<Transformed<E
             return compared.map_children(|operand| with_own_cast(operand, schema)).map(yes);
         }
         with_own_cast(expr, schema)
-    })
+    })?;
+    match is_utc() {
+        true => Ok(rewritten),
+        false => rewritten
+            .transform_data(|expr| expr.transform_up(|expr| zoned::in_session_zone(expr, schema))),
+    }
 }
 
 fn yes(changed: Transformed<Expr>) -> Transformed<Expr> {
@@ -106,10 +111,14 @@ fn with_own_cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(own_cast((*cast.expr).clone(), target)))
 }
 
+/// What the names of our own casts begin with.
+pub const OWN_CAST: &str = "__cast";
+
 /// A value brought into another type as PostgreSQL does.
 pub fn own_cast(expr: Expr, target: &DataType) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
-    let function = PostgresCast { target: target.clone(), signature };
+    let name = format!("{OWN_CAST}[{target}]");
+    let function = PostgresCast { target: target.clone(), name, signature };
     let function = Arc::new(ScalarUDF::new_from_impl(function));
     Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))
 }
@@ -182,6 +191,9 @@ fn opaque(digits: &Expr) -> Expr {
 pub fn cast_array(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     if keeps_digits(array.data_type(), target) {
         check_digits(array)?;
+    }
+    if let Some(moved) = zoned::across(array, target)? {
+        return Ok(moved);
     }
     if !differs(array.data_type(), target) {
         return Ok(cast_with_options(array, target, &options())?);
@@ -267,17 +279,14 @@ fn to_intervals(array: &ArrayRef) -> Result<ArrayRef> {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct PostgresCast {
     target: DataType,
+    /// With the target: nodes of the global plan are told apart by the texts of their expressions.
+    name: String,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for PostgresCast {
     fn name(&self) -> &str {
-        "__cast"
-    }
-
-    fn display_name(&self, arguments: &[Expr]) -> Result<String> {
-        let [argument] = arguments else { return Ok(self.name().to_owned()) };
-        Ok(format!("CAST({argument} AS {})", self.target))
+        &self.name
     }
 
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
@@ -300,6 +309,12 @@ impl ScalarUDFImpl for PostgresCast {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         Ok(ColumnarValue::Array(cast_array(&arrays[0], &self.target)?))
     }
+}
+
+/// Whether a call is a cast of ours.
+pub fn is_own_cast(call: &ScalarFunction) -> bool {
+    let inner: &dyn std::any::Any = call.func.inner().as_ref();
+    inner.is::<PostgresCast>()
 }
 
 /// Whether a call is a cast to interval.
@@ -403,14 +418,14 @@ fn to_text(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
     let exact = from_arrow(array.data_type()).arrow();
     let array = cast_with_options(array, &exact, &options())?;
     let mut builder = StringViewBuilder::with_capacity(array.len());
-    let mut bytes = Vec::new();
+    let (mut bytes, zone) = (Vec::new(), session_zone());
     for row in 0..array.len() {
         if array.is_null(row) {
             builder.append_null();
             continue;
         }
         bytes.clear();
-        crate::text::write_value(array_cell(&array, row), &mut bytes);
+        crate::text::write_value_in(&zone, array_cell(&array, row), &mut bytes);
         builder.append_value(String::from_utf8_lossy(&bytes));
     }
     let text: ArrayRef = Arc::new(builder.finish());

@@ -158,9 +158,11 @@ fn write_value(values: &ArrayRef, row: usize, out: &mut String) -> Result<()> {
             return Err(external(error.hint("Build it of its parts.")));
         }
         DataType::Timestamp(_, zone) => {
-            // What has a zone is in UTC.
             let text = text_of(values, row)?.replacen(' ', "T", 1);
-            let minutes = if zone.is_some() { ":00" } else { "" };
+            // An offset has minutes here even where it is of whole hours.
+            let hours = text.len().checked_sub(3).and_then(|at| text.get(at..));
+            let is_short = hours.is_some_and(|hours| hours.starts_with(['+', '-']));
+            let minutes = if zone.is_some() && is_short { ":00" } else { "" };
             write_string(&format!("{text}{minutes}"), out);
         }
         data_type => {

@@ -52,6 +52,7 @@ mod subqueries;
 mod subscripts;
 mod taken;
 mod type_names;
+mod zoned;
 
 use std::sync::Arc;
 
@@ -69,7 +70,7 @@ use crate::catalog::Catalog;
 
 pub use applied::{Applied, applied_plans};
 pub use bags::{mark as mark_bags, number as number_bags};
-pub use casts::{cast_array, rewrite_casts, rewrite_expression};
+pub use casts::{OWN_CAST, cast_array, rewrite_casts, rewrite_expression};
 pub use dependencies::derived_tables;
 pub use guards::{
     guarded, is_constant, keep_expression, lazy, lazy_conjunction, lazy_plan, may_fail,
@@ -87,6 +88,7 @@ pub use repeated_keys::without_repeated_keys;
 pub use sizes::is_planned;
 pub use sizes::planned;
 pub use type_names::name_types;
+pub use zoned::{crosses, is_instant};
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";

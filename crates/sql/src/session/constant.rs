@@ -27,7 +27,7 @@ impl Session {
         text: &str,
         types: &[u32],
     ) -> Result<Option<Arc<Prepared>>> {
-        if text.len() > SHORT_TEXT || !self.settings.is_utc() {
+        if text.len() > SHORT_TEXT {
             return Ok(None);
         }
         let context = self.context();
@@ -42,7 +42,8 @@ impl Session {
             query.is_long |= text.len() > AT_ONCE;
             Arc::new(Prepared::constant(&self.catalog(), query))
         });
-        if let Some(prepared) = prepared.as_ref().filter(|_| types.is_empty()) {
+        let is_kept = types.is_empty() && self.zone().is_utc();
+        if let Some(prepared) = prepared.as_ref().filter(|_| is_kept) {
             self.database().constants.keep(text, prepared);
         }
         Ok(prepared)
@@ -76,7 +77,7 @@ impl Session {
     /// What computations depend on now.
     fn context(&mut self) -> Context {
         let started = micros_since_2000(self.started());
-        let present = present();
+        let present = self.in_zone(present);
         let statement_time = if self.in_block() { present.statement_time } else { started };
         Context { transaction_time: started, statement_time, ..present }
     }

@@ -21,6 +21,7 @@ use super::submitted::submitted;
 use super::{Database, Settings, Statement, TransactionStatus};
 use crate::alone::{Found, Limits};
 use crate::notification::{Bell, Departure};
+use crate::text::SessionZone;
 
 /// One client's conversation. Not shared between tasks; statements run one after another.
 #[derive(Debug)]
@@ -167,9 +168,14 @@ impl Session {
         self.has_defined
     }
 
+    /// Its time zone.
+    pub fn zone(&self) -> &SessionZone {
+        self.settings.zone()
+    }
+
     /// Runs something that reads texts or parameters of the client: those without a zone are of the session's.
     pub fn in_zone<T>(&self, run: impl FnOnce() -> T) -> T {
-        crate::text::in_zone(self.settings.is_utc(), run)
+        crate::text::in_zone(self.settings.zone(), run)
     }
 
     /// What the session has of the process' memory: whoever polls its statements enters it.

@@ -49,24 +49,27 @@ impl Session {
         };
         self.begin_promised(promised);
         self.has_defined = false;
-        let utc = self.settings.is_utc();
+        let zone = self.settings.zone().clone();
         let outcome = match self.limits.deadline() {
-            None if utc => self.run(statement, parameters, implicit).await,
-            Some(deadline) if utc => {
+            None if zone.is_utc() => self.run(statement, parameters, implicit).await,
+            Some(deadline) if zone.is_utc() => {
                 self.run_limited(statement, parameters, implicit, deadline).await
             }
             // What is rare lies elsewhere than in the future that every statement has moved about.
             None => {
                 let run = Box::pin(self.run(statement, parameters, implicit));
-                polled_in_zone(utc, run).await
+                polled_in_zone(zone, run).await
             }
             Some(deadline) => {
                 let run = self.run_limited(statement, parameters, implicit, deadline);
-                polled_in_zone(utc, Box::pin(run)).await
+                polled_in_zone(zone, Box::pin(run)).await
             }
         };
         drop(stay);
-        let outcome = outcome.map_err(|fault| self.limits.told(fault));
+        let mut outcome = outcome.map_err(|fault| self.limits.told(fault));
+        if let Ok(Outcome::Rows(rows)) = &mut outcome {
+            rows.zone = self.settings.zone().clone();
+        }
         self.is_computed(outcome.as_ref().err());
         if let Err(fault) = &outcome {
             self.audit(&statement.text, fault);
@@ -338,7 +341,7 @@ impl Session {
         }
         let stays = matches!(statement.prepared.plan, Plan::Utility(_));
         let holds = statement.prepared.holds(&self.catalog());
-        let is_elsewhere = statement.utc != self.settings.is_utc();
+        let is_elsewhere = statement.zone != *self.settings.zone();
         if !is_elsewhere && (stays || holds) {
             return Ok(None);
         }

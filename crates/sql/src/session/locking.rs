@@ -21,7 +21,7 @@ use crate::alone::Overlay;
 use crate::statement::locked_subqueries::LockedSubquery;
 use crate::statement::locking::{Locked, Locking, Waits};
 use crate::template::{Path, QueryTemplate};
-use crate::text::is_utc;
+use crate::text::session_zone;
 use crate::verification::{Question, Taken};
 
 /// Rows that are no longer what a statement's snapshot has, as they are now; `None` where they are gone.
@@ -87,8 +87,14 @@ impl Session {
         } else if let Some(drawn) = self.draw() {
             let overlay = Some(Arc::new(overlay)).filter(|overlay| !overlay.is_empty());
             let (template, values) = (template.clone(), values.into());
-            let question =
-                Question { template, values, snapshot, overlay, is_uncut: false, is_utc: is_utc() };
+            let question = Question {
+                template,
+                values,
+                snapshot,
+                overlay,
+                is_uncut: false,
+                zone: session_zone(),
+            };
             self.verify_found(drawn, question, taken, answer.clone()).await?;
         }
         Ok(Outcome::Rows(Rows::complete(template.columns.clone(), answer, "SELECT")))

@@ -58,9 +58,10 @@ pub(crate) use owners::{forgotten, owned};
 pub(crate) use pg_notify::unsupported as unsupported_pg_notify;
 use prepared::Prepared;
 pub(crate) use prepared::has_function;
-pub(crate) use settings::is_utc;
 pub use settings::{Late, PathSetting, SERVER_VERSION, Settings, response_time};
 pub(crate) use write::{answer_of, check_at};
+
+use crate::text::SessionZone;
 
 /// A parsed and planned statement, ready to run with parameters; cheap to clone and to keep.
 #[derive(Debug)]
@@ -75,8 +76,8 @@ pub struct Statement {
     pub columns: Option<Arc<[ColumnDescription]>>,
     /// Type ids as the client gave them, to plan again after DDL.
     declared: Box<[u32]>,
-    /// Whether it was planned for a session in UTC.
-    utc: bool,
+    /// The zone of the session that it was planned for.
+    zone: SessionZone,
     prepared: Arc<Prepared>,
     /// Values of the literals that became parameters.
     literals: Vec<Value>,
@@ -183,6 +184,8 @@ pub struct Rows {
     pub tag: &'static str,
     /// Whether the number of rows follows the tag.
     pub counted: bool,
+    /// By which instants are shown.
+    pub zone: SessionZone,
 }
 
 impl Statement {
@@ -196,7 +199,8 @@ impl Rows {
     /// An answer that is complete.
     pub fn complete(columns: Arc<[ColumnDescription]>, answer: Answer, tag: &'static str) -> Rows {
         let pieces = Box::pin(futures::stream::once(std::future::ready(Ok(answer))));
-        Rows { columns, pieces, tag, counted: true }
+        let zone = SessionZone::default();
+        Rows { columns, pieces, tag, counted: true, zone }
     }
 }
 

@@ -32,7 +32,7 @@ use crate::statement::write::Write;
 use crate::template::{
     Parameters, Planner, QueryTemplate, SHORT_TEXT, characters, place, place_part, plain,
 };
-use crate::text::in_zone;
+use crate::text::{SessionZone, in_zone, session_zone};
 
 /// A statement as planned once for all sessions.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub struct Prepared {
     pub since: u64,
     /// ... and what of it was read.
     pub sources: Sources,
+    /// The zone of the session that it was planned for: others plan the text anew.
+    pub zone: SessionZone,
     /// PostgreSQL's type ids of the client's parameters.
     pub parameters: Vec<u32>,
     /// Their types.
@@ -186,21 +188,28 @@ impl Plan {
 impl Session {
     /// The statement of a text that was planned before, with other literals perhaps: found without a parser, without waiting.
     pub fn known(&self, text: &str, types: &[u32]) -> Option<Arc<Statement>> {
-        // What was planned in UTC may have to be refused elsewhere.
-        if !self.settings.is_utc() {
-            return None;
-        }
         if let Some(control) = self.database().controls.find(text) {
-            return Some(Statement::new(text, types, true, control, Vec::new()));
+            let zone = self.settings.zone().clone();
+            return Some(Statement::new(text, types, zone, control, Vec::new()));
         }
-        let catalog = self.catalog();
-        let holds = |prepared: &Prepared| prepared.holds(&catalog);
+        self.known_constant(text, types).or_else(|| self.known_plan(text, types))
+    }
+
+    fn known_constant(&self, text: &str, types: &[u32]) -> Option<Arc<Statement>> {
+        let zone = self.settings.zone().clone();
         let constants = &self.database().constants;
-        if let Some(constant) = constants.find(text, holds).filter(|_| types.is_empty()) {
-            return Some(Statement::new(text, types, true, constant, Vec::new()));
-        }
-        let (prepared, literals) = self.database().cache.find(text, types, holds)?;
-        Some(Statement::new(text, types, true, prepared, literals))
+        let holds = |prepared: &Prepared| prepared.holds(&self.catalog()) && prepared.zone == zone;
+        let constant = constants.find(text, holds).filter(|_| types.is_empty())?;
+        Some(Statement::new(text, types, zone, constant, Vec::new()))
+    }
+
+    /// The same for what has a plan.
+    fn known_plan(&self, text: &str, types: &[u32]) -> Option<Arc<Statement>> {
+        let (catalog, zone) = (self.catalog(), self.settings.zone().clone());
+        let holds = |prepared: &Prepared| prepared.holds(&catalog) && prepared.zone == zone;
+        let find = || self.database().cache.find(text, types, holds);
+        let (prepared, literals) = in_zone(&zone, find)?;
+        Some(Statement::new(text, types, zone, prepared, literals))
     }
 
     /// Plans one statement (42601 for several), on a planning thread if it is not known. `types` are PostgreSQL type ids from
@@ -261,8 +270,8 @@ impl Session {
                 prepared
             }
         };
-        let utc = self.settings.is_utc();
-        Ok(Statement::new(&plain(text)?, types, utc, prepared, Vec::new()))
+        let zone = self.settings.zone().clone();
+        Ok(Statement::new(&plain(text)?, types, zone, prepared, Vec::new()))
     }
 
     /// Plans the text of a statement that another one holds.
@@ -285,7 +294,7 @@ impl Session {
         text: &str,
         types: &[u32],
     ) -> Result<Arc<Statement>> {
-        match self.known(text, types) {
+        match self.known_plan(text, types) {
             Some(known) => Ok(known),
             None => self.plan_text(text, types).await,
         }
@@ -295,11 +304,11 @@ impl Session {
     async fn plan_text(&mut self, text: &str, types: &[u32]) -> Result<Arc<Statement>> {
         let words = plain(text)?;
         if matches!(words, Cow::Owned(_))
-            && let Some(known) = self.known(&words, types)
+            && let Some(known) = self.known_plan(&words, types)
         {
             return Ok(known);
         }
-        let (preparation, utc) = (self.preparation(), self.settings.is_utc());
+        let (preparation, zone) = (self.preparation(), self.settings.zone().clone());
         let (own, declared) = (Arc::<str>::from(&*words), Box::<[u32]>::from(types));
         let planned =
             self.on_planning_thread(words.len(), move || preparation.plan(&own, &declared)).await?;
@@ -311,7 +320,7 @@ impl Session {
                 (Arc::new(Prepared::utility(&self.catalog(), plan, columns)), Vec::new())
             }
         };
-        Ok(Statement::new(&words, types, utc, prepared, literals))
+        Ok(Statement::new(&words, types, zone, prepared, literals))
     }
 
     async fn plan_declare(
@@ -343,7 +352,7 @@ impl Session {
             database: self.database().clone(),
             catalog: self.catalog(),
             altered: definitions.map(|own| own.altered_names().clone()).unwrap_or_default(),
-            is_private: definitions.is_some() || !self.settings.is_utc(),
+            is_private: definitions.is_some(),
             settings: self.settings.changed(),
             role: self.acting_role(),
         }
@@ -362,7 +371,7 @@ impl Session {
             work()
         };
         let (cancelled, deadline) = (self.limits.cancelled.clone(), self.limits.deadline());
-        in_zone(self.settings.is_utc(), || {
+        in_zone(self.settings.zone(), || {
             threads.run(text_bytes, cancelled, deadline.map(Into::into), work)
         })
     }
@@ -386,7 +395,7 @@ impl Statement {
     fn new(
         text: &str,
         types: &[u32],
-        utc: bool,
+        zone: SessionZone,
         prepared: Arc<Prepared>,
         literals: Vec<Value>,
     ) -> Arc<Statement> {
@@ -396,7 +405,7 @@ impl Statement {
             parameter_types: prepared.parameter_types.clone(),
             columns: prepared.columns.clone(),
             declared: types.into(),
-            utc,
+            zone,
             prepared,
             literals,
         })
@@ -439,6 +448,7 @@ impl Prepared {
             version: catalog.version,
             since: catalog.since(),
             sources: Sources::Everything,
+            zone: session_zone(),
             parameters: Vec::new(),
             parameter_types: Vec::new(),
             rounded: Vec::new(),
@@ -488,6 +498,7 @@ impl Prepared {
             version: catalog.version,
             since: catalog.since(),
             sources: Sources::Everything,
+            zone: session_zone(),
             parameters: parameters.type_ids(),
             parameter_types,
             rounded: Vec::new(),

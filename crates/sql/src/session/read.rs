@@ -19,7 +19,7 @@ use super::verified::Drawn;
 use super::{Outcome, Rows, Session, lone};
 use crate::alone::{self, Overlay, Pipelining, Reading};
 use crate::template::{Path, QueryTemplate};
-use crate::text::is_utc;
+use crate::text::session_zone;
 use crate::verification::{Question, Taken};
 
 impl Session {
@@ -32,7 +32,13 @@ impl Session {
         }
         let pieces = self.read(template, values).await?;
         let columns = template.columns.clone();
-        Ok(Outcome::Rows(Rows { columns, pieces, tag: "SELECT", counted: true }))
+        Ok(Outcome::Rows(Rows {
+            columns,
+            pieces,
+            tag: "SELECT",
+            counted: true,
+            zone: self.settings.zone().clone(),
+        }))
     }
 
     /// A query over the session: its functions become their values, then it is planned for this
@@ -248,7 +254,7 @@ impl Session {
                     snapshot,
                     overlay,
                     is_uncut: false,
-                    is_utc: is_utc(),
+                    zone: session_zone(),
                 };
                 self.verify_found(drawn, question, Taken::RowByRow, answer.clone()).await?;
             }

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use engine::heartbeat::Sharing;
 use engine::types::{Error, Result, SqlState};
+use values::zone::Zone;
 
+use crate::text::SessionZone;
 use crate::verification::Share;
 use durations::{duration_text, microseconds, microseconds_text, milliseconds};
 
@@ -140,8 +142,8 @@ pub struct Settings {
     response_time: Option<Duration>,
     /// `shareddb.verify`, kept likewise; `None` for the server's.
     verify: Option<Share>,
-    /// `TimeZone` is something else than UTC; every statement asks, too.
-    is_elsewhere: bool,
+    /// By `TimeZone`; every statement asks, too.
+    zone: SessionZone,
 }
 
 /// `shareddb.path`: where queries run that the global plan has.
@@ -240,7 +242,8 @@ impl Settings {
             self.verify = self.changed.get(name).and_then(|text| share(text));
         }
         if name == "TimeZone" {
-            self.is_elsewhere = self.changed.get(name).is_some_and(|zone| !is_utc(zone));
+            let zone = self.changed.get(name).and_then(|zone| SessionZone::named(zone));
+            self.zone = zone.unwrap_or_default();
         }
     }
 
@@ -318,7 +321,12 @@ impl Settings {
 
     /// Whether the session's zone is UTC.
     pub fn is_utc(&self) -> bool {
-        !self.is_elsewhere
+        self.zone.is_utc()
+    }
+
+    /// The session's zone.
+    pub fn zone(&self) -> &SessionZone {
+        &self.zone
     }
 
     /// How long a statement may run.
@@ -420,24 +428,12 @@ fn share(value: &str) -> Option<Share> {
     value.trim().parse().ok().and_then(Share::new)
 }
 
-/// All times are UTC here. Zones that mean the same are taken as they are; drivers announce their
-/// own zone when they connect and read the offset from every value, so other names are taken too: what
-/// would mean something else there is refused (`text::zone_refused`).
 fn time_zone(value: &str) -> Result<String> {
-    let plausible = !value.is_empty()
-        && value.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-:".contains(c));
-    plausible.then(|| value.to_owned()).ok_or_else(|| {
+    let zone = SessionZone::named(value).ok_or_else(|| {
         let message = format!("invalid value for parameter \"TimeZone\": \"{value}\"");
         Error::new(SqlState::InvalidParameterValue, message)
-    })
-}
-
-/// Whether a zone's name means UTC.
-pub fn is_utc(zone: &str) -> bool {
-    let names =
-        ["utc", "gmt", "etc/utc", "etc/gmt", "zulu", "etc/zulu", "uct", "etc/uct", "default"];
-    names.iter().any(|name| zone.eq_ignore_ascii_case(name))
-        || matches!(zone, "0" | "+00" | "+00:00" | "-00" | "Etc/Universal" | "Universal")
+    })?;
+    Ok(zone.elsewhere().map_or(value, Zone::name).to_owned())
 }
 
 fn encoding(value: &str) -> Option<&'static str> {

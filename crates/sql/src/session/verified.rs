@@ -15,7 +15,7 @@ use super::limited::reached;
 use super::{Database, Session};
 use crate::alone::{Answers, Limits};
 use crate::template::QueryTemplate;
-use crate::text::is_utc;
+use crate::text::session_zone;
 use crate::verification::{Given, Question, Share, Taken};
 
 /// An activation that is to be verified.
@@ -224,7 +224,7 @@ impl Session {
             snapshot,
             overlay: None,
             is_uncut: false,
-            is_utc: is_utc(),
+            zone: session_zone(),
         };
         self.asked_of(drawn, question, taken)
     }

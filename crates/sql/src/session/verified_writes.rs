@@ -16,7 +16,7 @@ use crate::alone::Overlay;
 use crate::statement::complex::ComplexWrite;
 use crate::statement::search::Search;
 use crate::statement::write::Write;
-use crate::text::is_utc;
+use crate::text::session_zone;
 use crate::verification::{Question, Taken};
 
 /// A write that is to be verified.
@@ -95,7 +95,7 @@ impl Session {
         let answer = told(&search, outcome);
         let template = search.query;
         let question =
-            Question { template, values, snapshot, overlay, is_uncut: false, is_utc: is_utc() };
+            Question { template, values, snapshot, overlay, is_uncut: false, zone: session_zone() };
         self.verify_found(drawn, question, Taken::RowByRow, answer).await
     }
 
@@ -121,7 +121,7 @@ impl Session {
             snapshot,
             overlay,
             is_uncut: false,
-            is_utc: is_utc(),
+            zone: session_zone(),
         };
         self.verify_found(drawn, question, Taken::Alone, answer).await
     }

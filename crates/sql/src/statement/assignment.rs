@@ -3,7 +3,10 @@
 
 use engine::types::{ColumnSchema, DataType, Error, Result, SqlState, Value, day_of};
 
-use crate::text::{fit_string, narrowed, parse_value, rescale_numeric, timestamp_of, write_value};
+use crate::text::{
+    fit_string, localized, narrowed, parse_value, rescale_numeric, session_zone, timestamp_of,
+    write_value_in,
+};
 
 /// Whether values of the two types can be compared with `=`.
 pub fn is_comparable(left: DataType, right: DataType) -> bool {
@@ -33,9 +36,6 @@ fn class(data_type: DataType) -> Class {
 /// Refuses (42804) what has no assignment cast. Everything can be assigned to a string.
 pub fn check(column: &ColumnSchema, source: DataType) -> Result<()> {
     let target = column.data_type;
-    if !crate::text::is_utc() && crate::template::crosses(&source.arrow(), &target.arrow()) {
-        return Err(crate::text::zone_refused(crate::template::CONVERSION));
-    }
     if target.is_string() || class(source) == class(target) {
         return Ok(());
     }
@@ -79,6 +79,7 @@ pub fn cast(value: Value, target: DataType) -> Result<Value> {
 }
 
 fn convert(value: Value, target: DataType) -> Result<Value> {
+    let value = localized(value, target)?;
     match target {
         DataType::SmallInt => {
             integer(&value)?.try_into().map(Value::SmallInt).map_err(|_| out_of_range(target))
@@ -96,6 +97,7 @@ fn convert(value: Value, target: DataType) -> Result<Value> {
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) => string(&value, target),
         DataType::Date => match value {
             Value::Timestamp(v) | Value::TimestampTz(v) => Ok(Value::Date(day_of(v))),
+            own @ Value::Date(_) => Ok(own),
             other => from_text(other, target),
         },
         DataType::Timestamp | DataType::TimestampTz => {
@@ -190,7 +192,7 @@ fn string(value: &Value, target: DataType) -> Result<Value> {
     match value {
         // A cast writes the whole word, output the letter.
         Value::Boolean(v) => bytes.extend_from_slice(if *v { b"true" } else { b"false" }),
-        other => write_value(other.borrow(), &mut bytes),
+        other => write_value_in(&session_zone(), other.borrow(), &mut bytes),
     }
     let text = String::from_utf8(bytes).expect("values are written as text");
     Ok(Value::Text(fit_string(&text, target)?.into()))

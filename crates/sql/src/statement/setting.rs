@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::plan::OutputColumn;
-use engine::types::{DataType, Error, Result, SqlState, Value};
+use engine::types::{DataType, Result, Value};
 use syntax::{DiscardMode, Literal, Node, VariableSetKind, VariableSetStmt, VariableShowStmt};
 
 use super::constraint::unsupported;
@@ -11,7 +11,7 @@ use super::describe::text_column;
 use super::transaction::{self, Mode};
 use super::write::output_column;
 use crate::catalog::system::quoted;
-use crate::session::{ColumnDescription, Outcome, Rows, Session, is_utc};
+use crate::session::{ColumnDescription, Outcome, Rows, Session};
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,10 +157,6 @@ fn set(session: &mut Session, name: &str, change: &Change, local: bool) -> Resul
     if name.eq_ignore_ascii_case("transaction_isolation") {
         return transaction::set_isolation(session, &value);
     }
-    if name.eq_ignore_ascii_case("TimeZone") && !is_utc(&value) {
-        let message = format!("time zone \"{value}\" is noted, but times are shown in UTC");
-        session.notice(Error::new(SqlState::Warning, message));
-    }
     session.change_setting(name, Some(&value), local)
 }
 
@@ -237,6 +233,6 @@ mod tests {
         assert_eq!(of("SHOW TRANSACTION ISOLATION LEVEL"), level);
         assert_eq!(of("DISCARD TEMPORARY"), SettingStatement::Discard(DiscardMode::Temp));
         let fault = command("SET TRANSACTION SNAPSHOT 'a'").expect_err("no snapshots");
-        assert_eq!(fault.state, SqlState::FeatureNotSupported);
+        assert_eq!(fault.state, engine::types::SqlState::FeatureNotSupported);
     }
 }

@@ -48,4 +48,4 @@ pub use planner::{Planner, describe, has_subquery};
 pub use planning::{Planning, parser_options};
 pub use query::{Path, QueryTemplate};
 pub use tree::{SHORT_TEXT, notices, refusal_of_analysis, tree};
-pub use zones::{CONVERSION, check_expression as check_zones, crosses};
+pub use zones::check_expression as check_zones;

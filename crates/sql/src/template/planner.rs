@@ -23,10 +23,11 @@ use crate::bounded;
 use crate::catalog::{Catalog, TableRelation, types};
 use crate::compile::{Relation, Scope, compile};
 use crate::session::ColumnDescription;
+use crate::text::session_zone;
 
 /// Equal shape, equal parameter types, equal catalog: equal template. Arrays are texts by their types: those that the client
 /// declares are told apart by their ids.
-type Shape = (String, Vec<DataType>, Vec<(usize, u32)>, u64);
+type Shape = (String, Vec<DataType>, Vec<(usize, u32)>, u64, String);
 
 /// Plans queries and expressions over the newest catalog.
 pub struct Planner {
@@ -110,11 +111,10 @@ impl Planner {
         lock_words::refuse_locks(query)?;
         let faulty = |error| fault(&error);
         let plan = self.planning.plan(catalog, query, parameters).map_err(faulty)?;
-        let arrays = parameters.declared_arrays();
-        let key = (shape.to_owned(), parameters.types(), arrays, catalog.version);
+        let (arrays, zone) = (parameters.declared_arrays(), session_zone().name().to_owned());
+        let key = (shape.to_owned(), parameters.types(), arrays, catalog.version, zone);
         zones::check_plan(&plan).map_err(faulty)?;
         if let Some(known) = self.shapes.lock().get(&key).and_then(Weak::upgrade) {
-            zones::check_plan(&known.plan).map_err(faulty)?;
             return Ok(known);
         }
         let optimized = self.planning.optimize(&plan).map_err(faulty)?;

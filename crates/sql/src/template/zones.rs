@@ -1,14 +1,14 @@
-//! What of a plan means something else in another time zone.
+//! What of a plan would mean something else in the session's time zone and is computed in UTC.
 //!
-//! In comes a plan, or an expression, of a session whose TimeZone is not UTC; 0A000 where it goes from instants to local times
-//! or back, or takes the fields of an instant. See [`crate::text::is_utc`].
+//! In comes a plan, or an expression, of a session whose TimeZone is not UTC, after [`crate::dialect`] has made what it knows to be
+//! of the zone computed there; 0A000 where something is left that goes from instants to local times or back, or takes the fields of
+//! an instant: types that DataFusion brings together by itself.
 
-use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 
-use crate::catalog::types::is_string;
+use crate::dialect::{crosses, is_instant};
 use crate::text::{is_utc, zone_refused};
 
 /// Functions that look at an instant's fields.
@@ -62,24 +62,9 @@ pub fn check_expression(expr: &Expr, schema: &DFSchema) -> Result<()> {
             _ => false,
         };
         match crosses {
-            true => Err(DataFusionError::External(Box::new(zone_refused(CONVERSION)))),
+            true => Err(DataFusionError::External(Box::new(zone_refused()))),
             false => Ok(TreeNodeRecursion::Continue),
         }
     })?;
     Ok(())
-}
-
-/// What is refused.
-pub const CONVERSION: &str = "a conversion between timestamp with time zone and local time";
-
-/// Whether a conversion asks in which zone it happens. An instant as text names its offset.
-pub fn crosses(from: &DataType, to: &DataType) -> bool {
-    let local = |other: &DataType| {
-        matches!(other, DataType::Timestamp(_, None) | DataType::Date32 | DataType::Date64)
-    };
-    (is_instant(from) && local(to)) || (is_instant(to) && (local(from) || is_string(from)))
-}
-
-fn is_instant(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Timestamp(_, Some(_)))
 }

@@ -9,7 +9,7 @@ use values::kernel::{Context, Interrupt};
 use values::zone::Zone;
 use values::{date, timestamp, timestamptz};
 
-use super::zone::{is_utc, zone_refused};
+use super::zone::{SessionZone, is_utc, session_zone};
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
@@ -76,11 +76,10 @@ pub fn parse_date(text: &str) -> Result<i32> {
         return Ok(days);
     }
     let parse = |context: &Context| date::from_text(context, text);
-    Ok(days_since_1970(read(parse, "a day relative to the present one")?))
+    Ok(days_since_1970(parse(&present()).map_err(of_values)?))
 }
 
-/// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (UTC without one, see [`is_utc`]), else
-/// it is ignored.
+/// Microseconds since 1970-01-01 00:00; with `zoned` the text's zone counts (the session's without one), else it is ignored.
 pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
     if let Some(micros) = iso_timestamp(text.as_bytes()).filter(|_| !zoned || is_utc()) {
         return Ok(micros);
@@ -89,7 +88,7 @@ pub fn parse_timestamp(text: &str, zoned: bool) -> Result<i64> {
         true => timestamptz::from_text(context, text, NO_TYPMOD),
         false => timestamp::from_text(context, text, NO_TYPMOD),
     };
-    micros_since_1970(read(parse, "a timestamp with time zone without an offset")?)
+    micros_since_1970(parse(&present()).map_err(of_values)?)
 }
 
 /// Whether a date or a moment is told by where the clock stands.
@@ -99,22 +98,6 @@ pub fn is_clock_word(text: &str) -> bool {
 }
 
 const NO_TYPMOD: i32 = -1;
-
-/// What a text means in UTC; refused in a session elsewhere, if it means something else in other zones.
-fn read<T: PartialEq>(
-    parse: impl Fn(&Context) -> values::error::Result<T>,
-    what: &str,
-) -> Result<T> {
-    let now = chrono::Utc::now().timestamp_micros() + timestamp::UNIX_EPOCH;
-    if !is_utc() {
-        // The ends of the world: between them it is always another day.
-        let [east, west] = [14, -12].map(|hours| parse(&at(Zone::fixed(hours * 3600), now)));
-        if east != west {
-            return Err(zone_refused(what));
-        }
-    }
-    parse(&at(UTC.clone(), now)).map_err(of_values)
-}
 
 static UTC: LazyLock<Zone> = LazyLock::new(|| Zone::named("UTC").expect("everybody knows it"));
 
@@ -140,9 +123,10 @@ pub fn to_values(fault: Error) -> ValueError {
     }
 }
 
-/// What computations depend on now in a session in UTC.
+/// What computations depend on now in the session that something runs for.
 pub fn present() -> Context {
-    at(UTC.clone(), chrono::Utc::now().timestamp_micros() + timestamp::UNIX_EPOCH)
+    let zone = session_zone().elsewhere().unwrap_or(&UTC).clone();
+    at(zone, chrono::Utc::now().timestamp_micros() + timestamp::UNIX_EPOCH)
 }
 
 /// A failure of `values` as ours.
@@ -281,12 +265,41 @@ pub(super) fn write_date(days: i32, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn write_timestamp(micros: i64, zoned: bool, out: &mut Vec<u8>) {
+/// `+02`, `-03:30`, `+00:17:30`.
+fn write_offset(offset: i32, out: &mut Vec<u8>) {
+    out.push(if offset < 0 { b'-' } else { b'+' });
+    let seconds = offset.unsigned_abs();
+    write_digits(seconds / 3600, 2, out);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    if minutes > 0 || seconds > 0 {
+        out.push(b':');
+        write_digits(minutes, 2, out);
+    }
+    if seconds > 0 {
+        out.push(b':');
+        write_digits(seconds, 2, out);
+    }
+}
+
+/// An instant as local time with its offset.
+pub(super) fn write_instant(micros: i64, zone: &SessionZone, out: &mut Vec<u8>) {
+    let offset = match zone.elsewhere() {
+        Some(zone) if micros != i64::MAX && micros != i64::MIN => {
+            zone.offset_at(micros.div_euclid(MICROS_PER_SECOND))
+        }
+        _ => 0,
+    };
+    write_timestamp(micros, Some(offset), out);
+}
+
+/// A timestamp, or an instant as local time where it is so many seconds east.
+pub(super) fn write_timestamp(micros: i64, offset: Option<i32>, out: &mut Vec<u8>) {
     match micros {
         i64::MAX => return out.extend_from_slice(b"infinity"),
         i64::MIN => return out.extend_from_slice(b"-infinity"),
         _ => {}
     }
+    let micros = micros.saturating_add(i64::from(offset.unwrap_or(0)) * MICROS_PER_SECOND);
     let before_christ = write_civil(micros.div_euclid(MICROS_PER_DAY) as i32, out);
     let of_day = micros.rem_euclid(MICROS_PER_DAY);
     let seconds = (of_day / MICROS_PER_SECOND) as u32;
@@ -302,8 +315,8 @@ pub(super) fn write_timestamp(micros: i64, zoned: bool, out: &mut Vec<u8>) {
             out.pop();
         }
     }
-    if zoned {
-        out.extend_from_slice(b"+00");
+    if let Some(offset) = offset {
+        write_offset(offset, out);
     }
     if before_christ {
         out.extend_from_slice(b" BC");
@@ -368,7 +381,7 @@ mod tests {
     fn timestamps_round_trip_with_fraction_and_zone() {
         let micros = parse_timestamp("2024-01-02T03:04:05.678901", false).expect("valid");
         let mut text = Vec::new();
-        write_timestamp(micros, false, &mut text);
+        write_timestamp(micros, None, &mut text);
         assert_eq!(text, b"2024-01-02 03:04:05.678901");
         let zoned = parse_timestamp("2024-01-02 03:04:05+02:30", true).expect("valid");
         let utc = parse_timestamp("2024-01-02 00:34:05Z", true).expect("valid");

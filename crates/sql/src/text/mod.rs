@@ -9,6 +9,7 @@ mod array;
 mod bytea;
 mod datetime;
 mod input;
+mod local;
 mod number;
 mod output;
 mod zone;
@@ -20,11 +21,12 @@ pub use datetime::{
     parse_timestamp, present, timestamp_of, to_values,
 };
 pub use input::{fit_string, parse_value};
+pub use local::localized;
 pub use number::{
     at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric, rounded_numeric,
 };
-pub use output::{BinaryOfText, pad, write_value};
-pub use zone::{in_zone, is_utc, polled_in_zone, zone_refused};
+pub use output::{BinaryOfText, pad, write_value, write_value_in};
+pub use zone::{SessionZone, in_zone, is_utc, polled_in_zone, session_zone, zone_refused};
 
 /// How long a character of UTF-8 says that it is, by its first byte: what a fault shows of a broken one.
 pub fn sequence_length(first: u8) -> usize {

@@ -1,12 +1,11 @@
 //! Value to text, by type.
 
-use std::sync::LazyLock;
-
 use engine::types::{DataType, Result, ValueRef};
 use values::kernel::Context;
 
 use super::bytea::write_bytea;
-use super::datetime::{of_values, present, write_date, write_timestamp};
+use super::datetime::{of_values, write_date, write_instant, write_timestamp};
+use super::zone::SessionZone;
 use crate::evaluation::Binary;
 
 /// The binary form of values of which there is the text form, with times in UTC.
@@ -25,14 +24,21 @@ impl BinaryOfText {
     /// What the type's input function says of the text.
     pub fn write(self, text: &str, out: &mut Vec<u8>) -> Result<()> {
         // No text of an answer says "now".
-        static CONTEXT: LazyLock<Context> = LazyLock::new(present);
-        self.0.write(&CONTEXT, text, out).map_err(of_values)
+        std::thread_local! {
+            static CONTEXT: Context = Context::default();
+        }
+        CONTEXT.with(|context| self.0.write(context, text, out)).map_err(of_values)
     }
 }
 
-/// Appends what the type's output function makes of the value; NULL appends nothing, its spelling
+/// Appends what the type's output function makes of the value in UTC; NULL appends nothing, its spelling
 /// is the caller's business, and so is the padding of `char(n)` (see [`pad`]).
 pub fn write_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    write_value_in(&SessionZone::default(), value, out);
+}
+
+/// The same in a session's zone.
+pub fn write_value_in(zone: &SessionZone, value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Null => {}
         ValueRef::Boolean(v) => out.push(if v { b't' } else { b'f' }),
@@ -44,8 +50,8 @@ pub fn write_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
         ValueRef::Numeric(v, scale) => write_numeric(v, scale, out),
         ValueRef::Text(v) => out.extend_from_slice(v.as_bytes()),
         ValueRef::Date(v) => write_date(v, out),
-        ValueRef::Timestamp(v) => write_timestamp(v, false, out),
-        ValueRef::TimestampTz(v) => write_timestamp(v, true, out),
+        ValueRef::Timestamp(v) => write_timestamp(v, None, out),
+        ValueRef::TimestampTz(v) => write_instant(v, zone, out),
         ValueRef::Bytea(v) => write_bytea(v, out),
     }
 }

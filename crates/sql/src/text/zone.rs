@@ -1,48 +1,111 @@
-//! The zone of texts that name none.
+//! The zone of a session.
 //!
-//! Instants are kept and shown in UTC. In a session with another TimeZone a text without an offset, and a conversion between
-//! instants and local times, mean another instant than in UTC: there they are refused, since nobody should store an instant
-//! that the client did not mean. Texts are read in many places, so the zone belongs to the thread while it runs
-//! something for a session.
+//! Instants are kept in UTC. A text without an offset, and a conversion between instants and local times, mean another instant in
+//! another zone. Texts are read in many places, so the zone belongs to the thread while it runs something for a session; what a plan
+//! computes has it in the plan (`dialect::zoned`), since whoever runs that serves many sessions.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
 use engine::types::{Error, SqlState};
+use values::zone::Zone;
+
+/// The zone of a session; the default is UTC.
+#[derive(Clone, Debug, Default)]
+pub struct SessionZone(Option<Zone>);
+
+impl SessionZone {
+    /// The zone that `TimeZone` names; `None` where it names none.
+    pub fn named(name: &str) -> Option<SessionZone> {
+        let hours = name.parse::<f64>().ok().filter(|hours| hours.abs() < 24.0);
+        let zone = match hours {
+            Some(hours) => Zone::fixed((hours * 3_600.0) as i32),
+            None => Zone::named(name)?,
+        };
+        Some(SessionZone((!is_name_of_utc(zone.name())).then_some(zone)))
+    }
+
+    /// Whether it is UTC, by any of its names.
+    pub fn is_utc(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// As `SHOW TimeZone` tells it.
+    pub fn name(&self) -> &str {
+        self.0.as_ref().map_or("UTC", Zone::name)
+    }
+
+    /// The zone, where it is another one than UTC.
+    pub fn elsewhere(&self) -> Option<&Zone> {
+        self.0.as_ref()
+    }
+}
+
+/// Zones of one name have the same rules.
+impl PartialEq for SessionZone {
+    fn eq(&self, other: &SessionZone) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for SessionZone {}
+
+fn is_name_of_utc(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        "utc",
+        "gmt",
+        "etc/utc",
+        "etc/gmt",
+        "zulu",
+        "etc/zulu",
+        "uct",
+        "etc/uct",
+        "universal",
+        "etc/universal",
+        "<+00>+00",
+    ];
+    NAMES.iter().any(|own| name.eq_ignore_ascii_case(own))
+}
 
 std::thread_local! {
-    static IS_UTC: Cell<bool> = const { Cell::new(true) };
+    static ZONE: RefCell<SessionZone> = const { RefCell::new(SessionZone(None)) };
 }
 
 /// Whether what runs now runs for a session in UTC.
 pub fn is_utc() -> bool {
-    IS_UTC.get()
+    ZONE.with_borrow(SessionZone::is_utc)
 }
 
-/// Runs something for a session whose zone is UTC, or is not.
-pub fn in_zone<T>(utc: bool, run: impl FnOnce() -> T) -> T {
-    struct Before(bool);
+/// The zone of the session that something runs for now.
+pub fn session_zone() -> SessionZone {
+    ZONE.with_borrow(SessionZone::clone)
+}
+
+/// Runs something for a session in this zone.
+pub fn in_zone<T>(zone: &SessionZone, run: impl FnOnce() -> T) -> T {
+    struct Before(SessionZone);
     impl Drop for Before {
         fn drop(&mut self) {
-            IS_UTC.set(self.0);
+            ZONE.set(std::mem::take(&mut self.0));
         }
     }
-    let _before = Before(IS_UTC.replace(utc));
+    let _before = Before(ZONE.replace(zone.clone()));
     run()
 }
 
 /// The same for a future, whichever thread polls it.
-pub async fn polled_in_zone<F: Future>(utc: bool, future: F) -> F::Output {
+pub async fn polled_in_zone<F: Future>(zone: SessionZone, future: F) -> F::Output {
     let mut future = pin!(future);
-    poll_fn(|context| in_zone(utc, || future.as_mut().poll(context))).await
+    poll_fn(|context| in_zone(&zone, || future.as_mut().poll(context))).await
 }
 
-/// What means another instant in another zone.
-pub fn zone_refused(what: &str) -> Error {
-    let message = format!("{what} is not supported in a TimeZone other than UTC");
+/// What means another instant in another zone, and is brought together where nobody knows the session.
+pub fn zone_refused() -> Error {
+    let message = "this conversion between timestamp with time zone and local time is not supported \
+                   in a TimeZone other than UTC";
     Error::new(SqlState::FeatureNotSupported, message)
-        .hint("Name an offset from UTC in the value, or SET TimeZone TO 'UTC'.")
+        .hint("Write it as a cast or with AT TIME ZONE, or SET TimeZone TO 'UTC'.")
 }
 
 #[cfg(test)]
@@ -51,20 +114,28 @@ mod tests {
     use crate::text::{parse_date, parse_timestamp};
 
     #[test]
-    fn texts_without_an_offset_are_read_in_utc_only() {
+    fn texts_without_an_offset_are_read_in_the_sessions_zone() {
         let local = "2024-07-01 12:00:00";
-        assert!(parse_timestamp(local, true).is_ok());
-        in_zone(false, || {
-            let state = parse_timestamp(local, true).expect_err("no offset").state;
-            assert_eq!(state, SqlState::FeatureNotSupported);
-            assert!(parse_timestamp("today", true).is_err());
-            assert!(parse_date("tomorrow").is_err());
-            assert!(parse_timestamp(local, false).is_ok(), "it has no zone");
-            assert!(parse_date(local).is_ok());
-            for text in ["2024-07-01 12:00:00+02", "2024-07-01T12:00:00Z", "infinity", "now"] {
-                assert!(parse_timestamp(text, true).is_ok(), "{text}");
-            }
+        let noon = parse_timestamp(local, true).expect("a time");
+        let tokyo = SessionZone::named("Asia/Tokyo").expect("a zone");
+        in_zone(&tokyo, || {
+            assert_eq!(session_zone(), tokyo);
+            assert_eq!(parse_timestamp(local, true), Ok(noon - 9 * 3_600_000_000));
+            assert_eq!(parse_timestamp(local, false), Ok(noon), "it has no zone");
+            assert_eq!(parse_timestamp("2024-07-01 12:00:00Z", true), Ok(noon));
+            assert!(parse_date("tomorrow").is_ok());
         });
-        assert!(parse_timestamp(local, true).is_ok());
+        assert_eq!(parse_timestamp(local, true), Ok(noon));
+    }
+
+    #[test]
+    fn names_of_utc_are_utc() {
+        for name in ["UTC", "gmt", "Etc/UTC", "Zulu", "0"] {
+            assert!(SessionZone::named(name).expect(name).is_utc(), "{name}");
+        }
+        for name in ["Europe/Brussels", "-7", "EST5EDT", "+02"] {
+            assert!(!SessionZone::named(name).expect(name).is_utc(), "{name}");
+        }
+        assert_eq!(SessionZone::named("No/Where"), None);
     }
 }

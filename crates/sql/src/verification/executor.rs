@@ -13,6 +13,7 @@ use super::rows::cells;
 use super::shape::without_cut;
 use crate::alone::{self, Found, Limits, Overlay, Reading};
 use crate::template::{Path, QueryTemplate, fault};
+use crate::text::SessionZone;
 
 /// Cells of the largest answer that is compared.
 pub const LARGEST: usize = 4 << 20;
@@ -31,7 +32,7 @@ pub struct Question {
     /// Without the statement's own LIMIT and OFFSET.
     pub is_uncut: bool,
     /// Whether its session is in UTC.
-    pub is_utc: bool,
+    pub zone: SessionZone,
 }
 
 /// Runs a statement with these parameters by itself on this snapshot, all of it: nothing of it is shared with anybody.

@@ -116,8 +116,8 @@ fn run(judge: &Judge, mut receive: mpsc::UnboundedReceiver<Waiting>) {
     runtime.block_on(async {
         while let Some(Waiting { job, _place }) = receive.recv().await {
             let Job { given, executor, reply } = job;
-            let utc = given.question.is_utc;
-            let verdict = polled_in_zone(utc, judge.verify(&given, &*executor)).await;
+            let zone = given.question.zone.clone();
+            let verdict = polled_in_zone(zone, judge.verify(&given, &*executor)).await;
             // What waits pins its snapshot: that ends before anybody hears of the verdict.
             drop((given, _place));
             tell(judge.engine(), reply, verdict);

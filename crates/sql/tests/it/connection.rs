@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::heartbeat::{EngineOptions, Packing, Sharing};
 use engine::types::{DataType, Error, Result, Value, ValueRef};
 use futures::StreamExt;
-use sql::text::{pad, write_value};
+use sql::text::{SessionZone, pad, write_value_in};
 use sql::verification::VerificationOptions;
 use sql::{Database, DatabaseOptions, ImplicitTransaction, Outcome, Rows, Session};
 
@@ -128,7 +128,11 @@ async fn collect(mut rows: Rows) -> Result<Given> {
         for part in &answer.parts {
             for row in 0..part.rows() {
                 let columns = answer.output.iter().enumerate();
-                all.push(columns.map(|(i, c)| text(part.cell(row, i), c.data_type)).collect());
+                all.push(
+                    columns
+                        .map(|(i, c)| text(&rows.zone, part.cell(row, i), c.data_type))
+                        .collect(),
+                );
             }
         }
     }
@@ -137,12 +141,12 @@ async fn collect(mut rows: Rows) -> Result<Given> {
     Ok(Given { rows: all, tag })
 }
 
-fn text(value: ValueRef<'_>, data_type: DataType) -> Option<String> {
+fn text(zone: &SessionZone, value: ValueRef<'_>, data_type: DataType) -> Option<String> {
     if value.is_null() {
         return None;
     }
     let mut out = Vec::new();
-    write_value(value, &mut out);
+    write_value_in(zone, value, &mut out);
     if let ValueRef::Text(text) = value {
         pad(text, data_type, &mut out);
     }

@@ -166,8 +166,9 @@ impl Course {
     pub fn end(&self, batch: Running, now: Duration) {
         let mut flow = self.flow.lock();
         flow.running -= batch.activations;
-        let ended = flow.ends.iter().position(|until| *until == batch.until);
-        ended.into_iter().for_each(|ended| drop(flow.ends.swap_remove(ended)));
+        if let Some(ended) = flow.ends.iter().position(|until| *until == batch.until) {
+            flow.ends.swap_remove(ended);
+        }
         flow.answered += batch.activations;
         flow.advance(0, now);
         if let Some((inside, stayed)) = flow.measured() {

@@ -7,6 +7,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
 use crate::catalog::types::is_string;
+use crate::dialect::OWN_CAST;
 
 /// Functions that answer whatever they are given.
 const SURE: &[&str] = &[
@@ -139,7 +140,7 @@ fn call_fails(node: &Expr, call: &ScalarFunction, schema: &dyn ExprSchema) -> bo
             call.args.iter().filter(|argument| reads_row(argument)).count() > 1
         }
         // Everything can be written down.
-        "__cast" => !node.get_type(schema).is_ok_and(|to| is_string(&to)),
+        name if name.starts_with(OWN_CAST) => !node.get_type(schema).is_ok_and(|to| is_string(&to)),
         _ => true,
     }
 }

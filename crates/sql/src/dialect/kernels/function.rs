@@ -25,7 +25,7 @@ use super::names::{arrow, named};
 use super::overloads::{Overload, choose};
 use super::{data, names};
 use crate::catalog::types::is_string;
-use crate::text::{is_utc, of_values, present, zone_refused};
+use crate::text::{of_values, present};
 
 /// All functions of one name that have a kernel.
 #[derive(Debug)]
@@ -153,10 +153,6 @@ struct Call<'a> {
 impl<'a> Call<'a> {
     fn new(chosen: &'a Overload, arguments: &[ColumnarValue], rows: usize) -> Result<Call<'a>> {
         let external = |fault| DataFusionError::External(Box::new(fault));
-        if !is_utc() && is_of_zone(chosen, arguments) {
-            let what = format!("{} of an instant", chosen.row.name);
-            return Err(external(zone_refused(&what)));
-        }
         let context = present();
         let (mut arrays, mut row) = (Vec::new(), Vec::with_capacity(arguments.len()));
         let wanted = chosen.row.arguments.iter().copied();
@@ -203,19 +199,6 @@ impl<'a> Call<'a> {
         }
         Ok(computed)
     }
-}
-
-const INSTANT: &str = "timestamptz";
-
-/// Whether it looks at the session's zone: it is about instants, and not for all sessions the same, or makes instants of what is
-/// none.
-fn is_of_zone(chosen: &Overload, arguments: &[ColumnarValue]) -> bool {
-    let row = chosen.row;
-    let looks = row.volatility == facts::Volatility::Stable
-        && row.arguments.iter().chain([&row.result]).any(|name| *name == INSTANT);
-    let pairs = row.arguments.iter().zip(arguments);
-    let mut made = pairs.filter(|(wanted, _)| **wanted == INSTANT);
-    looks || made.any(|(_, given)| names::given(&given.data_type()) != Some(Some(INSTANT)))
 }
 
 /// The array as one of the types that are computed with.

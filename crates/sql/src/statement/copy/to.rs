@@ -16,7 +16,7 @@ use crate::session::{ColumnDescription, CopyOut, Outcome, Rows, Session, answer_
 use crate::statement::describe::text_column;
 use crate::statement::returning::quoted;
 use crate::statement::write::output_column;
-use crate::text::{pad, write_value};
+use crate::text::{SessionZone, pad, write_value_in};
 
 /// Lines that are written at once.
 const LINES_AT_ONCE: usize = 4_096;
@@ -27,6 +27,7 @@ struct Form {
     format: Format,
     /// Columns that FORCE_QUOTE names.
     quoted: Vec<bool>,
+    zone: SessionZone,
 }
 
 /// COPY table TO STDOUT.
@@ -61,14 +62,21 @@ pub async fn query(session: &mut Session, query: &Query, format: Format) -> Resu
     let width = template.output.len();
     if format.binary {
         let columns = template.columns.clone();
-        let rows = Rows { columns, pieces: answers, tag: "COPY", counted: true };
+        let rows = Rows {
+            columns,
+            pieces: answers,
+            tag: "COPY",
+            counted: true,
+            zone: SessionZone::default(),
+        };
         return Ok(Outcome::CopyOut(CopyOut { rows, columns: width, binary: true }));
     }
+    let zone = session.zone().clone();
     let header = format.header.then(|| header_line(&template.columns, &format));
     let line: Arc<[OutputColumn]> = Arc::new([output_column("line", DataType::Text)]);
-    let pieces = lines(answers, header, Arc::new(Form { format, quoted }), line);
+    let pieces = lines(answers, header, Arc::new(Form { format, quoted, zone }), line);
     let columns: Arc<[ColumnDescription]> = Arc::new([text_column("line")]);
-    let rows = Rows { columns, pieces, tag: "COPY", counted: true };
+    let rows = Rows { columns, pieces, tag: "COPY", counted: true, zone: SessionZone::default() };
     Ok(Outcome::CopyOut(CopyOut { rows, columns: width, binary: false }))
 }
 
@@ -139,7 +147,7 @@ fn encode_row(part: &AnswerPart, row: usize, answer: &Answer, form: &Form, out: 
             continue;
         }
         field.clear();
-        write_value(value, &mut field);
+        write_value_in(&form.zone, value, &mut field);
         if let ValueRef::Text(text) = value {
             pad(text, column.data_type, &mut field);
         }
