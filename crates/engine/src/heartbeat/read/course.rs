@@ -106,6 +106,8 @@ pub struct NextBatch {
     pub expected: ExpectedStay,
     /// What it takes.
     pub takes: Duration,
+    /// How many wait for it already.
+    pub others: usize,
     /// What is left until the first of those must be answered that wait for it.
     pub left: Option<Duration>,
 }
@@ -117,12 +119,13 @@ impl Ahead {
     }
 
     /// Whether it is expected to be answered in so much time, and makes nobody late: not those who wait for the same batch, nor who
-    /// comes while that runs and was promised as much.
+    /// comes while that runs and was promised as much (unless it takes so long by itself).
     pub fn fits(&self, room: Duration, promise: Duration) -> bool {
         let latest = self.expected().latest();
         let fits_batch = |next: &NextBatch| {
             let longest = next.takes.mul_f32(next.expected.factor);
-            next.left.is_none_or(|left| latest <= left) && longest <= promise.mul_f64(HALF)
+            let is_short = next.others == 0 || longest <= promise.mul_f64(HALF);
+            next.left.is_none_or(|left| latest <= left) && is_short
         };
         latest <= room && self.next_batch().is_none_or(fits_batch)
     }
@@ -190,8 +193,12 @@ impl Course {
         drop(flow);
         let unknown = || (inside >= FIRST_INSIDE).then_some(UNKNOWN);
         let stay = self.stays.expected(inside + 1).or_else(unknown)?;
-        let next_batch =
-            |takes| NextBatch { expected: self.by_batches.expect(rest + takes), takes, left };
+        let next_batch = |takes| NextBatch {
+            expected: self.by_batches.expect(rest + takes),
+            takes,
+            others,
+            left,
+        };
         Some(Ahead {
             inside,
             by_stays: self.by_stays.expect(stay),
@@ -311,6 +318,7 @@ mod tests {
             by_batches: Some(NextBatch {
                 expected: ExpectedStay { stay: stay * MILLISECOND, factor: 1.0 },
                 takes: takes * MILLISECOND,
+                others: 1,
                 left: left.map(|left| left * MILLISECOND),
             }),
             trusts_batches: true,
@@ -343,6 +351,7 @@ mod tests {
         let course = Course::default();
         run(&course, 10, Duration::ZERO, 50 * MILLISECOND);
         let room = 60 * MILLISECOND;
+        course.set_waiting(9, None);
         let ahead = met(&course, 100 * MILLISECOND);
         for stay in [20, 200] {
             let by_stays = ExpectedStay { stay: stay * MILLISECOND, ..ahead.by_stays };
