@@ -128,34 +128,45 @@ fn put_foreign_key(to: &mut Encoder, key: &ForeignKey) {
     put_columns(to, &key.columns);
     to.unsigned(u64::from(key.parent.0));
     put_columns(to, &key.parent_columns);
-    put_action(to, key.on_delete);
-    put_action(to, key.on_update);
+    to.byte(action_byte(key.on_delete) | if key.is_full { FULL } else { 0 });
+    to.byte(action_byte(key.on_update));
 }
 
 fn get_foreign_key(from: &mut Decoder<'_>) -> Decoded<ForeignKey> {
+    let (name, columns) = (from.text()?.into(), get_columns(from)?);
+    let (parent, parent_columns) = (TableId(from.number()?), get_columns(from)?);
+    let (on_delete, on_update) = (from.byte()?, from.byte()?);
     Ok(ForeignKey {
-        name: from.text()?.into(),
-        columns: get_columns(from)?,
-        parent: TableId(from.number()?),
-        parent_columns: get_columns(from)?,
-        on_delete: get_action(from)?,
-        on_update: get_action(from)?,
+        name,
+        columns,
+        parent,
+        parent_columns,
+        is_full: on_delete & FULL != 0,
+        on_delete: action_of(on_delete & !FULL)?,
+        on_update: action_of(on_update)?,
     })
 }
 
-fn put_action(to: &mut Encoder, action: ForeignKeyAction) {
-    to.byte(match action {
+/// Beside the action on DELETE: MATCH FULL. Without it a key is written as it was before there was MATCH FULL.
+const FULL: u8 = 0x80;
+
+fn action_byte(action: ForeignKeyAction) -> u8 {
+    match action {
         ForeignKeyAction::NoAction => 0,
         ForeignKeyAction::Cascade => 1,
         ForeignKeyAction::SetNull => 2,
-    });
+        ForeignKeyAction::Restrict => 3,
+        ForeignKeyAction::SetDefault => 4,
+    }
 }
 
-fn get_action(from: &mut Decoder<'_>) -> Decoded<ForeignKeyAction> {
-    Ok(match from.byte()? {
+fn action_of(byte: u8) -> Decoded<ForeignKeyAction> {
+    Ok(match byte {
         0 => ForeignKeyAction::NoAction,
         1 => ForeignKeyAction::Cascade,
         2 => ForeignKeyAction::SetNull,
+        3 => ForeignKeyAction::Restrict,
+        4 => ForeignKeyAction::SetDefault,
         _ => return Err(Malformed),
     })
 }
@@ -276,6 +287,22 @@ pub(super) mod tests {
     use super::*;
     use crate::types::{DataType, Value};
 
+    fn foreign_key(
+        is_full: bool,
+        on_delete: ForeignKeyAction,
+        on_update: ForeignKeyAction,
+    ) -> ForeignKey {
+        ForeignKey {
+            name: "f".into(),
+            columns: vec![ColumnId(1), ColumnId(2)],
+            parent: TableId(3),
+            parent_columns: vec![ColumnId(4), ColumnId(0)],
+            is_full,
+            on_delete,
+            on_update,
+        }
+    }
+
     pub(crate) fn every_definition() -> Vec<Definition> {
         let index = IndexSchema {
             id: IndexId(9),
@@ -319,14 +346,10 @@ pub(super) mod tests {
             ],
             indexes: vec![index.clone()],
             checks: vec![CheckConstraint { name: "k".into(), expression: "c > 0".into() }],
-            foreign_keys: vec![ForeignKey {
-                name: "f".into(),
-                columns: vec![ColumnId(1)],
-                parent: TableId(3),
-                parent_columns: vec![ColumnId(0)],
-                on_delete: ForeignKeyAction::Cascade,
-                on_update: ForeignKeyAction::SetNull,
-            }],
+            foreign_keys: vec![
+                foreign_key(false, ForeignKeyAction::Cascade, ForeignKeyAction::SetNull),
+                foreign_key(true, ForeignKeyAction::Restrict, ForeignKeyAction::SetDefault),
+            ],
         };
         vec![
             Definition::CreateTable(table.clone()),

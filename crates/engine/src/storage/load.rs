@@ -265,6 +265,15 @@ impl Load {
         rows.filter(|(_, row)| !has_null(row) && is_new(row)).collect()
     }
 
+    /// The first row some of whose `columns` are NULL and some are not.
+    pub fn first_mixed(&self, columns: &[ColumnId]) -> Option<usize> {
+        let is_mixed = |row: &LoadRow<'_>| {
+            let nulls = columns.iter().filter(|column| row.cell(**column).is_null()).count();
+            0 < nulls && nulls < columns.len()
+        };
+        self.each_row().position(|row| is_mixed(&row))
+    }
+
     /// Whether one of the rows has this key of an index that was sorted for.
     pub fn has_key(&self, index: &Index, key: &[ValueRef<'_>]) -> bool {
         let Some(key) = index.encoding.equal_key(key) else { return false };

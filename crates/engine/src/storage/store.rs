@@ -1,14 +1,14 @@
 //! All tables and sequences, the published version and who pins which snapshot.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 
 use super::snapshot::SnapshotRegistry;
 use super::{Sequence, Snapshot, Table};
-use crate::types::{SequenceId, SequenceSchema, TableId, TableSchema, Version};
+use crate::types::{RowCompiler, SequenceId, SequenceSchema, TableId, TableSchema, Version};
 
 /// Everything that is stored.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct Store {
     sequences: ArcSwap<BTreeMap<SequenceId, Arc<Sequence>>>,
     /// Counts calls of [`Store::reclaim`].
     turn: AtomicUsize,
+    row_compiler: OnceLock<Arc<dyn RowCompiler>>,
 }
 
 impl Store {
@@ -31,7 +32,18 @@ impl Store {
             tables: ArcSwap::default(),
             sequences: ArcSwap::default(),
             turn: AtomicUsize::new(0),
+            row_compiler: OnceLock::new(),
         })
+    }
+
+    /// Who compiles what tables demand of their rows; the first who is named.
+    pub fn compile_rows_by(&self, compiler: Arc<dyn RowCompiler>) {
+        let _ = self.row_compiler.set(compiler);
+    }
+
+    /// See [`Self::compile_rows_by`].
+    pub fn row_compiler(&self) -> Option<Arc<dyn RowCompiler>> {
+        self.row_compiler.get().cloned()
     }
 
     /// Segments per table.

@@ -4,7 +4,7 @@
 //! not so (a table was stored anew, or somebody hands in a set without locks) it is 40001. Keys and foreign keys are checked
 //! again, over all that is there by now.
 
-use super::{Change, Relation, Workspace, WriteSet, check_changes};
+use super::{Change, Moment, Relation, Workspace, WriteSet, check_changes};
 use crate::types::{Error, Result, RowId, SqlState, Version};
 
 fn conflict(what: &str) -> Error {
@@ -43,7 +43,7 @@ pub(crate) fn rebase(workspace: &mut Workspace<'_>, source: &WriteSet) -> Result
         }
         workspace.set.adopt(change.clone());
     }
-    check_changes(workspace, mark)
+    check_changes(workspace, mark, Moment::Commit)
 }
 
 /// 40001 where a stored row has changed since it was read.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::display;
+use super::lost_keys::{LostKey, lost_keys};
 use super::{Change, LockMode, Mark, Overlay, Reference, Relation, Workspace, WriteSet, every_row};
 use crate::storage::{Index, Load, TableView};
-use crate::types::{
-    ColumnId, Error, ForeignKeyAction, Location, Result, RowId, SqlState, Value, ValueRef, limit,
-};
+use crate::types::{ColumnId, Error, Location, Result, RowId, SqlState, Value, ValueRef, limit};
 
 /// Levels of cascading after which something is wrong with the definitions rather than with the data.
 const DEEPEST_CASCADE: usize = 10_000_000;
@@ -15,21 +14,45 @@ const DEEPEST_CASCADE: usize = 10_000_000;
 /// Changes that are checked before it is asked whether the statement goes on.
 const CHANGES_BETWEEN_CHECKS: usize = 64;
 
-/// Checks all changes since `mark`, and adds the changes that foreign keys' actions make.
-pub(crate) fn check_changes(workspace: &mut Workspace<'_>, mark: Mark) -> Result<()> {
-    let mut position = mark.position();
+/// When changes are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// At the end of the statement that made them.
+    Statement,
+    /// When the block whose statements made them commits. What these did to keys and to rows that refer to them is among the
+    /// changes.
+    Commit,
+}
+
+/// Checks all changes since `mark`, and adds the changes that foreign keys' actions make. Rows that refer to the keys that some
+/// changes take away are looked for before any of them changes: what follows a key to its new value does not follow it further
+/// where another key is changed from that value.
+pub(crate) fn check_changes(
+    workspace: &mut Workspace<'_>,
+    mark: Mark,
+    moment: Moment,
+) -> Result<()> {
+    let (mut position, mut lost) = (mark.position(), Vec::new());
     while position < workspace.set.len() {
-        assert!(position < DEEPEST_CASCADE, "cascades end");
-        if position.is_multiple_of(CHANGES_BETWEEN_CHECKS) {
-            limit::check()?;
+        for position in position..workspace.set.len() {
+            assert!(position < DEEPEST_CASCADE, "cascades end");
+            if position.is_multiple_of(CHANGES_BETWEEN_CHECKS) {
+                limit::check()?;
+            }
+            check_change(workspace, position, moment, &mut lost)?;
         }
-        check_change(workspace, position)?;
-        position += 1;
+        position = workspace.set.len();
+        lost.drain(..).try_for_each(|key: LostKey| key.settle(workspace))?;
     }
     Ok(())
 }
 
-fn check_change(workspace: &mut Workspace<'_>, position: usize) -> Result<()> {
+fn check_change(
+    workspace: &mut Workspace<'_>,
+    position: usize,
+    moment: Moment,
+    lost: &mut Vec<LostKey>,
+) -> Result<()> {
     let (table, id) = workspace.set.change(position).row_key();
     let relation = workspace.relation(table)?;
     let has_keys = !relation.indexes.is_empty() || !relation.parents.is_empty();
@@ -45,7 +68,7 @@ fn check_change(workspace: &mut Workspace<'_>, position: usize) -> Result<()> {
     }
     match (&old, relation.children.is_empty()) {
         (OldRow::None, _) | (_, true) => Ok(()),
-        (old, false) => check_children(workspace, &relation, old, new.as_deref()),
+        (old, false) => lost_keys(workspace, &relation, (old, new), moment, lost),
     }
 }
 
@@ -82,7 +105,7 @@ fn lock(
 }
 
 /// A row before a change.
-enum OldRow {
+pub(super) enum OldRow {
     /// There was none.
     None,
     /// The transaction's own.
@@ -92,7 +115,7 @@ enum OldRow {
 }
 
 impl OldRow {
-    fn cell(&self, column: ColumnId) -> ValueRef<'_> {
+    pub fn cell(&self, column: ColumnId) -> ValueRef<'_> {
         match self {
             OldRow::None => ValueRef::Null,
             OldRow::Own(row) => row[column.index()].borrow(),
@@ -101,7 +124,7 @@ impl OldRow {
     }
 
     /// Whether it was there and had the same values in some columns.
-    fn same(&self, columns: &[ColumnId], new: &[Value]) -> bool {
+    pub fn same(&self, columns: &[ColumnId], new: &[Value]) -> bool {
         let equal = |column: &ColumnId| {
             let (a, b) = (self.cell(*column), new[column.index()].borrow());
             a.is_null() && b.is_null() || a.compare(b).is_eq()
@@ -165,9 +188,35 @@ pub(crate) fn duplicate_key(relation: &Relation, index: &Index, key: &[ValueRef<
         .constraint(&*relation.schema.name, &*schema.name)
 }
 
-fn shown_key(relation: &Relation, columns: &[ColumnId], key: &[ValueRef<'_>]) -> String {
+pub(super) fn shown_key(relation: &Relation, columns: &[ColumnId], key: &[ValueRef<'_>]) -> String {
     let names = relation.column_names(columns);
     format!("Key ({names})=({})", display::list(key.iter().copied()))
+}
+
+/// The key by which a row refers to another one; `None` where it refers to none.
+fn referring<'r>(
+    relation: &Relation,
+    reference: &Reference,
+    cell: impl Fn(ColumnId) -> ValueRef<'r>,
+) -> Result<Option<Vec<ValueRef<'r>>>> {
+    let key: Vec<_> = reference.child_columns.iter().map(|column| cell(*column)).collect();
+    match key.iter().filter(|value| value.is_null()).count() {
+        0 => Ok(Some(key)),
+        nulls if reference.key.is_full && nulls < key.len() => Err(mixed_key(relation, reference)),
+        _ => Ok(None),
+    }
+}
+
+fn mixed_key(relation: &Relation, reference: &Reference) -> Error {
+    let detail = "MATCH FULL does not allow mixing of null and nonnull key values.";
+    violated(&relation.schema.name, &reference.key.name).detail(detail)
+}
+
+/// 23503 of a row that refers to others.
+fn violated(child: &str, name: &str) -> Error {
+    let message =
+        format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\"");
+    Error::new(SqlState::ForeignKeyViolation, message).constraint(child, name)
 }
 
 fn check_parents(
@@ -180,7 +229,8 @@ fn check_parents(
         if old.same(&reference.child_columns, new) {
             continue;
         }
-        let Some(key) = key(new, &reference.child_columns) else { continue };
+        let cell = |column: ColumnId| new[column.index()].borrow();
+        let Some(key) = referring(relation, reference, cell)? else { continue };
         lock_parent(workspace, reference, &key)?;
         if !has_parent(workspace, reference, &key)? {
             return Err(parent_missing(workspace, relation, reference, &key)?);
@@ -212,6 +262,11 @@ pub(crate) fn check_loaded_parents(
     load: &Load,
 ) -> Result<(), (usize, Error)> {
     for reference in &relation.parents {
+        if reference.key.is_full
+            && let Some(row) = load.first_mixed(&reference.child_columns)
+        {
+            return Err((row, mixed_key(relation, reference)));
+        }
         let own = (reference.key.parent == relation.schema.id).then_some(&reference.parent_index);
         for (position, row) in load.distinct(&reference.child_columns) {
             let key: Vec<_> = reference.child_columns.iter().map(|c| row.cell(*c)).collect();
@@ -261,7 +316,7 @@ pub(crate) fn check_kept_children(
     Ok(())
 }
 
-fn has_parent(
+pub(super) fn has_parent(
     workspace: &mut Workspace<'_>,
     reference: &Reference,
     key: &[ValueRef<'_>],
@@ -279,98 +334,23 @@ fn parent_missing(
     reference: &Reference,
     key: &[ValueRef<'_>],
 ) -> Result<Error> {
-    let (child, name) = (&relation.schema.name, &reference.key.name);
     let parent = workspace.relation(reference.key.parent)?;
-    let columns = &reference.child_columns;
-    let message =
-        format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\"");
-    let shown = shown_key(relation, columns, key);
-    Ok(Error::new(SqlState::ForeignKeyViolation, message)
-        .detail(format!("{shown} is not present in table \"{}\".", parent.schema.name))
-        .constraint(&**child, &**name))
+    let columns = &reference.key.columns;
+    let shown = shown_key(relation, columns, &reference.in_its_order(key));
+    let detail = format!("{shown} is not present in table \"{}\".", parent.schema.name);
+    Ok(violated(&relation.schema.name, &reference.key.name).detail(detail))
 }
 
-/// A row has lost its key: what refers to it must go too, or stop the change.
-fn check_children(
+/// A new foreign key over rows that are there: whether a row has what it refers to.
+pub(crate) fn check_stored_parent<'r>(
     workspace: &mut Workspace<'_>,
     relation: &Relation,
-    old: &OldRow,
-    new: Option<&[Value]>,
-) -> Result<()> {
-    for reference in &relation.children {
-        if new.is_some_and(|new| old.same(&reference.parent_columns, new)) {
-            continue;
-        }
-        let lost: Vec<ValueRef<'_>> =
-            reference.parent_columns.iter().map(|column| old.cell(*column)).collect();
-        if lost.iter().any(|value| value.is_null()) {
-            continue;
-        }
-        if has_parent(workspace, reference, &lost)? {
-            // Another row has the key now.
-            continue;
-        }
-        let child = workspace.relation(reference.child)?;
-        let rows = workspace.rows_with(&child, &reference.child_columns, &lost);
-        if rows.is_empty() {
-            continue;
-        }
-        let action = if new.is_some() { reference.key.on_update } else { reference.key.on_delete };
-        if action == ForeignKeyAction::NoAction {
-            return Err(still_referenced(relation, &child, reference, old));
-        }
-        for row in rows {
-            act(workspace, &child, reference, row, action, new)?;
-        }
-    }
-    Ok(())
-}
-
-fn act(
-    workspace: &mut Workspace<'_>,
-    child: &Arc<Relation>,
     reference: &Reference,
-    id: RowId,
-    action: ForeignKeyAction,
-    new_parent: Option<&[Value]>,
+    cell: impl Fn(ColumnId) -> ValueRef<'r>,
 ) -> Result<()> {
-    let (table, base) = (child.schema.id, workspace.base());
-    let Some(mut row) = workspace.row(child, id) else { return Ok(()) };
-    let pairs = reference.child_columns.iter().zip(&reference.parent_columns);
-    let new_key: Vec<(ColumnId, Value)> = match (action, new_parent) {
-        (ForeignKeyAction::Cascade, None) => {
-            workspace.set.delete(table, id, base);
-            return workspace.set.make_room();
-        }
-        (ForeignKeyAction::Cascade, Some(parent)) => {
-            pairs.map(|(child, of_parent)| (*child, parent[of_parent.index()].clone())).collect()
-        }
-        (ForeignKeyAction::SetNull, _) => pairs.map(|(child, _)| (*child, Value::Null)).collect(),
-        (ForeignKeyAction::NoAction, _) => unreachable!("refused before"),
-    };
-    for (column, value) in &new_key {
-        row[column.index()] = value.clone();
+    let Some(key) = referring(relation, reference, cell)? else { return Ok(()) };
+    match has_parent(workspace, reference, &key)? {
+        true => Ok(()),
+        false => Err(parent_missing(workspace, relation, reference, &key)?),
     }
-    super::check_row(child, &mut row, &[])?;
-    workspace.set.update_row(table, id, base, row);
-    workspace.set.make_room()
-}
-
-fn still_referenced(
-    parent: &Relation,
-    child: &Relation,
-    reference: &Reference,
-    old: &OldRow,
-) -> Error {
-    let (name, child) = (&reference.key.name, &child.schema.name);
-    let table = &parent.schema.name;
-    let columns = &reference.key.parent_columns;
-    let key: Vec<_> = columns.iter().map(|column| old.cell(*column)).collect();
-    let message = format!(
-        "update or delete on table \"{table}\" violates foreign key constraint \"{name}\" on \
-         table \"{child}\""
-    );
-    let detail =
-        format!("{} is still referenced from table \"{child}\".", shown_key(parent, columns, &key));
-    Error::new(SqlState::ForeignKeyViolation, message).detail(detail).constraint(&**child, &**name)
 }

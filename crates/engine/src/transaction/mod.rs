@@ -12,6 +12,7 @@ mod display;
 mod evaluate;
 mod like;
 mod locks;
+mod lost_keys;
 mod own_keys;
 mod relations;
 mod row_check;
@@ -21,7 +22,8 @@ mod write_set;
 pub use crate::types::Definition;
 pub(crate) use commit::{changed_since, definition_changed, rebase};
 pub(crate) use constraints::{
-    check_changes, check_kept_children, check_loaded_parents, duplicate_key,
+    Moment, check_changes, check_kept_children, check_loaded_parents, check_stored_parent,
+    duplicate_key,
 };
 pub use evaluate::{Evaluation, Joined, Parameters, Row, ViewRow, compare};
 pub use like::like;

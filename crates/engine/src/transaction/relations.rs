@@ -1,13 +1,16 @@
 //! What writes need to know about tables, worked out once per change of a definition.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::TableMode;
 use crate::storage::{Index, Store, Table};
-use crate::types::{ColumnId, DataType, Error, ForeignKey, Result, SqlState, TableId, TableSchema};
+use crate::types::{
+    Check, ColumnId, DataType, Error, ForeignKey, Result, RowCompiler, SqlState, TableId,
+    TableSchema, ValueRef,
+};
 
 /// All tables.
 #[derive(Debug, Default)]
@@ -27,6 +30,9 @@ pub(crate) struct Relation {
     pub parents: Vec<Arc<Reference>>,
     /// Foreign keys of other tables (or itself) on it.
     pub children: Vec<Arc<Reference>>,
+    /// Where its CHECK constraints are compiled, and what came of it.
+    compiler: Option<Arc<dyn RowCompiler>>,
+    checks: OnceLock<Arc<[Check]>>,
 }
 
 /// A foreign key and how to follow it.
@@ -45,7 +51,7 @@ pub(crate) struct Reference {
 impl Relations {
     /// As the store's definitions are now.
     pub fn of(store: &Store) -> Relations {
-        Relations::among(store.tables(), |_| ())
+        Relations::among(store, store.tables(), |_| ())
     }
 
     /// As they will be when a table has taken the place of another one.
@@ -54,12 +60,16 @@ impl Relations {
         let mut tables = store.tables();
         tables.retain(|table| table.schema().id != old);
         tables.push(new.clone());
-        Relations::among(tables, |schema| {
+        Relations::among(store, tables, |schema| {
             schema.repoint_keys(old, id);
         })
     }
 
-    fn among(tables: Vec<Arc<Table>>, change: impl Fn(&mut TableSchema)) -> Relations {
+    fn among(
+        store: &Store,
+        tables: Vec<Arc<Table>>,
+        change: impl Fn(&mut TableSchema),
+    ) -> Relations {
         let references: Vec<Arc<Reference>> = tables
             .iter()
             .flat_map(|table| {
@@ -70,7 +80,7 @@ impl Relations {
             .map(|(child, key)| Arc::new(Reference::new(&tables, child, key)))
             .collect();
         let relations = tables.into_iter().map(|table| {
-            let relation = Relation::new(table, &references);
+            let relation = Relation::new(table, &references, store.row_compiler());
             (relation.schema.id, Arc::new(relation))
         });
         Relations { tables: relations.collect() }
@@ -85,7 +95,11 @@ impl Relations {
 }
 
 impl Relation {
-    fn new(table: Arc<Table>, references: &[Arc<Reference>]) -> Relation {
+    fn new(
+        table: Arc<Table>,
+        references: &[Arc<Reference>],
+        compiler: Option<Arc<dyn RowCompiler>>,
+    ) -> Relation {
         let (schema, indexes) = (table.schema(), table.indexes());
         let of = |wanted: &dyn Fn(&Reference) -> bool| {
             references.iter().filter(|r| wanted(r)).cloned().collect()
@@ -97,7 +111,37 @@ impl Relation {
             table,
             schema,
             indexes,
+            compiler,
+            checks: OnceLock::new(),
         }
+    }
+
+    /// The same rows by another definition, of which nobody has checked anything yet.
+    pub fn redefined(&self, schema: &TableSchema) -> Relation {
+        Relation {
+            table: self.table.clone(),
+            types: schema.columns.iter().map(|column| column.data_type).collect(),
+            schema: Arc::new(schema.clone()),
+            indexes: self.indexes.clone(),
+            parents: Vec::new(),
+            children: Vec::new(),
+            compiler: None,
+            checks: OnceLock::new(),
+        }
+    }
+
+    /// Its CHECK constraints, for rows that change because others do: no statement's plan brings them.
+    pub fn checks(&self) -> Result<Arc<[Check]>> {
+        if let Some(checks) = self.checks.get() {
+            return Ok(checks.clone());
+        }
+        let checks: Arc<[Check]> = match &self.compiler {
+            Some(compiler) if !self.schema.checks.is_empty() => {
+                compiler.checks(&self.schema)?.into()
+            }
+            _ => Arc::new([]),
+        };
+        Ok(self.checks.get_or_init(|| checks).clone())
     }
 
     /// What a change of its rows uses of tables, as statements take it.
@@ -117,7 +161,14 @@ impl Relation {
 }
 
 impl Reference {
-    fn new(tables: &[Arc<Table>], child: TableId, key: ForeignKey) -> Reference {
+    /// A key in the order of the foreign key's columns, as faults show it, of one in the order of the parent's index.
+    pub fn in_its_order<'k>(&self, key: &[ValueRef<'k>]) -> Vec<ValueRef<'k>> {
+        let position = |column: &ColumnId| self.parent_columns.iter().position(|c| c == column);
+        let columns = self.key.parent_columns.iter();
+        columns.map(|column| key[position(column).expect("it has the same columns")]).collect()
+    }
+
+    pub fn new(tables: &[Arc<Table>], child: TableId, key: ForeignKey) -> Reference {
         let parent = tables.iter().find(|table| table.schema().id == key.parent);
         let indexes = parent.map(|table| table.indexes()).unwrap_or_default();
         let same_columns = |index: &&Arc<Index>| {

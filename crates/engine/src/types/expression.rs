@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
 
-use super::{Arithmetic, DataType, Result, Value};
+use super::{Arithmetic, DataType, Result, TableSchema, Value};
 
 /// An expression that the engine cannot look into.
 ///
@@ -194,4 +194,10 @@ pub struct Check {
     pub name: Arc<str>,
     /// A boolean expression over the table's columns, by [`super::ColumnId`].
     pub expression: Arc<dyn Expression>,
+}
+
+/// Makes of a definition's SQL what rows are checked by, where rows change that no statement names: by a foreign key's action.
+pub trait RowCompiler: Debug + Send + Sync {
+    /// The CHECK constraints of a table.
+    fn checks(&self, table: &TableSchema) -> Result<Vec<Check>>;
 }

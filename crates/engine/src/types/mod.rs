@@ -23,7 +23,7 @@ pub(crate) use data_type::NARROW_PRECISION;
 pub use definition::Definition;
 pub use error::{Error, Result, SqlState};
 pub use expression::{
-    Check, Comparison, ComputedComparison, Expression, Predicate, PrefixIn, Scalar,
+    Check, Comparison, ComputedComparison, Expression, Predicate, PrefixIn, RowCompiler, Scalar,
 };
 pub use ids::{
     ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, SessionId,

@@ -144,12 +144,16 @@ pub struct CheckConstraint {
 /// What happens to referencing rows when the referenced row goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ForeignKeyAction {
-    /// Refuse (23503). RESTRICT behaves the same: constraints are never deferred.
+    /// Refuse (23503), unless another row has the key by the end of the statement.
     NoAction,
+    /// Refuse (23503), also if another row has the key by then.
+    Restrict,
     /// Delete or update the referencing rows too.
     Cascade,
     /// Set the referencing columns to NULL.
     SetNull,
+    /// Set the referencing columns to their defaults.
+    SetDefault,
 }
 
 /// FOREIGN KEY (columns) REFERENCES parent (parent_columns).
@@ -161,8 +165,10 @@ pub struct ForeignKey {
     pub columns: Vec<ColumnId>,
     /// The referenced table.
     pub parent: TableId,
-    /// The columns of a primary key or unique constraint of the parent.
+    /// The columns of a primary key or unique constraint of the parent, each beside one of `columns`.
     pub parent_columns: Vec<ColumnId>,
+    /// MATCH FULL: all columns are NULL or none is. Else (MATCH SIMPLE) a row with some NULL needs no parent.
+    pub is_full: bool,
     /// On DELETE of the parent row.
     pub on_delete: ForeignKeyAction,
     /// On UPDATE of the parent's key.

@@ -116,6 +116,9 @@ impl Analysis<'_> {
                 let second = self.body(right, scope)?;
                 self.set_operation(*op, first, second, right)
             }
+            SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) => {
+                self.write(write, scope).map(|()| None)
+            }
             _ => Ok(None),
         }
     }

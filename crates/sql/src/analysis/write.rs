@@ -10,6 +10,7 @@ use super::Analysis;
 use super::expression::Place;
 use super::relations::{Columns, Scope};
 use super::types::{Type, assignable, name};
+use crate::statement::row_assignment::{NO_ROW, RowSource, WRONG_NUMBER, row_source};
 use crate::template::fold;
 
 impl Analysis<'_> {
@@ -141,12 +142,26 @@ impl Analysis<'_> {
         assignment: &Assignment,
         scope: &Scope,
     ) -> Result<()> {
-        if is_default(&assignment.value) {
-            return Ok(());
-        }
+        let target = match &assignment.target {
+            AssignmentTarget::ColumnName(_) if is_default(&assignment.value) => return Ok(()),
+            AssignmentTarget::ColumnName(target) => target,
+            AssignmentTarget::Tuple(targets) => {
+                return self.row_assignment(table, targets, &assignment.value, scope);
+            }
+        };
         let found = self.expression(&assignment.value, scope, Place::rows("UPDATE"))?;
-        let AssignmentTarget::ColumnName(target) = &assignment.target else { return Ok(()) };
-        let Some(first) = target.0.first().and_then(|part| part.as_ident()) else { return Ok(()) };
+        let Some(column) = self.target_column(table, target)? else { return Ok(()) };
+        match table.column(&column) {
+            Some((_, known)) => self.assign(&column, known.data_type, found, &assignment.value),
+            None => Ok(()),
+        }
+    }
+
+    /// The column that is assigned to, which has no name before it.
+    fn target_column(&self, table: &TableSchema, target: &ObjectName) -> Result<Option<String>> {
+        let Some(first) = target.0.first().and_then(|part| part.as_ident()) else {
+            return Ok(None);
+        };
         let column = fold(first);
         if target.0.len() > 1 {
             let message =
@@ -154,9 +169,47 @@ impl Analysis<'_> {
             let at = self.words.name(first);
             return Err(self.words.fault(SqlState::UndefinedColumn, message, at));
         }
-        match table.column(&column) {
-            Some((_, known)) => self.assign(&column, known.data_type, found, &assignment.value),
-            None => Ok(()),
+        Ok(Some(column))
+    }
+
+    /// `(a, b) = ...`: as many values as columns, each of a type that its column takes.
+    fn row_assignment(
+        &self,
+        table: &TableSchema,
+        targets: &[ObjectName],
+        value: &Expr,
+        scope: &Scope,
+    ) -> Result<()> {
+        let fault =
+            |state, message: &str| self.words.fault(state, message, self.words.start(value));
+        for target in targets {
+            self.target_column(table, target)?;
+        }
+        let columns = assigned(table, targets);
+        match row_source(value) {
+            None => Err(fault(SqlState::FeatureNotSupported, NO_ROW)),
+            Some(RowSource::Values(values)) if values.len() != targets.len() => {
+                Err(fault(SqlState::SyntaxError, WRONG_NUMBER))
+            }
+            Some(RowSource::Values(values)) => {
+                for (number, value) in values.into_iter().enumerate() {
+                    if is_default(value) {
+                        continue;
+                    }
+                    let found = self.expression(value, scope, Place::rows("UPDATE"))?;
+                    if let Some((column, wanted)) = columns.get(number) {
+                        self.assign(column, *wanted, found, value)?;
+                    }
+                }
+                Ok(())
+            }
+            Some(RowSource::Query(query)) => {
+                let found = self.query(query, &scope.inner())?;
+                if found.as_ref().is_some_and(|found| found.len() != targets.len()) {
+                    return Err(fault(SqlState::SyntaxError, WRONG_NUMBER));
+                }
+                self.selected(&columns, found, &query.body)
+            }
         }
     }
 
@@ -230,6 +283,11 @@ fn targets(table: &TableSchema, columns: &[ObjectName]) -> Vec<(String, DataType
         let all = table.live_columns();
         return all.map(|(_, c)| (c.name.to_string(), c.data_type)).collect();
     }
+    assigned(table, columns)
+}
+
+/// The columns of these names with their types; none where one is unknown.
+fn assigned(table: &TableSchema, columns: &[ObjectName]) -> Vec<(String, DataType)> {
     let named = columns.iter().map(|column| {
         let name = fold(column.0.last()?.as_ident()?);
         let data_type = table.column(&name)?.1.data_type;

@@ -23,7 +23,7 @@ pub use expressions::{
     check_expression, check_expressions, check_held, check_node, check_size, grows_below,
 };
 pub use plans::{check_plan, too_large_to_share};
-pub use threads::{Planned, PlanningThreads};
+pub use threads::{Planned, PlanningThreads, STACK_BYTES};
 pub use tokens::{check_length, check_tokens};
 pub use wanted::{checkpoint, name_relation};
 pub use widths::check_widths;

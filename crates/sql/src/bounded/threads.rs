@@ -19,7 +19,7 @@ use super::wanted::{Wanted, cancelled};
 use crate::text::{in_zone, session_zone};
 
 /// Stack of a planning thread. Only pages that somebody has reached are memory, and they go back with the thread.
-const STACK_BYTES: usize = 256 << 20;
+pub const STACK_BYTES: usize = 256 << 20;
 
 /// Bytes of text above which a statement is large: these never have all threads.
 const LARGE_TEXT: usize = 8 << 10;

@@ -14,6 +14,7 @@ use super::advisory::Advisory;
 use super::block::{Block, OpenedBy, Transaction};
 use super::cursor::OpenCursor;
 use super::notifications::Listening;
+use super::pinned::Pinned;
 use super::promised::Promising;
 use super::rights::{Origin, Standing};
 use super::seats::RoleSeat;
@@ -47,6 +48,8 @@ pub struct Session {
     pub(super) cursors: HashMap<String, OpenCursor>,
     /// What the running statement's queries have given that lock rows below its top.
     pub(super) found: Found,
+    /// What all queries of a statement see that are more than one.
+    pub(super) pinned: Option<Pinned>,
     /// What may end the running statement.
     pub(super) limits: Limits,
     /// Whether the running statement has changed a definition: what it has begun it goes on with.
@@ -88,6 +91,7 @@ impl Session {
             current_values: HashMap::new(),
             last_value: None,
             found: Found::default(),
+            pinned: None,
             limits: Limits::default(),
             has_defined: false,
             figures: None,

@@ -461,9 +461,10 @@ impl Session {
     /// Whether a write to this table needs no place in the block's set: nobody else sees the table, and the block
     /// can only end as a whole.
     pub(crate) fn writes_at_once(&mut self, table: TableId) -> bool {
+        let is_apart = self.own_before().is_some();
         self.block.open().is_some_and(|transaction| {
             let created = transaction.definitions.as_ref().is_some_and(|d| d.has_created(table));
-            created && transaction.set.is_empty() && transaction.depth() == 0
+            created && !is_apart && transaction.set.is_empty() && transaction.depth() == 0
         })
     }
 

@@ -9,9 +9,10 @@ use engine::types::{DataType, Error, Result, SqlState, TableId, Value};
 use super::block::{Block, Transaction};
 use super::limited::limited;
 use super::prepared::{Plan, Prepared};
-use super::{ImplicitTransaction, OpenedBy, Outcome, Session, Statement, now};
+use super::{ColumnDescription, ImplicitTransaction, OpenedBy, Outcome, Session, Statement, now};
 use crate::alone::Found;
 use crate::notification::Departure;
+use crate::statement::locked_subqueries::Earlier;
 use crate::text::{polled_in_zone, rounded_numeric};
 
 /// Whether a statement may have failed only because definitions have changed since it was planned.
@@ -49,6 +50,7 @@ impl Session {
         };
         self.begin_promised(promised);
         self.has_defined = false;
+        self.pinned = None;
         let zone = self.settings.zone().clone();
         let outcome = match self.limits.deadline() {
             None if zone.is_utc() => self.run(statement, parameters, implicit).await,
@@ -115,7 +117,7 @@ impl Session {
         self.refuse_replaced(&statement.prepared)?;
         round(&statement.prepared.rounded, &mut parameters)?;
         let is_alone = matches!(self.block, Block::Idle);
-        if statement.prepared.locked_subqueries.is_empty() || !is_alone {
+        if statement.prepared.earlier.is_empty() || !is_alone {
             return self.run_planned(statement, &parameters, implicit).await;
         }
         // What it locks stays locked until its changes are visible: it is a transaction of its own.
@@ -236,24 +238,44 @@ impl Session {
         }
     }
 
-    /// Runs a statement's plan, and before it what locks rows below its top.
+    /// Runs a statement's plan, and before it what locks rows below its top or changes rows in WITH.
     async fn dispatch(
         &mut self,
         statement: &Arc<Statement>,
         parameters: &[Value],
         implicit: ImplicitTransaction,
     ) -> Result<Outcome> {
-        let locked = &statement.prepared.locked_subqueries;
-        if locked.is_empty() {
+        if statement.prepared.earlier.is_empty() {
             return self.run_plan(statement, parameters, implicit).await;
         }
-        let values = self.values(parameters, &statement.literals, true);
-        let outcome = match Box::pin(self.lock_subqueries(locked, &values)).await {
+        let outcome = match Box::pin(self.run_earlier(statement, parameters)).await {
             Ok(()) => self.run_plan(statement, parameters, implicit).await,
             Err(fault) => Err(fault),
         };
         self.found = Found::default();
+        if outcome.is_err() {
+            self.forget_changes();
+        }
+        self.pinned = None;
         outcome
+    }
+
+    /// Runs what comes before a statement, and keeps what it gives.
+    async fn run_earlier(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: &[Value],
+    ) -> Result<()> {
+        let values = self.values(parameters, &statement.literals, true);
+        for earlier in &statement.prepared.earlier {
+            match earlier {
+                Earlier::Locking(query) => self.lock_subquery(query, &values).await?,
+                Earlier::Modifying(query) => {
+                    self.run_modifying(statement, query, parameters).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn run_plan(
@@ -275,17 +297,9 @@ impl Session {
                 let types = &statement.parameter_types;
                 Box::pin(self.run_session_query(query, types, parameters)).await
             }
-            Plan::Write(write) => {
-                let values = self.values(parameters, &statement.literals, write.now);
-                self.run_write(write, values, statement.columns.as_ref()).await
-            }
-            Plan::InsertQuery(insert) => {
-                let values = self.values(parameters, &statement.literals, insert.now);
-                Box::pin(self.run_insert_query(insert, values)).await
-            }
-            Plan::Complex(write) => {
-                let values = self.values(parameters, &statement.literals, write.now);
-                Box::pin(self.run_complex(write, values, statement.columns.as_ref())).await
+            plan @ (Plan::Write(_) | Plan::InsertQuery(_) | Plan::Complex(_)) => {
+                self.run_change(plan, statement.columns.as_ref(), parameters, &statement.literals)
+                    .await
             }
             Plan::Constant(_) => Box::pin(self.run_constant(statement, parameters)).await,
             Plan::Command(command) => Box::pin(self.run_command(command)).await,
@@ -296,6 +310,32 @@ impl Session {
                 let utility = utility.clone();
                 Box::pin(self.run_utility(&utility, &statement.text, implicit)).await
             }
+        }
+    }
+
+    /// Runs INSERT, UPDATE or DELETE.
+    pub(super) async fn run_change(
+        &mut self,
+        plan: &Plan,
+        columns: Option<&Arc<[ColumnDescription]>>,
+        parameters: &[Value],
+        literals: &[Value],
+    ) -> Result<Outcome> {
+        self.refuse_changed(plan)?;
+        match plan {
+            Plan::Write(write) => {
+                let values = self.values(parameters, literals, write.now);
+                self.run_write(write, values, columns).await
+            }
+            Plan::InsertQuery(insert) => {
+                let values = self.values(parameters, literals, insert.now);
+                Box::pin(self.run_insert_query(insert, values)).await
+            }
+            Plan::Complex(write) => {
+                let values = self.values(parameters, literals, write.now);
+                Box::pin(self.run_complex(write, values, columns)).await
+            }
+            other => unreachable!("{other:?} changes no rows"),
         }
     }
 

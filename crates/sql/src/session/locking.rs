@@ -102,24 +102,20 @@ impl Session {
 
     /// Runs what locks rows below a statement's top, and keeps what it gives for the statement. That runs afterwards, over what
     /// is committed by then: to the locked rows nothing can happen in between.
-    pub(super) async fn lock_subqueries(
+    pub(super) async fn lock_subquery(
         &mut self,
-        queries: &[LockedSubquery],
+        LockedSubquery { locking, relation }: &LockedSubquery,
         values: &[Value],
     ) -> Result<()> {
-        for LockedSubquery { locking, relation } in queries {
-            self.refuse_read_only(&locking.command())?;
-            let snapshot = self.statement_snapshot();
-            let Some(transaction) = self.block.open() else { unreachable!("opened for it") };
-            let (isolation, mut set) =
-                (transaction.isolation, std::mem::take(&mut transaction.set));
-            let found = self.lock_and_read(locking, values, &snapshot, isolation, &mut set).await;
-            if let Some(transaction) = self.block.open() {
-                transaction.set = set;
-            }
-            self.found.push(relation, &found?.0)?;
+        self.refuse_read_only(&locking.command())?;
+        let snapshot = self.statement_snapshot();
+        let Some(transaction) = self.block.open() else { unreachable!("opened for it") };
+        let (isolation, mut set) = (transaction.isolation, std::mem::take(&mut transaction.set));
+        let found = self.lock_and_read(locking, values, &snapshot, isolation, &mut set).await;
+        if let Some(transaction) = self.block.open() {
+            transaction.set = set;
         }
-        Ok(())
+        self.found.push(relation, &found?.0)
     }
 
     /// The same where the rows of one table are found by an index, as an UPDATE finds them: nothing is planned or submitted.

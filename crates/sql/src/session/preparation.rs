@@ -22,8 +22,9 @@ use crate::catalog::types::{from_id, id_of};
 use crate::catalog::{Catalog, Sources};
 use crate::rights::{needs_of, query_needs};
 use crate::statement::constraint::unsupported;
+use crate::statement::locked_subqueries::Taken;
 use crate::statement::rounded::rounded;
-use crate::statement::{insert, locked_subqueries, locking, modify, rewrite};
+use crate::statement::{insert, locked_subqueries, locking, modify, modifying_queries, rewrite};
 use crate::template::{Lifted, Parameters, QueryTemplate, check_parameters, lift, parse};
 
 /// What planning must know of a session.
@@ -50,6 +51,7 @@ pub(super) enum PlannedText {
 impl Preparation {
     /// Parses and plans one statement.
     pub fn plan(&self, text: &str, types: &[u32]) -> Result<PlannedText> {
+        rewrite::refuse(text)?;
         let mut statements = match rewrite::rewrite(text) {
             Some(rewritten) => parse(&rewritten)?,
             None => parse(text)?,
@@ -74,6 +76,11 @@ impl Preparation {
         match &statement {
             ast::Statement::Query(query) if !is_write(query) => {
                 if names_functions(query) {
+                    if modifying_queries::has_modifying(&statement) {
+                        let what =
+                            "a function of the session beside INSERT, UPDATE or DELETE in WITH";
+                        return Err(unsupported(what));
+                    }
                     let prepared = self.plan_session_query(query, types)?;
                     return Ok(PlannedText::Whole(Arc::new(prepared), Vec::new()));
                 }
@@ -136,6 +143,7 @@ impl Preparation {
     /// Plans a query without parameters, outside the cache.
     pub fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
         advisory::refuse(query)?;
+        modifying_queries::refuse(query)?;
         self.named_template(&with_names(query))
     }
 
@@ -163,13 +171,16 @@ impl Preparation {
     fn plan_lifted(&self, mut lifted: Lifted, types: &[u32]) -> Result<(Prepared, Parameters)> {
         let mut parameters = Parameters::new(&lifted, types);
         let rounded = rounded(&lifted.statement, lifted.client);
+        let mut taken = Taken::new(&self.catalog);
+        self.take_modifying(&mut lifted, &mut parameters, &mut taken)?;
         let (database, statement) = (&*self.database, &mut lifted.statement);
-        let taken = locked_subqueries::take(database, &self.catalog, statement, &mut parameters)?;
+        locked_subqueries::take(database, &mut taken, statement, &mut parameters)?;
         let (prepared, parameters) = self.plan_parts(lifted, &taken.catalog, parameters)?;
-        Ok((Prepared { locked_subqueries: taken.queries, rounded, ..prepared }, parameters))
+        taken.refuse_searched(&prepared.plan)?;
+        Ok((Prepared { earlier: taken.queries, rounded, ..prepared }, parameters))
     }
 
-    fn plan_parts(
+    pub(super) fn plan_parts(
         &self,
         lifted: Lifted,
         catalog: &Arc<Catalog>,
@@ -243,6 +254,7 @@ fn is_write(query: &ast::Query) -> bool {
 /// WITH ... INSERT: the clause belongs to the query whose rows are inserted.
 fn with_before(mut insert: ast::Insert, with: Option<ast::With>) -> Result<ast::Insert> {
     match &mut insert.source {
+        _ if with.is_none() => {}
         Some(source) if source.with.is_none() => source.with = with,
         _ => return Err(unsupported("this use of WITH before INSERT")),
     }

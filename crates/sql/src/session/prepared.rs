@@ -26,7 +26,7 @@ use crate::statement::constant::ConstantQuery;
 use crate::statement::cursor::Declare;
 use crate::statement::describe;
 use crate::statement::insert::InsertQuery;
-use crate::statement::locked_subqueries::LockedSubquery;
+use crate::statement::locked_subqueries::Earlier;
 use crate::statement::setting::SettingStatement;
 use crate::statement::write::Write;
 use crate::template::{
@@ -55,8 +55,8 @@ pub struct Prepared {
     pub columns: Option<Arc<[ColumnDescription]>>,
     /// What to do.
     pub plan: Plan,
-    /// What locks rows below its top, and runs before it.
-    pub locked_subqueries: Vec<LockedSubquery>,
+    /// What runs before it: what locks rows below its top, what changes rows in WITH.
+    pub earlier: Vec<Earlier>,
     /// What whoever runs it needs.
     pub needs: Needs,
     /// The role that it was last cleared for with this catalog; 0 for none.
@@ -333,7 +333,8 @@ impl Session {
         let query = &text[declare.query..];
         let planned = Box::pin(self.prepare_part(query, types)).await;
         let statement = planned.map_err(|fault| place_part(fault, query, before))?;
-        if !matches!(statement.prepared.plan, Plan::Query(_) | Plan::SessionQuery(_)) {
+        let is_query = matches!(statement.prepared.plan, Plan::Query(_) | Plan::SessionQuery(_));
+        if !is_query || statement.prepared.earlier.iter().any(Earlier::is_modifying) {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(Error::new(SqlState::FeatureNotSupported, message));
         }
@@ -454,7 +455,7 @@ impl Prepared {
             rounded: Vec::new(),
             columns,
             plan,
-            locked_subqueries: Vec::new(),
+            earlier: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
             shape: None,
@@ -472,8 +473,8 @@ impl Prepared {
 
     /// The tables that it reads or writes, where that is known before it runs.
     pub fn tables(&self) -> Vec<TableId> {
-        let locked = self.locked_subqueries.iter().flat_map(|query| &query.locking.query.tables);
-        self.plan.tables().into_iter().chain(locked.copied()).collect()
+        let earlier = self.earlier.iter().flat_map(Earlier::tables);
+        self.plan.tables().into_iter().chain(earlier).collect()
     }
 
     /// Counts it among what is kept, once for all who keep it; 53200 where there is no room for so many bytes.
@@ -504,7 +505,7 @@ impl Prepared {
             rounded: Vec::new(),
             columns,
             plan,
-            locked_subqueries: Vec::new(),
+            earlier: Vec::new(),
             needs: Needs::default(),
             cleared: AtomicU32::new(0),
             shape: None,

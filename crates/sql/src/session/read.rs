@@ -76,6 +76,9 @@ impl Session {
         values: Vec<Value>,
     ) -> Result<alone::Answers> {
         let values: Arc<[Value]> = values.into();
+        if let Some(own) = self.own_before() {
+            return Box::pin(self.read_before(template, &values, own)).await;
+        }
         let touched = self.touched(&template.tables);
         let drawn = self.draw_unless_found();
         if !touched.is_empty() {
@@ -124,6 +127,23 @@ impl Session {
         }
         self.skip_verification("locks below the top");
         None
+    }
+
+    /// Runs a query over what there was before its statement, to its end: a fault takes the statement's changes back.
+    async fn read_before(
+        &mut self,
+        template: &Arc<QueryTemplate>,
+        values: &Arc<[Value]>,
+        own: Arc<Overlay>,
+    ) -> Result<alone::Answers> {
+        use futures::TryStreamExt;
+        let overlay = (!own.is_empty()).then_some(own);
+        let snapshot = self.statement_snapshot();
+        let reading = self.reading(snapshot, overlay);
+        let answers = self.run_alone(template, values, &reading).await?;
+        let answers: Vec<Answer> = answers.try_collect().await?;
+        let parts = answers.into_iter().flat_map(|answer| answer.parts).collect();
+        Ok(whole(Answer::new(template.output.clone(), parts)))
     }
 
     /// Permission to run a query of the global plan query at a time.
@@ -186,13 +206,13 @@ impl Session {
     }
 
     /// What the transaction's statements see: with REPEATABLE READ what the first one saw, else the
-    /// newest.
+    /// newest, unless the statement's queries have to see the same.
     pub(super) fn transaction_snapshot(&mut self) -> Option<Snapshot> {
-        let store = self.database.engine.store();
-        let transaction = self.block.open()?;
+        let (store, pinned) = (self.database.engine.store(), self.pinned_snapshot());
+        let Some(transaction) = self.block.open() else { return pinned };
         transaction.has_run = true;
         match transaction.isolation {
-            Isolation::ReadCommitted => None,
+            Isolation::ReadCommitted => pinned,
             Isolation::RepeatableRead => {
                 Some(transaction.snapshot.get_or_insert_with(|| store.snapshot()).clone())
             }

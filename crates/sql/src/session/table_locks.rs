@@ -11,6 +11,7 @@ use engine::types::{Error, Result, SqlState, TableId};
 
 use super::prepared::{Plan, Prepared, Query};
 use super::{Block, Session};
+use crate::statement::locked_subqueries::Earlier;
 use crate::statement::locking::Locking;
 
 /// What a statement uses of tables.
@@ -39,7 +40,9 @@ impl Plan {
                 changed(write.table).into_iter().chain(of_subqueries).collect()
             }
             Plan::InsertQuery(insert) => {
-                [changed(insert.table.id), read(&insert.source.tables)].concat()
+                let queries = insert.subqueries.iter().chain([&insert.source]);
+                let of_queries = queries.flat_map(|query| read(&query.tables));
+                changed(insert.table.id).into_iter().chain(of_queries).collect()
             }
             Plan::Complex(write) => [changed(write.table.id), read(&write.query.tables)].concat(),
             Plan::Declare(declare) => declare.statement.prepared.uses().to_vec(),
@@ -53,9 +56,14 @@ impl Prepared {
     pub(super) fn uses(&self) -> &Uses {
         self.used.get_or_init(|| {
             let mut uses = self.plan.uses();
-            for query in &self.locked_subqueries {
-                let tables = query.locking.tables.iter().map(|(_, locked)| locked.table);
-                uses.extend(tables.map(|table| (table, TableMode::RowShare)));
+            for earlier in &self.earlier {
+                match earlier {
+                    Earlier::Locking(query) => {
+                        let tables = query.locking.tables.iter().map(|(_, locked)| locked.table);
+                        uses.extend(tables.map(|table| (table, TableMode::RowShare)));
+                    }
+                    Earlier::Modifying(query) => uses.extend_from_slice(query.prepared.uses()),
+                }
             }
             uses.into()
         })

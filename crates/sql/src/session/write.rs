@@ -16,7 +16,6 @@ use engine::types::{
 };
 
 use super::locking::{LockRows, Newest};
-use super::read::single_value;
 use super::submitted::submitted;
 use super::verified_writes::{DrawnWrite, Sight};
 use super::{ColumnDescription, Outcome, Rows, Session};
@@ -52,11 +51,7 @@ impl Session {
             }
             _ => self.draw_write(write, &values).await,
         };
-        for subquery in &write.subqueries {
-            let known = values[..subquery.parameters.len().min(values.len())].to_vec();
-            let answer = Box::pin(self.read_all(subquery, known)).await?;
-            values.push(single_value(&answer)?);
-        }
+        self.add_subqueries(&write.subqueries, &mut values).await?;
         let written = self.write_seeing(&write.plan, write.table, values, drawn.as_ref()).await;
         if drawn.is_some() && written.is_err() {
             self.database.verification.skip("error");
@@ -211,15 +206,31 @@ impl Session {
         submitted(&self.limits, self.settings.lock_timeout(), commit).await.map(drop)
     }
 
+    /// The rows of an INSERT's query; what its scalar subqueries give is added to its parameters.
+    async fn insert_source(
+        &mut self,
+        insert: &InsertQuery,
+        values: &mut Vec<Value>,
+    ) -> Result<Answer> {
+        let known = values[..insert.source.parameters.len().min(values.len())].to_vec();
+        let answer = self.read_all(&insert.source, known).await?;
+        self.read_subqueries(&insert.subqueries, values).await.map(|()| answer)
+    }
+
     /// INSERT ... SELECT: the query's rows become the rows of an INSERT.
     pub(super) async fn run_insert_query(
         &mut self,
         insert: &Arc<InsertQuery>,
-        values: Vec<Value>,
+        mut values: Vec<Value>,
     ) -> Result<Outcome> {
         self.refuse_read_only("INSERT")?;
-        let known = values[..insert.source.parameters.len().min(values.len())].to_vec();
-        let answer = self.read_all(&insert.source, known).await?;
+        let before = self.pinned.clone();
+        if !insert.subqueries.is_empty() {
+            self.pin();
+        }
+        let answer = self.insert_source(insert, &mut values).await;
+        self.pinned = before;
+        let answer = answer?;
         let rows = match answer.rows() {
             ..=SHORT => insert_rows(insert, &answer)?,
             _ => {
@@ -294,7 +305,10 @@ impl Session {
         (snapshot, isolation): (&Snapshot, Isolation),
         set: &mut WriteSet,
     ) -> Result<WriteOutcome> {
-        let overlay = Overlay::new(set, &write.query.tables);
+        let overlay = match self.own_before() {
+            Some(own) => Overlay::clone(&own),
+            None => Overlay::new(set, &write.query.tables),
+        };
         let mut found = self.find(write, values, snapshot.clone(), overlay.clone()).await?;
         let (ids, kept) = self.ids(found).await?;
         found = kept;

@@ -4,8 +4,9 @@ use datafusion::sql::sqlparser::ast::{
     self, AlterColumnOperation, AlterTableOperation as Operation, DropBehavior, Ident,
     RenameTableNameKind, TableConstraint,
 };
+use engine::heartbeat::Answer;
 use engine::types::{
-    ColumnDefault, ColumnId, Definition, Error, Result, SqlState, TableSchema, Value,
+    ColumnDefault, ColumnId, Definition, Error, ForeignKey, Result, SqlState, TableSchema, Value,
 };
 
 use super::alter_type::literal;
@@ -13,7 +14,7 @@ use super::constraint::{Draft, unsupported};
 use super::create_table::{add_column, add_column_constraint};
 use super::drop::dependents;
 use super::naming::{duplicate_relation, fold, in_public, table, undefined_column};
-use super::{alter_type, expression, view};
+use super::{alter_type, expression, foreign_key, view};
 use crate::catalog::Catalog;
 use crate::session::Session;
 use std::sync::Arc;
@@ -161,35 +162,41 @@ async fn check_rows(session: &mut Session, old: &TableSchema, new: &TableSchema)
             return Err(violated(&old.name, &check.name));
         }
     }
-    let catalog = session.catalog();
     for key in new.foreign_keys.iter().filter(|key| !old.foreign_keys.contains(key)) {
-        let parent = catalog.table_by_id(key.parent).map_or(old, |parent| parent);
-        let pairs = key.columns.iter().zip(&key.parent_columns).map(|(own, other)| {
-            let own = quote(&new.columns[own.index()].name);
-            format!("parent__.{} = child__.{own}", quote(&parent.columns[other.index()].name))
-        });
-        let on = pairs.collect::<Vec<_>>().join(" AND ");
-        let own = key
-            .columns
-            .iter()
-            .map(|own| format!("child__.{} IS NOT NULL", quote(&new.columns[own.index()].name)));
-        let filled = own.collect::<Vec<_>>().join(" AND ");
-        let text = format!(
-            "SELECT 1 FROM {} AS child__ WHERE {filled} AND NOT EXISTS \
-             (SELECT 1 FROM {} AS parent__ WHERE {on}) LIMIT 1",
-            quote(&old.name),
-            quote(&parent.name)
-        );
-        if has_rows(session, &text).await? {
-            let message = format!(
-                "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-                old.name, key.name
-            );
-            return Err(Error::new(SqlState::ForeignKeyViolation, message)
-                .constraint(&*old.name, &*key.name));
-        }
+        check_parents(session, old, new, key).await?;
     }
     Ok(())
+}
+
+/// 23503 where a row refers to nothing.
+async fn check_parents(
+    session: &mut Session,
+    old: &TableSchema,
+    new: &TableSchema,
+    key: &ForeignKey,
+) -> Result<()> {
+    let catalog = session.catalog();
+    let parent = catalog.table_by_id(key.parent).map_or(old, |parent| parent);
+    let own = |column: &ColumnId| format!("child__.{}", quote(&new.columns[column.index()].name));
+    let columns: Vec<String> = key.columns.iter().map(own).collect();
+    let filled: Vec<String> = columns.iter().map(|own| format!("{own} IS NOT NULL")).collect();
+    let pairs = columns.iter().zip(&key.parent_columns).map(|(own, other)| {
+        format!("parent__.{} = {own}", quote(&parent.columns[other.index()].name))
+    });
+    let text = format!(
+        "SELECT {} FROM {} AS child__ WHERE ({}) AND NOT EXISTS \
+         (SELECT 1 FROM {} AS parent__ WHERE {}) LIMIT 1",
+        columns.join(", "),
+        quote(&old.name),
+        filled.join(if key.is_full { " OR " } else { " AND " }),
+        quote(&parent.name),
+        pairs.collect::<Vec<_>>().join(" AND ")
+    );
+    let found = answer(session, &text).await?;
+    match found.parts.iter().find(|part| part.rows() > 0) {
+        Some(part) => Err(foreign_key::violated((new, key), parent, part)),
+        None => Ok(()),
+    }
 }
 
 fn quote(name: &str) -> String {
@@ -197,12 +204,16 @@ fn quote(name: &str) -> String {
 }
 
 async fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
+    Ok(answer(session, text).await?.rows() > 0)
+}
+
+async fn answer(session: &mut Session, text: &str) -> Result<Answer> {
     let mut statements = crate::template::parse(text)?;
     let ast::Statement::Query(query) = statements.remove(0) else {
         unreachable!("the text is a query");
     };
     let template = session.query_template(&query).await?;
-    Ok(session.read_all(&template, Vec::new()).await?.rows() > 0)
+    session.read_all(&template, Vec::new()).await
 }
 
 async fn add(
@@ -394,13 +405,17 @@ async fn drop_constraint(
     };
     let mut keyed = index.columns.clone();
     keyed.sort();
-    let mut referencing = Vec::new();
+    let (mut referencing, mut details) = (Vec::new(), Vec::new());
     for other in catalog.tables() {
         let uses = |key: &engine::types::ForeignKey| {
             let mut columns = key.parent_columns.clone();
             columns.sort();
             key.parent == table.id && columns == keyed
         };
+        details.extend(other.foreign_keys.iter().filter(|key| uses(key)).map(|key| {
+            let (key, table) = (&key.name, &other.name);
+            format!("constraint {key} on table {table} depends on index {name}")
+        }));
         if other.foreign_keys.iter().any(&uses) {
             let mut without = TableSchema::clone(other);
             without.foreign_keys.retain(|key| !uses(key));
@@ -408,10 +423,6 @@ async fn drop_constraint(
         }
     }
     if !referencing.is_empty() && !is_cascade(behavior) {
-        let detail = |other: &TableSchema| {
-            format!("a foreign key on table {} depends on index {name}", other.name)
-        };
-        let details: Vec<String> = referencing.iter().map(detail).collect();
         let object = format!("constraint {name} on table {}", table.name);
         return Err(dependents(&object, &details));
     }
@@ -513,6 +524,7 @@ async fn alter_column(
             let planner = session.database().planner.clone();
             target.default =
                 expression::default(&planner, &session.catalog(), value, target.data_type)?;
+            foreign_key::refuse_computed_defaults(&changed)?;
         }
         AlterColumnOperation::DropDefault => target.default = ColumnDefault::None,
         AlterColumnOperation::SetDataType { .. } => unreachable!("told apart before"),
@@ -552,6 +564,7 @@ async fn add_identity(
     let mut sequences = Vec::new();
     super::create_table::identity(session, &mut draft, id, always, options, &mut sequences)?;
     let changed = draft.schema;
+    foreign_key::refuse_computed_defaults(&changed)?;
     for sequence in sequences {
         session.define(Definition::CreateSequence(sequence)).await?;
     }

@@ -16,7 +16,8 @@ use engine::types::{
 };
 
 use super::alter_table::column;
-use super::constraint::{Draft, check_pairs, unsupported};
+use super::constraint::{Draft, unsupported};
+use super::foreign_key::{check_pairs, refuse_computed_defaults};
 use super::naming::quote_identifier;
 use super::{assignment, data_type, expression, sequence, view};
 use crate::analysis::check_of_row;
@@ -220,7 +221,7 @@ impl Rewriting<'_> {
         for (child, key) in of_own.chain(on_own.filter(|(_, key)| key.parent == self.table.id)) {
             self.check_foreign_key(child, key)?;
         }
-        Ok(())
+        refuse_computed_defaults(&self.changed)
     }
 
     fn check_foreign_key(&self, child: &TableSchema, key: &ForeignKey) -> Result<()> {

@@ -49,7 +49,7 @@ pub fn check(column: &ColumnSchema, source: DataType) -> Result<()> {
 }
 
 /// An expression's type has no length.
-fn plain_name(data_type: DataType) -> String {
+pub fn plain_name(data_type: DataType) -> String {
     match data_type {
         DataType::Numeric { .. } => "numeric".to_owned(),
         DataType::Varchar(_) => "character varying".to_owned(),

@@ -10,8 +10,9 @@ use datafusion::sql::sqlparser::ast::{
     self, Expr, Ident, SelectItem, TableWithJoins, VisitMut, VisitorMut,
 };
 use engine::plan::OutputColumn;
-use engine::types::{Check, ColumnId, DataType, Result, TableSchema};
+use engine::types::{Check, ColumnDefault, ColumnId, DataType, Result, TableSchema};
 
+use super::alter_type::literal;
 use super::constraint::unsupported;
 use super::insert::is_default;
 use super::modify::Target;
@@ -69,6 +70,8 @@ pub fn plan(
     mut parameters: Parameters,
 ) -> Result<(Prepared, Parameters)> {
     let table = &change.target.table;
+    let pairs = change.pairs.map(|pairs| without_defaults(pairs, table)).transpose()?;
+    let change = Change { pairs: pairs.as_deref(), ..change };
     let items = match change.returning {
         Some(clause) => returning::items(clause, table, &change.target.alias)?,
         None => Vec::new(),
@@ -125,9 +128,6 @@ fn query_text(change: &Change<'_>, items: &[returning::Item]) -> Result<String> 
         number += 1;
     };
     for (_, expr) in change.pairs.unwrap_or_default() {
-        if is_default(expr) {
-            return Err(unsupported("SET ... = DEFAULT in an UPDATE with FROM or subqueries"));
-        }
         add(expr);
     }
     for expr in returned(change, items) {
@@ -142,6 +142,28 @@ fn query_text(change: &Change<'_>, items: &[returning::Item]) -> Result<String> 
         write!(text, " WHERE {selection}").expect("strings take all");
     }
     Ok(text)
+}
+
+/// A SET clause with what DEFAULT stands for.
+fn without_defaults(
+    pairs: &[(ColumnId, Expr)],
+    table: &TableSchema,
+) -> Result<Vec<(ColumnId, Expr)>> {
+    let value = |(id, expr): &(ColumnId, Expr)| {
+        let column = &table.columns[id.index()];
+        let value = match (is_default(expr), &column.default) {
+            (false, _) => expr.clone(),
+            (true, ColumnDefault::None) => expression::parse("NULL")?,
+            (true, ColumnDefault::Constant(value)) => {
+                expression::parse(&literal(value, column.data_type))?
+            }
+            (true, _) => {
+                return Err(unsupported("SET ... = DEFAULT where the default is computed"));
+            }
+        };
+        Ok((*id, value))
+    };
+    pairs.iter().map(value).collect()
 }
 
 /// What RETURNING's items compute, over the row as it was found.

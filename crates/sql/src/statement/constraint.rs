@@ -4,14 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Ident, IndexColumn, ReferentialAction, TableConstraint, Visit, Visitor,
+    self, Expr, Ident, IndexColumn, TableConstraint, Visit, Visitor,
 };
 use engine::types::{
-    CheckConstraint, ColumnId, Error, ForeignKey, ForeignKeyAction, IndexKind, IndexSchema, Result,
-    SqlState, TableSchema,
+    CheckConstraint, ColumnId, Error, IndexKind, IndexSchema, Result, SqlState, TableSchema,
 };
 
-use super::naming::{choose, fold, undefined_column, undefined_table};
+use super::naming::{choose, fold};
 use crate::catalog::Catalog;
 use crate::session::Ids;
 
@@ -86,7 +85,8 @@ impl Draft<'_> {
         names.iter().map(|name| self.column(name)).collect()
     }
 
-    fn constraint_name(
+    /// The constraint's name, or one that is made of the table's and its columns'.
+    pub fn constraint_name(
         &self,
         name: Option<&Ident>,
         columns: &[ColumnId],
@@ -176,126 +176,6 @@ impl Draft<'_> {
         columns.sort();
         columns
     }
-
-    fn add_foreign_key(&mut self, key: &ast::ForeignKeyConstraint) -> Result<()> {
-        refuse_deferrable(key.characteristics.as_ref())?;
-        if matches!(
-            key.match_kind,
-            Some(
-                ast::ConstraintReferenceMatchKind::Full
-                    | ast::ConstraintReferenceMatchKind::Partial
-            )
-        ) {
-            return Err(unsupported("MATCH FULL and MATCH PARTIAL"));
-        }
-        let columns = key.columns.iter().map(|name| {
-            let folded = fold(name);
-            let found = self.schema.column(&folded).map(|(id, _)| id);
-            found.ok_or_else(|| {
-                let message = format!(
-                    "column \"{folded}\" referenced in foreign key constraint does not exist"
-                );
-                Error::new(SqlState::UndefinedColumn, message)
-            })
-        });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let parent_name = super::naming::in_public(&key.foreign_table)?;
-        let parent = if parent_name == *self.schema.name {
-            &self.schema
-        } else {
-            self.catalog.table(None, &parent_name).ok_or_else(|| {
-                if self.catalog.has_relation(&parent_name) {
-                    let message = format!("referenced relation \"{parent_name}\" is not a table");
-                    return Error::new(SqlState::WrongObjectType, message);
-                }
-                undefined_table(&parent_name)
-            })?
-        };
-        let parent_columns = referenced_columns(parent, &key.referred_columns)?;
-        let name = self.constraint_name(key.name.as_ref(), &columns, "fkey")?;
-        check_pairs(&name, (&self.schema, &columns), (parent, &parent_columns))?;
-        let parent = parent.id;
-        self.schema.foreign_keys.push(ForeignKey {
-            name,
-            columns,
-            parent,
-            parent_columns,
-            on_delete: action(key.on_delete)?,
-            on_update: action(key.on_update)?,
-        });
-        Ok(())
-    }
-}
-
-/// The parent's columns: as named, else its primary key; a unique index must cover exactly them.
-fn referenced_columns(parent: &TableSchema, names: &[Ident]) -> Result<Vec<ColumnId>> {
-    if names.is_empty() {
-        let key = parent.primary_key().ok_or_else(|| {
-            let message =
-                format!("there is no primary key for referenced table \"{}\"", parent.name);
-            Error::new(SqlState::UndefinedObject, message)
-        })?;
-        return Ok(key.columns.clone());
-    }
-    let find = |name: &Ident| {
-        let folded = fold(name);
-        let found = parent.column(&folded).map(|(id, _)| id);
-        found.ok_or_else(|| undefined_column(&parent.name, &folded))
-    };
-    let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
-    let mut wanted = columns.clone();
-    wanted.sort();
-    let covers = |index: &&IndexSchema| {
-        let mut covered = index.columns.clone();
-        covered.sort();
-        index.unique && covered == wanted
-    };
-    if parent.indexes.iter().find(covers).is_none() {
-        let message = format!(
-            "there is no unique constraint matching given keys for referenced table \"{}\"",
-            parent.name
-        );
-        return Err(Error::new(SqlState::InvalidForeignKey, message));
-    }
-    Ok(columns)
-}
-
-/// 42804 where columns of a foreign key cannot be compared.
-pub fn check_pairs(
-    name: &str,
-    (child, columns): (&TableSchema, &[ColumnId]),
-    (parent, parent_columns): (&TableSchema, &[ColumnId]),
-) -> Result<()> {
-    if columns.len() != parent_columns.len() {
-        let message = "number of referencing and referenced columns for foreign key disagree";
-        return Err(Error::new(SqlState::InvalidForeignKey, message));
-    }
-    for (column, parent_column) in columns.iter().zip(parent_columns) {
-        let own = &child.columns[column.index()];
-        let other = &parent.columns[parent_column.index()];
-        if !super::assignment::is_comparable(own.data_type, other.data_type) {
-            let detail = format!(
-                "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
-                own.name, other.name, own.data_type, other.data_type
-            );
-            let message = format!("foreign key constraint \"{name}\" cannot be implemented");
-            return Err(Error::new(SqlState::DatatypeMismatch, message).detail(detail));
-        }
-    }
-    Ok(())
-}
-
-fn action(action: Option<ReferentialAction>) -> Result<ForeignKeyAction> {
-    Ok(match action {
-        None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => {
-            ForeignKeyAction::NoAction
-        }
-        Some(ReferentialAction::Cascade) => ForeignKeyAction::Cascade,
-        Some(ReferentialAction::SetNull) => ForeignKeyAction::SetNull,
-        Some(ReferentialAction::SetDefault) => {
-            return Err(unsupported("SET DEFAULT on a foreign key"));
-        }
-    })
 }
 
 /// The plain column of an index; expressions, collations and operator classes are refused.
@@ -318,7 +198,8 @@ fn refuse_twice(table: &TableSchema, columns: &[ColumnId]) -> Result<()> {
     Ok(())
 }
 
-fn refuse_deferrable(characteristics: Option<&ast::ConstraintCharacteristics>) -> Result<()> {
+/// 0A000 for a constraint that is not checked at once.
+pub fn refuse_deferrable(characteristics: Option<&ast::ConstraintCharacteristics>) -> Result<()> {
     match characteristics {
         Some(c) if c.deferrable == Some(true) => Err(unsupported("DEFERRABLE constraints")),
         _ => Ok(()),

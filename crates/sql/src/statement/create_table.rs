@@ -92,18 +92,20 @@ fn build(session: &Session, name: &str, statement: &ast::CreateTable) -> Result<
     for column in &statement.columns {
         add_column(session, &mut draft, column, &mut sequences)?;
     }
-    for column in &statement.columns {
-        for option in &column.options {
-            add_column_constraint(&mut draft, column, option)?;
-        }
-    }
     // Keys first: a foreign key may refer to the table itself.
-    let is_key = |c: &&ast::TableConstraint| !matches!(c, ast::TableConstraint::ForeignKey(_));
-    for constraint in statement.constraints.iter().filter(is_key) {
-        draft.add(constraint, None)?;
-    }
-    for constraint in statement.constraints.iter().filter(|c| !is_key(c)) {
-        draft.add(constraint, None)?;
+    for foreign in [false, true] {
+        for column in &statement.columns {
+            let options = column.options.iter();
+            let is_foreign = |option: &ColumnOption| matches!(option, ColumnOption::ForeignKey(_));
+            for option in options.filter(|option| is_foreign(&option.option) == foreign) {
+                add_column_constraint(&mut draft, column, option)?;
+            }
+        }
+        let is_foreign =
+            |c: &&ast::TableConstraint| matches!(c, ast::TableConstraint::ForeignKey(_));
+        for constraint in statement.constraints.iter().filter(|c| is_foreign(c) == foreign) {
+            draft.add(constraint, None)?;
+        }
     }
     expression::validate_checks(&database.planner, &catalog, &draft.schema)?;
     Ok(Built { table: draft.schema, sequences })

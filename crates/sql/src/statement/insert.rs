@@ -31,6 +31,8 @@ pub struct InsertQuery {
     pub sources: Vec<ColumnSource>,
     /// ON CONFLICT.
     pub on_conflict: Option<OnConflict>,
+    /// The scalar subqueries of it: each gives one more parameter, after all others.
+    pub subqueries: Vec<Arc<QueryTemplate>>,
     /// CHECK.
     pub checks: Vec<Check>,
     /// RETURNING.
@@ -185,7 +187,7 @@ impl Planning<'_> {
         for row in rows {
             planned.push(self.row(&targets[..width], row, &mut subqueries)?);
         }
-        let on_conflict = self.on_conflict()?;
+        let on_conflict = self.on_conflict(&mut subqueries)?;
         let returning = self.returning()?;
         let checks = expression::checks(&self.database.planner, self.catalog, self.table)?;
         let action = WriteAction::Insert(InsertPlan {
@@ -280,7 +282,7 @@ impl Planning<'_> {
         })
     }
 
-    fn on_conflict(&mut self) -> Result<Option<OnConflict>> {
+    fn on_conflict(&mut self, subqueries: &mut Subqueries<'_>) -> Result<Option<OnConflict>> {
         match &self.insert.on {
             None => Ok(None),
             Some(ast::OnInsert::OnConflict(clause)) => {
@@ -290,7 +292,8 @@ impl Planning<'_> {
                     Relation { alias: "excluded", table: self.table },
                 ];
                 let scope = self.database.planner.scope(self.catalog, &relations)?;
-                on_conflict::plan(clause, self.table, &scope, &mut self.parameters).map(Some)
+                let parameters = &mut self.parameters;
+                on_conflict::plan(clause, self.table, &scope, subqueries, parameters).map(Some)
             }
             Some(_) => Err(unsupported("ON DUPLICATE KEY UPDATE")),
         }
@@ -328,7 +331,8 @@ impl Planning<'_> {
                 None => ColumnSource::Default(self.default(column)?),
             });
         }
-        let on_conflict = self.on_conflict()?;
+        let mut subqueries = Subqueries::new(self.database, self.catalog);
+        let on_conflict = self.on_conflict(&mut subqueries)?;
         let returning = self.returning()?;
         let columns: Option<Arc<[ColumnDescription]>> = returning.columns.clone();
         let plan = Plan::InsertQuery(Arc::new(InsertQuery {
@@ -336,6 +340,7 @@ impl Planning<'_> {
             table: self.table.clone(),
             sources,
             on_conflict,
+            subqueries: subqueries.found,
             checks: expression::checks(planner, self.catalog, self.table)?,
             returning,
             parameters: self.parameters.types(),

@@ -12,13 +12,15 @@ use datafusion::sql::sqlparser::ast::{
     VisitMut, VisitorMut, With, visit_relations,
 };
 use engine::plan::OutputColumn;
-use engine::types::{Error, Result, SqlState};
+use engine::types::{Error, Result, SqlState, TableId};
 
 use super::locking::{self, Locking, refuse};
+use super::modifying_queries::{self, ModifyingQuery};
 use super::naming::{fold, split};
 use crate::catalog::types::is_exact;
 use crate::catalog::{Catalog, FOUND_SCHEMA, FoundRelation};
 use crate::session::Database;
+use crate::session::prepared::Plan;
 use crate::template::{Parameters, lock_words, origin};
 
 /// A query below a statement's top that locks rows.
@@ -30,31 +32,84 @@ pub struct LockedSubquery {
     pub relation: Arc<FoundRelation>,
 }
 
+/// A query that runs before its statement, which reads what it has given.
+#[derive(Debug)]
+pub enum Earlier {
+    /// It locks rows.
+    Locking(LockedSubquery),
+    /// It changes rows.
+    Modifying(ModifyingQuery),
+}
+
+impl Earlier {
+    /// Whether it changes rows.
+    pub fn is_modifying(&self) -> bool {
+        matches!(self, Earlier::Modifying(_))
+    }
+
+    /// The tables that it reads or changes.
+    pub fn tables(&self) -> Vec<TableId> {
+        match self {
+            Earlier::Locking(query) => query.locking.query.tables.clone(),
+            Earlier::Modifying(query) => query.prepared.tables(),
+        }
+    }
+}
+
 /// What was taken out of a statement, in the order in which it runs, and the catalog that the statement is planned with.
 pub struct Taken {
     /// The queries.
-    pub queries: Vec<LockedSubquery>,
+    pub queries: Vec<Earlier>,
     /// The catalog, in which there is what they give.
     pub catalog: Arc<Catalog>,
+}
+
+impl Taken {
+    /// Nothing yet.
+    pub fn new(catalog: &Arc<Catalog>) -> Taken {
+        Taken { queries: Vec::new(), catalog: catalog.clone() }
+    }
+
+    /// 0A000 where a plan looks for rows to lock or to change in a table that is changed before.
+    pub fn refuse_searched(&self, plan: &Plan) -> Result<()> {
+        match plan {
+            Plan::Query(query) if query.locking.is_some() => {
+                match self.queries.iter().any(Earlier::is_modifying) {
+                    true => Err(modifying_queries::refused_lock()),
+                    false => Ok(()),
+                }
+            }
+            plan => self.refuse_changed(modifying_queries::searched(plan).as_slice()),
+        }
+    }
+
+    fn refuse_changed(&self, tables: &[TableId]) -> Result<()> {
+        let changed = self.queries.iter().filter_map(|query| match query {
+            Earlier::Modifying(query) => modifying_queries::changed(&query.prepared.plan),
+            Earlier::Locking(_) => None,
+        });
+        match changed.into_iter().any(|table| tables.contains(&table)) {
+            true => Err(modifying_queries::refused()),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Takes the queries that lock rows out of a statement, but for the statement itself where it is one.
 pub fn take(
     database: &Database,
-    catalog: &Arc<Catalog>,
+    taken: &mut Taken,
     statement: &mut ast::Statement,
     parameters: &mut Parameters,
-) -> Result<Taken> {
-    let mut taken = Taken { queries: Vec::new(), catalog: catalog.clone() };
+) -> Result<()> {
     if lock_words::first_lock(statement).is_none() {
-        return Ok(taken);
+        return Ok(());
     }
     let keeps_top = matches!(statement, ast::Statement::Query(_));
-    let mut taker =
-        Taker { database, parameters, taken: &mut taken, around: Vec::new(), keeps_top };
+    let mut taker = Taker { database, parameters, taken, around: Vec::new(), keeps_top };
     match statement.visit(&mut taker) {
         ControlFlow::Break(fault) => Err(fault),
-        ControlFlow::Continue(()) => Ok(taken),
+        ControlFlow::Continue(()) => Ok(()),
     }
 }
 
@@ -145,15 +200,17 @@ impl Taker<'_> {
         let mut own = query.clone();
         let clauses = std::mem::take(&mut own.locks);
         own.with = self.known_to(&own, with);
-        let Taken { queries, catalog } = &mut *self.taken;
+        let catalog = &self.taken.catalog;
         let locking = locking::plan(self.database, catalog, &own, &clauses, self.parameters)
             .map_err(|fault| refers_outside(fault, &clauses[0]))?;
         query.locks.clear();
         let Some(locking) = locking else { return Ok(()) };
+        self.taken.refuse_changed(&locking.query.tables)?;
+        let Taken { queries, catalog } = &mut *self.taken;
         let relation = Arc::new(relation(queries.len(), &locking, &clauses[0])?);
         *query = reading(&relation, &locking)?;
         *catalog = Arc::new(catalog.with_found(relation.clone()));
-        queries.push(LockedSubquery { locking, relation });
+        queries.push(Earlier::Locking(LockedSubquery { locking, relation }));
         Ok(())
     }
 
@@ -192,7 +249,7 @@ impl Taker<'_> {
 }
 
 /// Whether a query names a query of WITH.
-fn names(query: &Query, cte: &Cte) -> bool {
+pub fn names(query: &Query, cte: &Cte) -> bool {
     let wanted = fold(&cte.alias.name);
     let is_it = |name: &ObjectName| matches!(split(name), Ok((None, name)) if name == wanted);
     let found = visit_relations(query, |name| match is_it(name) {

@@ -13,7 +13,7 @@ use super::constraint::unsupported;
 use super::insert::{is_default, literal, mismatch_names_column, placeholder};
 use super::naming::{fold, table, undefined_column};
 use super::write::{Parts, Subqueries, Write};
-use super::{complex, expression, returning};
+use super::{complex, expression, returning, row_assignment};
 use crate::catalog::Catalog;
 use crate::compile::{Relation, Scope};
 use crate::session::Database;
@@ -202,19 +202,12 @@ pub fn pairs(assignments: &[Assignment], table: &TableSchema) -> Result<Vec<(Col
             (AssignmentTarget::ColumnName(name), value) => {
                 vec![(column(name, table)?, value.clone())]
             }
-            (AssignmentTarget::Tuple(names), Expr::Tuple(values)) => {
-                if names.len() != values.len() {
-                    let message = "number of columns does not match number of values";
-                    return Err(Error::new(SqlState::SyntaxError, message));
-                }
+            (AssignmentTarget::Tuple(names), value) => {
                 let columns = names.iter().map(|name| column(name, table));
                 let columns = columns.collect::<Result<Vec<_>>>()?;
-                columns.into_iter().zip(values.iter().cloned()).collect()
+                let values = row_assignment::expressions(value, columns.len())?;
+                columns.into_iter().zip(values).collect()
             }
-            (AssignmentTarget::Tuple(names), value) if names.len() == 1 => {
-                vec![(column(&names[0], table)?, value.clone())]
-            }
-            _ => return Err(unsupported("assigning a subquery's row to several columns")),
         };
         for (column, expr) in new {
             let name = &table.columns[column.index()].name;
@@ -261,15 +254,19 @@ pub fn learn(parameters: &mut Parameters, pairs: &[(ColumnId, Expr)], table: &Ta
     }
 }
 
-/// A SET clause, compiled.
+/// The SET clause of ON CONFLICT, compiled.
 pub fn assignments(
     assignments: &[Assignment],
     table: &TableSchema,
     scope: &Scope<'_>,
+    subqueries: &mut Subqueries<'_>,
     parameters: &mut Parameters,
 ) -> Result<Vec<(ColumnId, Scalar)>> {
-    let pairs = pairs(assignments, table)?;
+    let mut pairs = pairs(assignments, table)?;
     learn(parameters, &pairs, table);
+    if !take_all(subqueries, pairs.iter_mut().map(|(_, expr)| expr), parameters) {
+        return Err(unsupported("this kind of subquery in ON CONFLICT"));
+    }
     values(&pairs, table, scope, parameters)
 }
 

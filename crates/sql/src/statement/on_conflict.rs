@@ -6,6 +6,7 @@ use engine::types::{ColumnId, Error, IndexId, Result, SqlState, TableSchema};
 
 use super::modify::assignments;
 use super::naming::{fold, split};
+use super::write::Subqueries;
 use crate::compile::Scope;
 use crate::template::Parameters;
 
@@ -14,6 +15,7 @@ pub fn plan(
     clause: &ast::OnConflict,
     table: &TableSchema,
     scope: &Scope<'_>,
+    subqueries: &mut Subqueries<'_>,
     parameters: &mut Parameters,
 ) -> Result<OnConflict> {
     let index = match &clause.conflict_target {
@@ -30,7 +32,8 @@ pub fn plan(
             return Err(Error::new(SqlState::SyntaxError, message).hint(hint));
         }
         OnConflictAction::DoUpdate(update) => {
-            let assignments = assignments(&update.assignments, table, scope, parameters)?;
+            let assignments =
+                assignments(&update.assignments, table, scope, subqueries, parameters)?;
             let predicates = match &update.selection {
                 Some(selection) => scope.predicates(selection, parameters)?,
                 None => Vec::new(),

@@ -91,6 +91,11 @@ impl Parameters {
         self.types.len() - 1
     }
 
+    /// Forgets those from a number on, which one of a statement's queries has for itself.
+    pub fn truncate(&mut self, count: usize) {
+        self.types.truncate(count);
+    }
+
     /// The fields that DataFusion's planner wants.
     pub fn fields(&self) -> Vec<Option<FieldRef>> {
         let field = |t: &ArrowType| Arc::new(Field::new("", t.clone(), true));

@@ -25,8 +25,8 @@ use crate::log::stopped;
 use crate::plan::{WriteAction, WritePlan};
 use crate::storage::{Index, Snapshot};
 use crate::transaction::{
-    Acquired, Isolation, LockKey, LockMode, Mode, Owner, Relation, RowLocks, Sight, Waiting,
-    Workspace, WriteSet, changed_since, check_changes,
+    Acquired, Isolation, LockKey, LockMode, Mode, Moment, Owner, Relation, RowLocks, Sight,
+    Waiting, Workspace, WriteSet, changed_since, check_changes,
 };
 use crate::types::{Error, Result, RowId, SqlState, TableId, Value, ValueRef, Version, limit};
 
@@ -141,7 +141,7 @@ impl WriteHeartbeat {
         self.shared.attempts(seen, set, &mut |workspace: &mut Workspace<'_>| {
             let mark = workspace.set.mark();
             change(workspace.set)?;
-            check_changes(workspace, mark)
+            check_changes(workspace, mark, Moment::Statement)
         })
     }
 

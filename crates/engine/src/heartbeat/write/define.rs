@@ -5,10 +5,12 @@ use std::sync::Arc;
 use super::Shared;
 use super::statement::check_now_and_then;
 use crate::storage::{Table, TableView};
-use crate::transaction::{Relation, Sight, Workspace, WriteSet, definition_changed, every_row};
+use crate::transaction::{
+    Reference, Sight, Workspace, WriteSet, check_stored_parent, definition_changed, every_row,
+};
 use crate::types::{
     ColumnId, DataType, Definition, Error, IndexId, IndexSchema, Location, Result, SqlState,
-    TableId, TableSchema, Value, ValueRef, Version,
+    TableId, TableSchema, Value, Version,
 };
 
 /// What is gone by the time that a definition takes effect: the same block drops it.
@@ -311,30 +313,21 @@ fn check_new_foreign_keys(
     let added = schema.foreign_keys.iter().filter(|key| !before.foreign_keys.contains(key));
     let relations = shared.relations.load();
     for key in added {
-        let (child, parent) = (relations.get(schema.id)?, relations.get(key.parent)?);
+        let child = relations.get(schema.id)?.redefined(schema);
+        let parents = std::slice::from_ref(&relations.get(key.parent)?.table);
+        let reference = Reference::new(parents, schema.id, key.clone());
         let mut set = WriteSet::new();
         let published = shared.store.published();
         let sight = Sight::Newest { published, present };
         let mut workspace = Workspace::new(&relations, sight, &mut set);
         let view = child.table.view(present);
         each_row(&view, |location| {
-            let values: Vec<ValueRef<'_>> =
-                key.columns.iter().map(|column| view.cell(*column, location)).collect();
-            let has_key = values.iter().all(|value| !value.is_null());
-            match has_key && workspace.rows_with(parent, &key.parent_columns, &values).is_empty() {
-                true => Err(orphaned(child, parent, &key.name)),
-                false => Ok(()),
-            }
+            let cell = |column: ColumnId| match column.index() < before.columns.len() {
+                true => view.cell(column, location),
+                false => schema.columns[column.index()].missing.borrow(),
+            };
+            check_stored_parent(&mut workspace, &child, &reference, cell)
         })?;
     }
     Ok(())
-}
-
-fn orphaned(child: &Relation, parent: &Relation, name: &str) -> Error {
-    let table = &child.schema.name;
-    let message =
-        format!("insert or update on table \"{table}\" violates foreign key constraint \"{name}\"");
-    Error::new(SqlState::ForeignKeyViolation, message)
-        .detail(format!("A key is not present in table \"{}\".", parent.schema.name))
-        .constraint(&**table, name)
 }

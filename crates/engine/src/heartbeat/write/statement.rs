@@ -6,7 +6,7 @@ use crate::heartbeat::{Answer, AnswerPart, Drawn};
 use crate::plan::{DeletePlan, UpdatePlan, WriteAction, WritePlan};
 use crate::storage::Store;
 use crate::transaction::{
-    Evaluation, LockMode, Parameters, Relation, Workspace, check_changes, check_row,
+    Evaluation, LockMode, Moment, Parameters, Relation, Workspace, check_changes, check_row,
 };
 use crate::types::{ColumnId, Predicate, Result, RowId, Scalar, Value, limit};
 
@@ -84,7 +84,7 @@ pub(super) fn run(
         }
     };
     let (touched, rows, drawn) = (run.touched, run.rows, run.memory.drawn.clone());
-    check_changes(workspace, mark)?;
+    check_changes(workspace, mark, Moment::Statement)?;
     let relation = workspace.relation(table)?;
     let returning = returning(&relation, plan, parameters, &touched)?;
     Ok(Effect { rows, returning, drawn })

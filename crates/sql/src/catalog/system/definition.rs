@@ -35,6 +35,7 @@ pub fn constraint_definition(catalog: &Catalog, oid: u32, pretty: bool) -> Optio
             let theirs = columns(parent, &reference.parent_columns);
             let parent = quoted(&parent.name);
             let mut text = format!("FOREIGN KEY ({own}) REFERENCES {parent}({theirs})");
+            text.push_str(if reference.is_full { " MATCH FULL" } else { "" });
             let update = action(reference.on_update).map(|word| format!(" ON UPDATE {word}"));
             let delete = action(reference.on_delete).map(|word| format!(" ON DELETE {word}"));
             text.extend(update);
@@ -45,10 +46,17 @@ pub fn constraint_definition(catalog: &Catalog, oid: u32, pretty: bool) -> Optio
 }
 
 fn action(action: ForeignKeyAction) -> Option<&'static str> {
+    (action != ForeignKeyAction::NoAction).then(|| action_words(action))
+}
+
+/// An action as the standard names it.
+pub fn action_words(action: ForeignKeyAction) -> &'static str {
     match action {
-        ForeignKeyAction::NoAction => None,
-        ForeignKeyAction::Cascade => Some("CASCADE"),
-        ForeignKeyAction::SetNull => Some("SET NULL"),
+        ForeignKeyAction::NoAction => "NO ACTION",
+        ForeignKeyAction::Restrict => "RESTRICT",
+        ForeignKeyAction::Cascade => "CASCADE",
+        ForeignKeyAction::SetNull => "SET NULL",
+        ForeignKeyAction::SetDefault => "SET DEFAULT",
     }
 }
 

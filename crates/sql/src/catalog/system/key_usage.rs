@@ -1,9 +1,10 @@
 //! `information_schema`'s tables about constraints.
 
-use engine::types::{ForeignKeyAction, TableSchema};
+use engine::types::TableSchema;
 
 use super::super::Catalog;
 use super::constraint::{Constraint, Rule, constraints};
+use super::definition::action_words;
 use super::information_schema::DATABASE;
 use super::rows::{Cell, Kind, Rows, text};
 
@@ -158,14 +159,6 @@ const REFERENCES: &[(&str, Kind)] = &[
     ("delete_rule", Kind::Text),
 ];
 
-fn rule(action: ForeignKeyAction) -> Cell {
-    text(match action {
-        ForeignKeyAction::NoAction => "NO ACTION",
-        ForeignKeyAction::Cascade => "CASCADE",
-        ForeignKeyAction::SetNull => "SET NULL",
-    })
-}
-
 /// The rows of `referential_constraints`.
 pub fn referential_constraints(catalog: &Catalog) -> Rows {
     let mut rows = Rows::new(REFERENCES);
@@ -176,7 +169,8 @@ pub fn referential_constraints(catalog: &Catalog) -> Rows {
             Some((_, key)) => row.extend(place(key.name)),
             None => row.extend([Cell::Null, Cell::Null, Cell::Null]),
         }
-        row.extend([text("NONE"), rule(reference.on_update), rule(reference.on_delete)]);
+        row.push(text(if reference.is_full { "FULL" } else { "NONE" }));
+        row.extend([reference.on_update, reference.on_delete].map(|a| text(action_words(a))));
         rows.push(row);
     }
     rows

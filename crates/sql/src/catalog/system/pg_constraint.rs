@@ -28,14 +28,17 @@ const COLUMNS: &[(&str, Kind)] = &[
     ("connoinherit", Kind::Bool),
     ("conkey", Kind::Smalls),
     ("confkey", Kind::Smalls),
+    ("confdelsetcols", Kind::Smalls),
     ("conbin", Kind::Text),
 ];
 
 fn action(action: ForeignKeyAction) -> Cell {
     text(match action {
         ForeignKeyAction::NoAction => "a",
+        ForeignKeyAction::Restrict => "r",
         ForeignKeyAction::Cascade => "c",
         ForeignKeyAction::SetNull => "n",
+        ForeignKeyAction::SetDefault => "d",
     })
 }
 
@@ -88,12 +91,13 @@ pub fn rows(catalog: &Catalog) -> Rows {
             oid(reference.map_or(0, |r| table_oid(r.parent))),
             reference.map_or_else(blank, |r| action(r.on_update)),
             reference.map_or_else(blank, |r| action(r.on_delete)),
-            text(if reference.is_some() { "s" } else { " " }),
+            text(reference.map_or(" ", |r| if r.is_full { "f" } else { "s" })),
             Cell::Bool(true),
             Cell::Int(0),
             Cell::Bool(true),
             numbers(&constraint.named_columns()),
             reference.map_or(Cell::Null, |r| numbers(&r.parent_columns)),
+            Cell::Null,
             check,
         ]);
     }

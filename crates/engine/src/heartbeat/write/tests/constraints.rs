@@ -12,6 +12,7 @@ fn with_child(on_delete: ForeignKeyAction, on_update: ForeignKeyAction) -> Fixtu
         columns: vec![ColumnId(1)],
         parent: T,
         parent_columns: vec![ColumnId(0)],
+        is_full: false,
         on_delete,
         on_update,
     });

@@ -68,6 +68,7 @@ fn parents_are_stored_or_come_along() {
         columns: vec![ColumnId(1)],
         parent,
         parent_columns: vec![ColumnId(0)],
+        is_full: false,
         on_delete: ForeignKeyAction::NoAction,
         on_update: ForeignKeyAction::NoAction,
     };

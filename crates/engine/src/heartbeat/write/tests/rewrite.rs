@@ -71,6 +71,7 @@ fn child() -> TableSchema {
         columns: vec![ColumnId(1)],
         parent: T,
         parent_columns: vec![ColumnId(0)],
+        is_full: false,
         on_delete: ForeignKeyAction::NoAction,
         on_update: ForeignKeyAction::NoAction,
     });

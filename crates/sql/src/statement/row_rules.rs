@@ -1,0 +1,32 @@
+//! What rows must obey that change because others do: compiled for the engine.
+
+use std::sync::Weak;
+
+use engine::env::{SystemThreads, Threads};
+use engine::types::{Check, Error, Result, RowCompiler, SqlState, TableSchema};
+
+use super::expression;
+use crate::bounded::STACK_BYTES;
+use crate::template::Planner;
+
+/// Compiles what definitions say.
+#[derive(Debug)]
+pub struct RowRules(pub Weak<Planner>);
+
+impl RowCompiler for RowRules {
+    /// On a thread with the stack that it was planned on when it was defined.
+    fn checks(&self, table: &TableSchema) -> Result<Vec<Check>> {
+        let gone = || Error::new(SqlState::InternalError, "nobody compiles conditions any more");
+        let (planner, table) = (self.0.upgrade().ok_or_else(gone)?, table.clone());
+        let (give, take) = std::sync::mpsc::sync_channel(1);
+        let body = move || {
+            let _ = give.send(expression::checks(&planner, &planner.catalog(), &table));
+        };
+        let started = SystemThreads.spawn_with_stack("checks", STACK_BYTES, Box::new(body));
+        started.map_err(|error| {
+            let message = format!("could not start a thread to plan on: {error}");
+            Error::new(SqlState::OutOfMemory, message)
+        })?;
+        take.recv().map_err(|_| gone())?
+    }
+}
