@@ -10,8 +10,9 @@ use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use datafusion::arrow::array::{ArrayRef, new_empty_array};
-use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StructArray, new_empty_array};
+use datafusion::arrow::compute::cast as arrow_cast;
+use datafusion::arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::execution::SessionState;
@@ -29,6 +30,7 @@ use engine::types::{Error, SqlState};
 
 use super::groups_of_nothing::is_group_of_nothing;
 use super::hoisted::hoist;
+use super::laterals::{apply_laterals, field_name, has_laterals};
 use super::memberships::apply_unknown;
 use super::nested::settle;
 use super::pinned::pin;
@@ -57,12 +59,24 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
         return settled(state.optimize(&apply(plan.clone(), state)?.data)?, state);
     }
     let optimized = state.optimize(&hoist(pin(plan.clone())?.data)?.data);
-    if optimized.as_ref().is_ok_and(|plan| !has_left_over(plan)) {
+    let is_done = |plan: &LogicalPlan| !has_left_over(plan) && !has_laterals(plan);
+    if optimized.as_ref().is_ok_and(is_done) {
         return settled(optimized?, state);
     }
-    let applied = apply(plan.clone(), state)?;
+    let plan = match has_laterals(plan) {
+        true => Transformed::yes(with_rows(plan.clone(), state)?),
+        false => Transformed::no(plan.clone()),
+    };
+    let applied = plan.transform_data(|plan| apply(plan, state))?;
     let optimized = if applied.transformed { state.optimize(&applied.data) } else { optimized };
     settled(optimized?, state)
+}
+
+/// Lateral joins by the rows of their right sides.
+fn with_rows(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    apply_laterals(plan, &|subquery, is_left, schema| {
+        call(Kind::Rows { is_left }, subquery, None, schema, state)
+    })
 }
 
 fn settled(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
@@ -113,6 +127,8 @@ enum Kind {
     Value,
     /// All values as an array.
     Array,
+    /// All rows as an array; NULL for none where a LEFT JOIN keeps the row beside them.
+    Rows { is_left: bool },
     /// Whether there is a row.
     Exists { negated: bool },
     /// Whether the last argument compares so with any, or all, of the values.
@@ -185,7 +201,7 @@ fn call(
     let limit = match kind {
         Kind::Value => Some(2),
         Kind::Exists { .. } => Some(1),
-        Kind::Array | Kind::Compare { .. } => None,
+        Kind::Array | Kind::Rows { .. } | Kind::Compare { .. } => None,
     };
     let inner = match limit {
         Some(_) => LogicalPlanBuilder::from(inner).limit(0, limit)?.build()?,
@@ -194,7 +210,10 @@ fn call(
     let plan = settled(state.optimize(&inner)?, state)?;
     let outer = outer_columns(&plan)?;
     let mut arguments: Vec<Expr> = outer.iter().map(|(_, expr)| argument(expr, schema)).collect();
-    let mut item = plan.schema().field(0).data_type().clone();
+    let mut item = match kind {
+        Kind::Rows { .. } => DataType::Struct(row_fields(&plan)),
+        _ => plan.schema().field(0).data_type().clone(),
+    };
     if let Some(compared) = compared {
         let type_of = compared.get_type(schema)?;
         let common = comparison_coercion(&type_of, &item).ok_or_else(|| {
@@ -216,6 +235,12 @@ fn call(
     };
     let function = Arc::new(ScalarUDF::new_from_impl(function));
     Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)))
+}
+
+/// A row of a plan as one value.
+fn row_fields(plan: &LogicalPlan) -> Fields {
+    let fields = plan.schema().fields().iter().enumerate();
+    fields.map(|(i, field)| Field::new(field_name(i), field.data_type().clone(), true)).collect()
 }
 
 /// The plans of all applied subqueries that a plan calls; those inside them are not among them.
@@ -328,8 +353,9 @@ impl Applied {
         let batches = collect(alone::checked(physical)?, self.state.task_ctx()).await?;
         let mut values = Vec::new();
         for batch in batches {
+            let given = self.given(&batch)?;
             for row in 0..batch.num_rows() {
-                let value = match batch.columns().first() {
+                let value = match &given {
                     Some(column) => ScalarValue::try_from_array(column, row)?,
                     None => ScalarValue::Null,
                 };
@@ -340,6 +366,17 @@ impl Applied {
         Ok(values)
     }
 
+    /// What a batch gives: its first column, or its rows.
+    fn given(&self, batch: &RecordBatch) -> Result<Option<ArrayRef>> {
+        let (Kind::Rows { .. }, DataType::Struct(fields)) = (self.kind, &self.item) else {
+            return Ok(batch.columns().first().cloned());
+        };
+        let columns = batch.columns().iter().zip(fields);
+        let columns = columns.map(|(column, field)| Ok(arrow_cast(column, field.data_type())?));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        Ok(Some(Arc::new(StructArray::try_new(fields.clone(), columns, None)?)))
+    }
+
     fn answer(&self, mut arguments: Vec<ScalarValue>) -> Result<ScalarValue> {
         let compared = match self.kind {
             Kind::Compare { .. } => arguments.pop(),
@@ -348,7 +385,10 @@ impl Applied {
         let values = self.values(arguments)?;
         match self.kind {
             Kind::Value => single(&values, &self.item),
-            Kind::Array => {
+            Kind::Rows { is_left: true } if values.is_empty() => {
+                ScalarValue::try_from(&DataType::new_list(self.item.clone(), true))
+            }
+            Kind::Array | Kind::Rows { .. } => {
                 let list = ScalarValue::new_list(&values, &self.item, true);
                 Ok(ScalarValue::List(list))
             }
@@ -456,7 +496,7 @@ impl ScalarUDFImpl for Applied {
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(match self.kind {
             Kind::Value => self.item.clone(),
-            Kind::Array => DataType::new_list(self.item.clone(), true),
+            Kind::Array | Kind::Rows { .. } => DataType::new_list(self.item.clone(), true),
             Kind::Exists { .. } | Kind::Compare { .. } => DataType::Boolean,
         })
     }

@@ -10,9 +10,15 @@ use crate::catalog::types::is_string;
 
 /// Functions that answer whatever they are given.
 const SURE: &[&str] = &[
+    "__and",
     "__greatest_interval",
     "__least_interval",
+    "__not",
+    "__or",
+    "__shift_left",
+    "__shift_right",
     "__span",
+    "__xor",
     "ascii",
     "bit_length",
     "btrim",

@@ -13,7 +13,7 @@ mod names;
 mod oid_arrays;
 mod series;
 
-pub(super) use calls::{call, plain_name, word};
+pub(super) use calls::{arguments, call, plain_name, word};
 
 use std::sync::LazyLock;
 

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
     Statement, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, UnaryOperator,
-    Value, VisitorMut,
+    Value, Visit, Visitor, VisitorMut,
 };
 
 use super::calls::{alias, arguments, call, plain_name};
@@ -82,6 +82,10 @@ fn named(factor: &TableFactor) -> Option<TableFactor> {
                     let item = call(UNNEST, vec![call(SUBSCRIPTS, exprs)]);
                     derived("SELECT 1", None, Some(item), given, GENERATED)
                 }
+                SERIES if !with_ordinality && names_column(&exprs) => {
+                    let item = call(UNNEST, vec![call(SERIES, exprs)]);
+                    derived("SELECT 1", None, Some(item), given, SERIES)
+                }
                 SERIES if !with_ordinality => {
                     let item = match exprs.iter().all(is_small) {
                         true => "CAST(\"value\" AS INTEGER)",
@@ -151,13 +155,30 @@ fn side_by_side(
         return None;
     }
     let mut subquery = parsed("SELECT 1")?;
+    let lateral = names_column(&items);
     let SetExpr::Select(select) = subquery.body.as_mut() else { return None };
     let named = items.into_iter().zip(&names);
     let named = named.map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: name.clone() });
     select.projection = named.collect();
     alias.columns =
         names.into_iter().map(|name| TableAliasColumnDef { name, data_type: None }).collect();
-    Some(TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None })
+    Some(TableFactor::Derived { lateral, subquery, alias: Some(alias), sample: None })
+}
+
+/// Whether it names a column: a function in FROM sees what stands before it without being asked to.
+fn names_column<T: Visit>(node: &T) -> bool {
+    struct Columns;
+    impl Visitor for Columns {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    node.visit(&mut Columns).is_break()
 }
 
 fn plain(argument: &FunctionArg) -> Option<Expr> {
@@ -187,6 +208,7 @@ fn derived(
     function: &str,
 ) -> Option<TableFactor> {
     let mut query = parsed(text)?;
+    let lateral = names_column(&item);
     let SetExpr::Select(select) = query.body.as_mut() else { return None };
     if let Some(source) = source {
         select.from.first_mut()?.relation = source;
@@ -209,7 +231,7 @@ fn derived(
     select.projection = vec![SelectItem::ExprWithAlias { expr, alias: column.clone() }];
     let columns = vec![TableAliasColumnDef { name: column, data_type: None }];
     let alias = TableAlias { columns, ..named };
-    Some(TableFactor::Derived { lateral: false, subquery: query, alias: Some(alias), sample: None })
+    Some(TableFactor::Derived { lateral, subquery: query, alias: Some(alias), sample: None })
 }
 
 fn parsed(text: &str) -> Option<Box<Query>> {
