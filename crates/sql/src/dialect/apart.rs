@@ -43,6 +43,11 @@ impl VisitorMut for Queries<'_> {
         }
         ControlFlow::Continue(())
     }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        self.select(select, None);
+        ControlFlow::Continue(())
+    }
 }
 
 impl Queries<'_> {

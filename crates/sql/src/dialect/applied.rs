@@ -30,7 +30,7 @@ use engine::types::{Error, SqlState};
 
 use super::groups_of_nothing::is_group_of_nothing;
 use super::hoisted::hoist;
-use super::laterals::{apply_laterals, field_name, has_laterals};
+use super::laterals::{apply_laterals, field_name, has_doubtful_laterals, has_laterals};
 use super::memberships::apply_unknown;
 use super::nested::settle;
 use super::pinned::pin;
@@ -42,11 +42,18 @@ use crate::bounded::check_expressions;
 /// `ARRAY(subquery)` under this name: the subquery's rows as one array.
 pub const COLLECT: &str = "__collect";
 
+/// Answers of several rows that are remembered at most.
+const REMEMBERED: usize = 1_024;
+
 /// Optimizes a plan; subqueries that stay in it are applied row by row.
 pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     check_expressions(plan).map_err(|fault| DataFusionError::External(Box::new(fault)))?;
     let apply_member = |expr, schema: &DFSchema| apply_one(expr, schema, state);
-    let plan = apply_unknown(plan.clone(), &apply_member)?.data;
+    let plan = match has_doubtful_laterals(plan) {
+        true => with_rows(plan.clone(), state)?,
+        false => plan.clone(),
+    };
+    let plan = apply_unknown(plan, &apply_member)?.data;
     let apply_groups = |node| apply_in(node, is_group_of_nothing, state);
     let plan = &plan.transform_up_with_subqueries(apply_groups)?.data;
     if has(plan, &|expr| matches!(expr, Expr::SetComparison(_))) {
@@ -343,7 +350,10 @@ impl Applied {
         }
         let plan = substitute(&self.plan, &self.outer, &outer)?;
         let values: Arc<[ScalarValue]> = wait(self.run(plan))??.into();
-        self.known.lock().expect(poisoned).insert(outer, values.clone());
+        let mut known = self.known.lock().expect(poisoned);
+        if !matches!(self.kind, Kind::Rows { .. }) || known.len() < REMEMBERED {
+            known.insert(outer, values.clone());
+        }
         Ok(values)
     }
 

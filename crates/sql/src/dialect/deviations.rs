@@ -21,17 +21,24 @@ use values::numeric::{Numeric, Sums, round};
 /// Digits after the point.
 const SCALE: i8 = 16;
 
-/// The functions, under all of their names.
+/// The functions by their names.
+const NAMES: [(&str, Measure); 6] = [
+    ("var_samp", Measure::SampleVariance),
+    ("variance", Measure::SampleVariance),
+    ("var_pop", Measure::Variance),
+    ("stddev_samp", Measure::SampleDeviation),
+    ("stddev", Measure::SampleDeviation),
+    ("stddev_pop", Measure::Deviation),
+];
+
+/// The functions.
 pub fn functions() -> Vec<Arc<AggregateUDF>> {
-    use Measure::{Deviation, SampleDeviation, SampleVariance, Variance};
-    let measures = [SampleVariance, Variance, SampleDeviation, Deviation];
-    let function = |measure: Measure| {
+    let function = |(name, measure): (&'static str, Measure)| {
         let signature = Signature::user_defined(Volatility::Immutable);
-        let spread = Spread { measure, inner: measure.of_floats(), signature };
-        let aliases = measure.names()[1..].iter().copied();
-        Arc::new(AggregateUDF::new_from_impl(spread).with_aliases(aliases))
+        let spread = Spread { name, measure, inner: measure.of_floats(), signature };
+        Arc::new(AggregateUDF::new_from_impl(spread))
     };
-    measures.into_iter().map(function).collect()
+    NAMES.into_iter().map(function).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,15 +50,6 @@ enum Measure {
 }
 
 impl Measure {
-    fn names(self) -> &'static [&'static str] {
-        match self {
-            Measure::SampleVariance => &["var_samp", "variance"],
-            Measure::Variance => &["var_pop"],
-            Measure::SampleDeviation => &["stddev_samp", "stddev"],
-            Measure::Deviation => &["stddev_pop"],
-        }
-    }
-
     fn of_floats(self) -> Arc<AggregateUDF> {
         match self {
             Measure::SampleVariance => var_samp_udaf(),
@@ -73,6 +71,7 @@ impl Measure {
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Spread {
+    name: &'static str,
     measure: Measure,
     /// That of floating point.
     inner: Arc<AggregateUDF>,
@@ -93,7 +92,7 @@ impl Spread {
 
 impl AggregateUDFImpl for Spread {
     fn name(&self) -> &str {
-        self.measure.names()[0]
+        self.name
     }
 
     fn signature(&self) -> &Signature {

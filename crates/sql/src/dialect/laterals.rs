@@ -35,6 +35,31 @@ pub fn has_laterals(plan: &LogicalPlan) -> bool {
     found
 }
 
+/// Whether one of them is none that DataFusion makes a plain join of rightly: what numbers, cuts, or puts together its rows
+/// would do so with those of all.
+pub fn has_doubtful_laterals(plan: &LogicalPlan) -> bool {
+    let mut found = false;
+    let _ = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::Subquery(subquery) = node {
+            found |= subquery.subquery.exists(|inner| Ok(!is_plain(inner))).unwrap_or(true);
+        }
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    found
+}
+
+fn is_plain(node: &LogicalPlan) -> bool {
+    matches!(
+        node,
+        LogicalPlan::Projection(_)
+            | LogicalPlan::Filter(_)
+            | LogicalPlan::Aggregate(_)
+            | LogicalPlan::SubqueryAlias(_)
+            | LogicalPlan::TableScan(_)
+            | LogicalPlan::Sort(_)
+    )
+}
+
 /// Makes functions of the right sides.
 pub fn apply_laterals(plan: LogicalPlan, collected: Collected<'_>) -> Result<LogicalPlan> {
     let applied = plan.transform_up_with_subqueries(|node| match node {

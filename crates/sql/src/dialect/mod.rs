@@ -14,6 +14,7 @@ mod arrays;
 mod bags;
 mod bits;
 mod by_row;
+mod byte_lengths;
 mod casts;
 mod catalog_functions;
 mod decimals;
@@ -26,6 +27,7 @@ mod functions;
 mod groups_of_nothing;
 mod guards;
 mod hoisted;
+mod integer_series;
 mod interval_aggregates;
 mod interval_order;
 mod intervals;
@@ -167,6 +169,8 @@ pub fn session_state(
         state.register_udf(function).expect(registered);
     }
     let over = rounding::functions(&state).into_iter().chain(sizes::functions(&state));
+    let over = over.chain(integer_series::functions(&state));
+    let over = over.chain(byte_lengths::functions(&state));
     for function in over.chain(nested::functions(&state)).collect::<Vec<_>>() {
         state.register_udf(function).expect(registered);
     }

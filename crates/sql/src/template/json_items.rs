@@ -12,7 +12,12 @@ use datafusion::sql::sqlparser::ast::{
 use crate::catalog::types::type_id::JSON;
 use crate::session::ColumnDescription;
 
-const FUNCTIONS: [&str; 6] = [
+/// By the names that they are written by, and those that they are planned by.
+const FUNCTIONS: [&str; 10] = [
+    "__json",
+    "__json_agg",
+    "__json_object_agg",
+    "__row_to_json",
     "json_agg",
     "json_build_array",
     "json_build_object",

@@ -35,6 +35,7 @@ const SURE: &[&str] = &[
     "initcap",
     "isnan",
     "least",
+    "length",
     "lower",
     "ltrim",
     "md5",

@@ -14,6 +14,7 @@ mod oid_arrays;
 mod series;
 
 pub(super) use calls::{arguments, call, plain_name, word};
+pub(super) use series::names_column;
 
 use std::sync::LazyLock;
 

@@ -7,9 +7,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
-    Statement, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, UnaryOperator,
-    Value, Visit, Visitor, VisitorMut,
+    CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Select,
+    SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor,
+    TableFunctionArgs, UnaryOperator, Value, Visit, Visitor, VisitorMut,
 };
 
 use super::calls::{alias, arguments, call, plain_name};
@@ -41,7 +41,7 @@ impl VisitorMut for Series {
                     SelectItem::ExprWithAlias { alias, .. } => alias.clone(),
                     _ => alias(&output_name(expr)),
                 };
-                let expr = call(UNNEST, vec![call(source, arguments)]);
+                let expr = call(UNNEST, vec![call(source, of_integers(arguments))]);
                 *item = SelectItem::ExprWithAlias { expr, alias: name };
             }
         }
@@ -83,7 +83,7 @@ fn named(factor: &TableFactor) -> Option<TableFactor> {
                     derived("SELECT 1", None, Some(item), given, GENERATED)
                 }
                 SERIES if !with_ordinality && names_column(&exprs) => {
-                    let item = call(UNNEST, vec![call(SERIES, exprs)]);
+                    let item = call(UNNEST, vec![call(SERIES, of_integers(exprs))]);
                     derived("SELECT 1", None, Some(item), given, SERIES)
                 }
                 SERIES if !with_ordinality => {
@@ -108,6 +108,17 @@ fn named(factor: &TableFactor) -> Option<TableFactor> {
                 UNNEST => unnest(&exprs, given, *with_ordinality),
                 _ => None,
             }
+        }
+        TableFactor::Function { name, args, with_ordinality: false, alias, .. } => {
+            let exprs = args.iter().map(plain).collect::<Option<Vec<Expr>>>()?;
+            let function = name.0.last()?.as_ident()?.value.to_lowercase();
+            let item = match function.as_str() {
+                SERIES => call(SERIES, of_integers(exprs)),
+                GENERATED => call(SUBSCRIPTS, exprs),
+                UNNEST if exprs.len() == 1 => exprs.into_iter().next()?,
+                _ => return None,
+            };
+            derived("SELECT 1", None, Some(call(UNNEST, vec![item])), alias, &function)
         }
         TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality, .. } => {
             unnest(array_exprs, alias, *with_ordinality)
@@ -166,7 +177,7 @@ fn side_by_side(
 }
 
 /// Whether it names a column: a function in FROM sees what stands before it without being asked to.
-fn names_column<T: Visit>(node: &T) -> bool {
+pub fn names_column<T: Visit>(node: &T) -> bool {
     struct Columns;
     impl Visitor for Columns {
         type Break = ();
@@ -186,6 +197,21 @@ fn plain(argument: &FunctionArg) -> Option<Expr> {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
         _ => None,
     }
+}
+
+/// Small literals among a series' ends are integers, by themselves they would be read as bigints.
+fn of_integers(ends: Vec<Expr>) -> Vec<Expr> {
+    let integer = |end: Expr| match is_small(&end) {
+        true => Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(end),
+            data_type: DataType::Integer(None),
+            array: false,
+            format: None,
+        },
+        false => end,
+    };
+    ends.into_iter().map(integer).collect()
 }
 
 /// An integer literal that is an `integer`.
@@ -290,7 +316,7 @@ mod tests {
     fn items_become_rows() {
         assert_eq!(
             rewritten("SELECT generate_series(1, 2)"),
-            "SELECT unnest(generate_series(1, 2)) AS \"generate_series\""
+            "SELECT unnest(generate_series(CAST(1 AS INTEGER), CAST(2 AS INTEGER))) AS \"generate_series\""
         );
     }
 }

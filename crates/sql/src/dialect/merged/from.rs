@@ -5,13 +5,13 @@ use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query,
-    SetExpr, Statement, TableAlias, TableFactor, TableWithJoins, Value,
+    SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
 };
 use engine::types::SqlState;
 
 use super::super::introspection::call;
 use super::scope::{Column, Joined, Scope};
-use super::{Merging, fault, renamed};
+use super::{Given, Merging, fault, renamed};
 use crate::catalog::types;
 use crate::template::{fold, parse};
 
@@ -63,7 +63,9 @@ impl Merging<'_> {
                     }
                     false => self.query(subquery, outer)?,
                 };
-                Ok(Joined::relation(&alias.name, renamed(alias, given)))
+                let given = renamed(alias, given);
+                name_all(alias, given.as_deref());
+                Ok(Joined::relation(&alias.name, given))
             }
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 self.item(table_with_joins, &Joined::default(), outer)
@@ -146,6 +148,18 @@ fn all_of(from: TableWithJoins) -> Result<Box<Query>> {
         select.from = vec![from];
     }
     Ok(query)
+}
+
+/// An alias that names some columns names all: the planner wants it so.
+fn name_all(alias: &mut TableAlias, given: Option<&[Given]>) {
+    let known = alias.columns.len();
+    if known > 0 {
+        let rest = given.unwrap_or_default().iter().skip(known);
+        alias.columns.extend(rest.map(|(name, _)| TableAliasColumnDef {
+            name: Ident::with_quote('"', name),
+            data_type: None,
+        }));
+    }
 }
 
 /// What a relation is called.
@@ -241,9 +255,12 @@ fn one<'a>(joined: &'a Joined, name: &'a str, side: &str) -> Result<&'a Column> 
 }
 
 fn merged_column(left: &Column, right: &Column, side: Side) -> Result<Column> {
-    let (own, other) = if side == Side::Right { (right, left) } else { (left, right) };
-    let differ = matches!((&own.data_type, &other.data_type), (Some(a), Some(b)) if a != b);
-    if differ && kind(own) != kind(other) {
+    // Of equal ones either is the column: that of the type that both have in common needs no cast.
+    let takes_right = side == Side::Right || side == Side::Both && rank(right) > rank(left);
+    let (own, other) = if takes_right { (right, left) } else { (left, right) };
+    let known = own.data_type.is_some() && other.data_type.is_some();
+    let differ = !known || own.data_type != other.data_type;
+    if known && differ && kind(own) != kind(other) {
         let name = |column: &Column| column.data_type.as_ref().map(types::from_arrow);
         let (first, second) = (name(left), name(right));
         let message = format!(
@@ -256,7 +273,7 @@ fn merged_column(left: &Column, right: &Column, side: Side) -> Result<Column> {
     let both = || vec![left.expr.clone(), right.expr.clone()];
     let expr = match side {
         Side::Full => call("coalesce", both()),
-        _ if differ => as_common(own, other),
+        _ if differ && !(side == Side::Both && known) => as_common(own, other),
         _ => own.expr.clone(),
     };
     let data_type = if differ { None } else { own.data_type.clone() };
@@ -272,6 +289,18 @@ fn as_common(own: &Column, other: &Column) -> Expr {
         operand: None,
         conditions: vec![CaseWhen { condition: always, result: own.expr.clone() }],
         else_result: Some(Box::new(other.expr.clone())),
+    }
+}
+
+/// Larger types of a kind take in smaller ones.
+fn rank(column: &Column) -> u8 {
+    match column.data_type.as_ref() {
+        Some(ArrowType::Int32 | ArrowType::Timestamp(_, None)) => 1,
+        Some(ArrowType::Int64 | ArrowType::Timestamp(_, Some(_))) => 2,
+        Some(ArrowType::Decimal128(..)) => 3,
+        Some(ArrowType::Float32) => 4,
+        Some(ArrowType::Float64) => 5,
+        _ => 0,
     }
 }
 
