@@ -21,6 +21,7 @@ mod pace;
 mod pipelining;
 #[cfg(test)]
 mod plan_tests;
+mod row_counts;
 mod run;
 mod scan;
 mod scan_plan;

@@ -28,6 +28,7 @@ use super::checked::checked;
 use super::found::Found;
 use super::overlay::Overlay;
 use super::pipelining::{self, Pipelining, Repeats};
+use super::row_counts::counted;
 use super::table::{SnapshotTable, fields_of};
 use super::thread::{Wanted, step_by_step};
 use super::to_exact;
@@ -213,6 +214,7 @@ fn bind_plan(
         })?;
         node.transform_data(|node| match node {
             LogicalPlan::TableScan(scan) => bind_scan(scan, reading),
+            LogicalPlan::Limit(limit) => counted(limit),
             other => Ok(Transformed::no(other)),
         })
     })?;

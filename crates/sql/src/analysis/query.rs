@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, ObjectName, OrderByKind,
-    Query, Select, SelectItem, SetExpr, SetOperator, TableAlias, TableFactor, TableWithJoins,
-    UnaryOperator, Value, Values, Visit, Visitor, With,
+    Cte, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, LimitClause, ObjectName,
+    OrderByKind, Query, Select, SelectItem, SetExpr, SetOperator, TableAlias, TableFactor,
+    TableWithJoins, UnaryOperator, Value, Values, Visit, Visitor, With,
 };
 use engine::types::{DataType, Result, SqlState};
 
@@ -140,7 +140,8 @@ impl Analysis<'_> {
         let pairs = left.into_iter().zip(right).enumerate();
         let merged = pairs.map(|(i, ((name, first), (_, second)))| {
             let common = self.common(&op.to_string(), [(first, None), (second, at(i))])?;
-            Ok((name, common))
+            // What has no type on both sides is text for whoever comes behind.
+            Ok((name, if common == Type::Literal { Type::Known(DataType::Text) } else { common }))
         });
         merged.collect::<Result<Vec<_>>>().map(Some)
     }
@@ -201,7 +202,7 @@ impl Analysis<'_> {
             SelectItem::ExprWithAlias { expr, alias } => {
                 (fold(alias), self.expression(expr, scope, Place::default())?)
             }
-            SelectItem::Wildcard(_) => {
+            SelectItem::Wildcard(_) if !scope.merges => {
                 let all = scope.relations.iter().map(|relation| relation.columns.clone());
                 let all: Option<Vec<_>> = all.collect();
                 match (columns.as_mut(), all) {
@@ -244,6 +245,7 @@ impl Analysis<'_> {
                 Expr::Value(value) => {
                     self.numbered("ORDER BY", &value.value, &key.expr, select)?;
                 }
+                Expr::Identifier(name) => self.given_once(name, &key.expr, select)?,
                 Expr::UnaryOp { op: UnaryOperator::Minus, expr: number }
                     if matches!(**number, Expr::Value(_)) =>
                 {
@@ -255,6 +257,24 @@ impl Analysis<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A name of two items that are not the same is no key to sort by.
+    fn given_once(&self, name: &Ident, key: &Expr, select: &Select) -> Result<()> {
+        let name = fold(name);
+        let mut given = select.projection.iter().filter_map(|item| match item {
+            SelectItem::UnnamedExpr(expr) if output_name(expr) == name => Some(expr),
+            SelectItem::ExprWithAlias { expr, alias } if fold(alias) == name => Some(expr),
+            _ => None,
+        });
+        let Some(first) = given.next() else { return Ok(()) };
+        match given.any(|other| are_others(first, other)) {
+            true => {
+                let message = format!("ORDER BY \"{name}\" is ambiguous");
+                Err(self.words.fault(SqlState::AmbiguousColumn, message, self.words.start(key)))
+            }
+            false => Ok(()),
+        }
     }
 
     /// The output column that a number names; a constant of another kind is refused.
@@ -338,6 +358,7 @@ impl Analysis<'_> {
                 Some(JoinConstraint::Using(columns)) => {
                     self.using(columns, &left, &scope.relations[left.len()..])?;
                     merge(columns, left.len(), scope);
+                    scope.merges = true;
                 }
                 Some(JoinConstraint::Natural) => {
                     // Columns of one name are one column: nothing is known of them here.
@@ -454,6 +475,15 @@ fn merge(columns: &[ObjectName], left: usize, scope: &mut Scope) {
                 column.1 = Type::Opaque;
             }
         }
+    }
+}
+
+/// Whether two expressions are not the same: a bare name may be that of a qualified one.
+fn are_others(one: &Expr, other: &Expr) -> bool {
+    match (one, other) {
+        (Expr::Identifier(_), Expr::CompoundIdentifier(_))
+        | (Expr::CompoundIdentifier(_), Expr::Identifier(_)) => false,
+        _ => one.to_string() != other.to_string(),
     }
 }
 

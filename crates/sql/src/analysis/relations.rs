@@ -25,6 +25,8 @@ pub struct Relation {
 pub struct Scope {
     /// In FROM.
     pub relations: Vec<Relation>,
+    /// Whether joins have merged columns of theirs: what a star stands for is not known here then.
+    pub merges: bool,
     /// What the WINDOW clause names.
     pub windows: Rc<[NamedWindowDefinition]>,
     /// Of WITH clauses; the last of a name counts.

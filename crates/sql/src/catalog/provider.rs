@@ -1,5 +1,8 @@
 //! The catalog as DataFusion's planner asks for it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalUnit, SchemaRef, TimeUnit};
@@ -16,9 +19,11 @@ use datafusion::logical_expr::{
     WindowUDF,
 };
 use datafusion::sql::planner::SqlToRel;
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement};
 use engine::types::{DataType, Error, SqlState};
 
 use crate::bounded::name_relation;
+use crate::dialect::Given;
 use crate::template::{Planning, lock_words};
 
 use super::{
@@ -34,12 +39,26 @@ pub struct Names<'a> {
     planning: &'a Planning,
     state: &'a SessionState,
     depth: usize,
+    /// Views that have been planned: a query that merges columns asks for each twice.
+    views: Rc<RefCell<HashMap<String, Arc<dyn TableSource>>>>,
 }
 
 impl<'a> Names<'a> {
     /// The names of `catalog`.
     pub fn new(catalog: &'a Arc<Catalog>, planning: &'a Planning) -> Names<'a> {
-        Names { catalog, planning, state: planning.state(), depth: 0 }
+        Names { catalog, planning, state: planning.state(), depth: 0, views: Rc::default() }
+    }
+
+    /// Names and types of a table's or view's columns; `None` where it is not known by that name.
+    pub fn columns_of(&self, table: &ObjectName) -> Option<Vec<Given>> {
+        let (schema, name) = crate::statement::naming::split(table).ok()?;
+        let reference = match schema {
+            Some(schema) => TableReference::partial(schema, name),
+            None => TableReference::bare(name),
+        };
+        let schema = self.get_table_source(reference).ok()?.schema();
+        let fields = schema.fields().iter();
+        Some(fields.map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect())
     }
 
     /// A system table: ours, or one that is the same in every PostgreSQL database.
@@ -64,7 +83,12 @@ impl<'a> Names<'a> {
     }
 
     fn view(&self, view: &ViewDefinition) -> Result<Arc<dyn TableSource>> {
-        Ok(Arc::new(ViewRelation { plan: self.view_plan(view)? }))
+        if let Some(known) = self.views.borrow().get(&view.name) {
+            return Ok(known.clone());
+        }
+        let planned: Arc<dyn TableSource> = Arc::new(ViewRelation { plan: self.view_plan(view)? });
+        self.views.borrow_mut().insert(view.name.clone(), planned.clone());
+        Ok(planned)
     }
 
     fn view_plan(&self, view: &ViewDefinition) -> Result<LogicalPlan> {
@@ -72,12 +96,15 @@ impl<'a> Names<'a> {
             let message = "views are nested too deeply";
             return Err(external(Error::new(SqlState::StatementTooComplex, message)));
         }
-        let inner = Names { depth: self.depth + 1, ..*self };
+        let inner = Names { depth: self.depth + 1, views: self.views.clone(), ..*self };
         let mut statements = crate::template::parse(&view.text).map_err(external)?;
         let mut statement = statements.pop().ok_or_else(|| unknown(&view.name))?;
         lock_words::refuse_locks(&statement).map_err(external)?;
         crate::template::name_columns(&mut statement);
-        crate::dialect::spell_out(&mut statement);
+        if let Statement::Query(query) = &mut statement {
+            let tables = |table: &ObjectName| inner.columns_of(table);
+            crate::dialect::in_plain_words(query, self.state, &tables)?;
+        }
         crate::dialect::shallow(&mut statement, self.state.scalar_functions());
         let planner = SqlToRel::new_with_options(&inner, crate::template::parser_options());
         let plan = planner.sql_statement_to_plan(statement)?;

@@ -10,8 +10,9 @@ use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use datafusion::arrow::array::{ArrayRef, new_empty_array};
-use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StructArray, new_empty_array};
+use datafusion::arrow::compute::cast as arrow_cast;
+use datafusion::arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::execution::SessionState;
@@ -29,6 +30,7 @@ use engine::types::{Error, SqlState};
 
 use super::groups_of_nothing::is_group_of_nothing;
 use super::hoisted::hoist;
+use super::laterals::{apply_laterals, field_name, has_doubtful_laterals, has_laterals};
 use super::memberships::apply_unknown;
 use super::nested::settle;
 use super::pinned::pin;
@@ -40,11 +42,18 @@ use crate::bounded::check_expressions;
 /// `ARRAY(subquery)` under this name: the subquery's rows as one array.
 pub const COLLECT: &str = "__collect";
 
+/// Answers of several rows that are remembered at most.
+const REMEMBERED: usize = 1_024;
+
 /// Optimizes a plan; subqueries that stay in it are applied row by row.
 pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     check_expressions(plan).map_err(|fault| DataFusionError::External(Box::new(fault)))?;
     let apply_member = |expr, schema: &DFSchema| apply_one(expr, schema, state);
-    let plan = apply_unknown(plan.clone(), &apply_member)?.data;
+    let plan = match has_doubtful_laterals(plan) {
+        true => with_rows(plan.clone(), state)?,
+        false => plan.clone(),
+    };
+    let plan = apply_unknown(plan, &apply_member)?.data;
     let apply_groups = |node| apply_in(node, is_group_of_nothing, state);
     let plan = &plan.transform_up_with_subqueries(apply_groups)?.data;
     if has(plan, &|expr| matches!(expr, Expr::SetComparison(_))) {
@@ -57,12 +66,24 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
         return settled(state.optimize(&apply(plan.clone(), state)?.data)?, state);
     }
     let optimized = state.optimize(&hoist(pin(plan.clone())?.data)?.data);
-    if optimized.as_ref().is_ok_and(|plan| !has_left_over(plan)) {
+    let is_done = |plan: &LogicalPlan| !has_left_over(plan) && !has_laterals(plan);
+    if optimized.as_ref().is_ok_and(is_done) {
         return settled(optimized?, state);
     }
-    let applied = apply(plan.clone(), state)?;
+    let plan = match has_laterals(plan) {
+        true => Transformed::yes(with_rows(plan.clone(), state)?),
+        false => Transformed::no(plan.clone()),
+    };
+    let applied = plan.transform_data(|plan| apply(plan, state))?;
     let optimized = if applied.transformed { state.optimize(&applied.data) } else { optimized };
     settled(optimized?, state)
+}
+
+/// Lateral joins by the rows of their right sides.
+fn with_rows(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    apply_laterals(plan, &|subquery, is_left, schema| {
+        call(Kind::Rows { is_left }, subquery, None, schema, state)
+    })
 }
 
 fn settled(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
@@ -113,6 +134,8 @@ enum Kind {
     Value,
     /// All values as an array.
     Array,
+    /// All rows as an array; NULL for none where a LEFT JOIN keeps the row beside them.
+    Rows { is_left: bool },
     /// Whether there is a row.
     Exists { negated: bool },
     /// Whether the last argument compares so with any, or all, of the values.
@@ -185,7 +208,7 @@ fn call(
     let limit = match kind {
         Kind::Value => Some(2),
         Kind::Exists { .. } => Some(1),
-        Kind::Array | Kind::Compare { .. } => None,
+        Kind::Array | Kind::Rows { .. } | Kind::Compare { .. } => None,
     };
     let inner = match limit {
         Some(_) => LogicalPlanBuilder::from(inner).limit(0, limit)?.build()?,
@@ -194,7 +217,10 @@ fn call(
     let plan = settled(state.optimize(&inner)?, state)?;
     let outer = outer_columns(&plan)?;
     let mut arguments: Vec<Expr> = outer.iter().map(|(_, expr)| argument(expr, schema)).collect();
-    let mut item = plan.schema().field(0).data_type().clone();
+    let mut item = match kind {
+        Kind::Rows { .. } => DataType::Struct(row_fields(&plan)),
+        _ => plan.schema().field(0).data_type().clone(),
+    };
     if let Some(compared) = compared {
         let type_of = compared.get_type(schema)?;
         let common = comparison_coercion(&type_of, &item).ok_or_else(|| {
@@ -216,6 +242,12 @@ fn call(
     };
     let function = Arc::new(ScalarUDF::new_from_impl(function));
     Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function, arguments)))
+}
+
+/// A row of a plan as one value.
+fn row_fields(plan: &LogicalPlan) -> Fields {
+    let fields = plan.schema().fields().iter().enumerate();
+    fields.map(|(i, field)| Field::new(field_name(i), field.data_type().clone(), true)).collect()
 }
 
 /// The plans of all applied subqueries that a plan calls; those inside them are not among them.
@@ -318,7 +350,10 @@ impl Applied {
         }
         let plan = substitute(&self.plan, &self.outer, &outer)?;
         let values: Arc<[ScalarValue]> = wait(self.run(plan))??.into();
-        self.known.lock().expect(poisoned).insert(outer, values.clone());
+        let mut known = self.known.lock().expect(poisoned);
+        if !matches!(self.kind, Kind::Rows { .. }) || known.len() < REMEMBERED {
+            known.insert(outer, values.clone());
+        }
         Ok(values)
     }
 
@@ -328,8 +363,9 @@ impl Applied {
         let batches = collect(alone::checked(physical)?, self.state.task_ctx()).await?;
         let mut values = Vec::new();
         for batch in batches {
+            let given = self.given(&batch)?;
             for row in 0..batch.num_rows() {
-                let value = match batch.columns().first() {
+                let value = match &given {
                     Some(column) => ScalarValue::try_from_array(column, row)?,
                     None => ScalarValue::Null,
                 };
@@ -340,6 +376,17 @@ impl Applied {
         Ok(values)
     }
 
+    /// What a batch gives: its first column, or its rows.
+    fn given(&self, batch: &RecordBatch) -> Result<Option<ArrayRef>> {
+        let (Kind::Rows { .. }, DataType::Struct(fields)) = (self.kind, &self.item) else {
+            return Ok(batch.columns().first().cloned());
+        };
+        let columns = batch.columns().iter().zip(fields);
+        let columns = columns.map(|(column, field)| Ok(arrow_cast(column, field.data_type())?));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        Ok(Some(Arc::new(StructArray::try_new(fields.clone(), columns, None)?)))
+    }
+
     fn answer(&self, mut arguments: Vec<ScalarValue>) -> Result<ScalarValue> {
         let compared = match self.kind {
             Kind::Compare { .. } => arguments.pop(),
@@ -348,7 +395,10 @@ impl Applied {
         let values = self.values(arguments)?;
         match self.kind {
             Kind::Value => single(&values, &self.item),
-            Kind::Array => {
+            Kind::Rows { is_left: true } if values.is_empty() => {
+                ScalarValue::try_from(&DataType::new_list(self.item.clone(), true))
+            }
+            Kind::Array | Kind::Rows { .. } => {
                 let list = ScalarValue::new_list(&values, &self.item, true);
                 Ok(ScalarValue::List(list))
             }
@@ -456,7 +506,7 @@ impl ScalarUDFImpl for Applied {
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(match self.kind {
             Kind::Value => self.item.clone(),
-            Kind::Array => DataType::new_list(self.item.clone(), true),
+            Kind::Array | Kind::Rows { .. } => DataType::new_list(self.item.clone(), true),
             Kind::Exists { .. } | Kind::Compare { .. } => DataType::Boolean,
         })
     }

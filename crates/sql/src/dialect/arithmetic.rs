@@ -128,7 +128,8 @@ fn typing(operation: Operation, left: &DataType, right: &DataType) -> Option<Typ
     }
 }
 
-fn wider_integer(left: &DataType, right: &DataType) -> DataType {
+/// The type of an operation on two whole numbers.
+pub(super) fn wider_integer(left: &DataType, right: &DataType) -> DataType {
     let width = |t: &DataType| match t {
         DataType::Int8 | DataType::UInt8 | DataType::Int16 => 2,
         DataType::UInt16 | DataType::Int32 => 4,

@@ -1,7 +1,8 @@
 //! Which columns determine which others, where DataFusion is wrong about it.
 //!
 //! DataFusion takes a grouping's columns to be determined by what determined some of them before: of `GROUP BY supplier.id,
-//! sale.amount` over a join it says that `id`, a primary key, determines `amount`. Sort keys, and keys of a grouping of such a
+//! sale.amount` over a join it says that `id`, a primary key, determines `amount`, and of `SELECT id, unnest(list)` that `id` determines the
+//! item. Sort keys, and keys of a grouping of such a
 //! grouping, are then dropped, or added unasked. In come plans, out the same plans with groupings that are determined by all of
 //! their keys together and by nothing less. Called for each derived table while a query is planned ([`derived_tables`]), since
 //! `GROUP BY key` lets other columns through there, and before each rule of the optimizer that asks ([`super::optimizer`]).
@@ -94,6 +95,13 @@ fn corrected(plan: LogicalPlan) -> Result<LogicalPlan> {
             grouping.schema = Arc::new(schema.with_functional_dependencies(own)?);
             Ok(Transformed::yes(LogicalPlan::Aggregate(grouping)))
         }
+        // Of one row there come several, that differ in what was a list.
+        LogicalPlan::Unnest(mut unnest) => {
+            let schema = unnest.schema.as_ref().clone();
+            let none = FunctionalDependencies::empty();
+            unnest.schema = Arc::new(schema.with_functional_dependencies(none)?);
+            Ok(Transformed::yes(LogicalPlan::Unnest(unnest)))
+        }
         // What is read from tables holds, and everything else says of itself what its inputs do.
         LogicalPlan::TableScan(_) => Ok(Transformed::no(node)),
         _ => node.recompute_schema().map(Transformed::yes),
@@ -101,7 +109,7 @@ fn corrected(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan.transform_up_with_subqueries(correct)?.data)
 }
 
-/// Whether a grouping's columns are said to be determined by fewer than all of its keys.
+/// Whether a grouping's columns are said to be determined by fewer than all of its keys, or what was a list by anything.
 fn has_doubtful(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
@@ -109,6 +117,9 @@ fn has_doubtful(plan: &LogicalPlan) -> Result<bool> {
             let keys = grouping.group_expr.len();
             let dependencies = grouping.schema.functional_dependencies();
             found |= dependencies.iter().any(|known| known.source_indices.len() < keys);
+        }
+        if let LogicalPlan::Unnest(unnest) = node {
+            found |= !unnest.schema.functional_dependencies().is_empty();
         }
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;

@@ -1,4 +1,4 @@
-//! `json_build_object` and `json_build_array`: JSON as text, as PostgreSQL writes it.
+//! `json_build_object`, `json_build_array` and `to_json`: JSON as text, as PostgreSQL writes it.
 //!
 //! There is no type of JSON here: what these give is marked, so that one inside another is not taken for a string.
 
@@ -17,30 +17,56 @@ use engine::types::{Error, SqlState};
 use crate::alone::to_exact;
 
 /// What the fields of JSON values say of themselves.
-const MARK: &str = "shareddb.json";
+pub const MARK: &str = "shareddb.json";
 
 /// The functions.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     let any = TypeSignature::OneOf(vec![TypeSignature::VariadicAny, TypeSignature::Nullary]);
-    let function = |name, is_object| {
+    let function = |name, form| {
         let signature = Signature::new(any.clone(), Volatility::Stable);
-        Arc::new(ScalarUDF::new_from_impl(Build { name, is_object, signature }))
+        Arc::new(ScalarUDF::new_from_impl(Build { name, form, signature }))
     };
-    vec![function("json_build_object", true), function("json_build_array", false)]
+    vec![
+        function("json_build_object", Form::Object),
+        function("json_build_array", Form::Array),
+        function(ROW, Form::Row),
+        function("to_json", Form::Value),
+        function(MARKED, Form::Marked),
+    ]
+}
+
+/// `row_to_json` over the columns of a row, each behind its name.
+pub const ROW: &str = "__row_to_json";
+
+/// Marks a text that is JSON by how it is written and does not say so itself: of a `coalesce`.
+pub const MARKED: &str = "__json";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Form {
+    /// Keys and values in turn.
+    Object,
+    /// The same of a row: without blanks.
+    Row,
+    Array,
+    /// One value; of NULL there is none.
+    Value,
+    /// One text that is JSON.
+    Marked,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Build {
     name: &'static str,
-    /// Keys and values in turn; else an array's elements.
-    is_object: bool,
+    form: Form,
     signature: Signature,
 }
 
 /// An argument's values.
-struct Argument {
-    values: ArrayRef,
-    is_json: bool,
+pub struct Argument {
+    /// One of each row.
+    pub values: ArrayRef,
+    /// Whether they are JSON.
+    pub is_json: bool,
 }
 
 impl ScalarUDFImpl for Build {
@@ -58,11 +84,18 @@ impl ScalarUDFImpl for Build {
 
     fn return_field_from_args(&self, _: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let mark = HashMap::from([(MARK.to_owned(), String::new())]);
-        Ok(Arc::new(Field::new(self.name, DataType::Utf8View, false).with_metadata(mark)))
+        Ok(Arc::new(
+            Field::new(
+                self.name,
+                DataType::Utf8View,
+                matches!(self.form, Form::Value | Form::Marked),
+            )
+            .with_metadata(mark),
+        ))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if self.is_object && args.args.len() % 2 == 1 {
+        if matches!(self.form, Form::Object | Form::Row) && args.args.len() % 2 == 1 {
             return Err(odd());
         }
         let arguments = args.args.iter().zip(&args.arg_fields).map(|(value, field)| {
@@ -74,9 +107,24 @@ impl ScalarUDFImpl for Build {
         let mut text = String::new();
         for row in 0..args.number_rows {
             text.clear();
-            match self.is_object {
-                true => write_object(&arguments, row, &mut text)?,
-                false => write_elements(&arguments, row, &mut text)?,
+            match self.form {
+                Form::Object => write_object(&arguments, row, (", ", " : "), &mut text)?,
+                Form::Row => write_object(&arguments, row, (",", ":"), &mut text)?,
+                Form::Array => write_elements(&arguments, row, &mut text)?,
+                Form::Value => match arguments.as_slice() {
+                    [one] if one.values.is_valid(row) => write_argument(one, row, &mut text)?,
+                    _ => {
+                        built.append_null();
+                        continue;
+                    }
+                },
+                Form::Marked => match arguments.as_slice() {
+                    [one] if one.values.is_valid(row) => text = text_of(&one.values, row)?,
+                    _ => {
+                        built.append_null();
+                        continue;
+                    }
+                },
             }
             built.append_value(&text);
         }
@@ -84,7 +132,8 @@ impl ScalarUDFImpl for Build {
     }
 }
 
-fn external(error: Error) -> DataFusionError {
+/// A fault in DataFusion's clothes.
+pub fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
@@ -97,20 +146,25 @@ fn odd() -> DataFusionError {
     invalid("argument list must have even number of elements", hint)
 }
 
-/// `{"key" : value, "key" : value}`
-fn write_object(arguments: &[Argument], row: usize, out: &mut String) -> Result<()> {
+/// `{"key" : value, "key" : value}`, with what stands between pairs and within them.
+fn write_object(
+    arguments: &[Argument],
+    row: usize,
+    (between, within): (&str, &str),
+    out: &mut String,
+) -> Result<()> {
     out.push('{');
     for (i, pair) in arguments.chunks_exact(2).enumerate() {
         let [key, value] = pair else { continue };
         if i > 0 {
-            out.push_str(", ");
+            out.push_str(between);
         }
         if key.values.is_null(row) || key.values.data_type().is_null() {
             let message = format!("argument {} cannot be null", 2 * i + 1);
             return Err(invalid(message, "Object keys should be text."));
         }
         write_string(&text_of(&key.values, row)?, out);
-        out.push_str(" : ");
+        out.push_str(within);
         write_argument(value, row, out)?;
     }
     out.push('}');
@@ -130,7 +184,8 @@ fn write_elements(arguments: &[Argument], row: usize, out: &mut String) -> Resul
     Ok(())
 }
 
-fn write_argument(argument: &Argument, row: usize, out: &mut String) -> Result<()> {
+/// A value as JSON.
+pub fn write_argument(argument: &Argument, row: usize, out: &mut String) -> Result<()> {
     let is_null = argument.values.is_null(row) || argument.values.data_type().is_null();
     match argument.is_json && !is_null {
         true => {
@@ -190,12 +245,14 @@ fn write_list(items: &ArrayRef, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-fn text_of(values: &ArrayRef, row: usize) -> Result<String> {
+/// A value as a text.
+pub fn text_of(values: &ArrayRef, row: usize) -> Result<String> {
     let text = to_exact(&values.slice(row, 1), &DataType::Utf8View)?;
     Ok(text.as_string_view().value(0).to_owned())
 }
 
-fn write_string(text: &str, out: &mut String) {
+/// A string of JSON.
+pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
     for character in text.chars() {
         match character {

@@ -6,36 +6,47 @@
 
 mod ages;
 mod aggregates;
+mod apart;
 mod applied;
 mod arithmetic;
 mod array_casts;
 mod arrays;
 mod bags;
+mod bits;
 mod by_row;
+mod byte_lengths;
 mod casts;
 mod catalog_functions;
 mod decimals;
 mod dependencies;
+mod deviations;
 mod domains;
+mod empty_sets;
 mod escapes;
 mod functions;
 mod groups_of_nothing;
 mod guards;
 mod hoisted;
+mod integer_series;
 mod interval_aggregates;
 mod interval_order;
 mod intervals;
 mod introspection;
 mod json;
+mod json_aggregates;
 mod kernels;
+mod laterals;
 mod means;
 mod memberships;
+mod merged;
 mod moments;
 mod nested;
 mod numbers;
 mod operators;
 mod optimizer;
+mod ordered_sets;
 mod outer_names;
+mod paddings;
 mod pinned;
 mod quantified;
 mod quoting;
@@ -58,11 +69,13 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use datafusion::catalog::SchemaProvider;
+use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::ast::{Query, VisitMut};
 use datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
 use datafusion_pg_catalog::setup_pg_catalog;
 
@@ -80,8 +93,10 @@ pub use interval_order::{by_span, ordered_by_span};
 pub use intervals::interval;
 pub use introspection::{mentions, rewrite as rewrite_statement};
 pub use kernels::{find as kernel_function, spell_out};
+pub use merged::Given;
 pub use nested::{Branches, branches, is_lazy, settle_expression, shallow};
 pub use outer_names::qualify_outer_tables;
+pub use paddings::count_paddings;
 pub use quantified::{array_beside, is_quantified, quantify};
 pub use repeated_keys::without_repeated_keys;
 #[cfg(test)]
@@ -89,6 +104,23 @@ pub use sizes::is_planned;
 pub use sizes::planned;
 pub use type_names::name_types;
 pub use zoned::{crosses, is_instant};
+
+/// A query in the planner's words, where no text of it is kept.
+pub fn in_plain_words(
+    query: &mut Query,
+    state: &SessionState,
+    tables: merged::Tables<'_>,
+) -> Result<()> {
+    spell_out(query);
+    let _ = VisitMut::visit(query, &mut ordered_sets::OrderedSets);
+    merged::spread_merged(query, tables)?;
+    let _ = VisitMut::visit(query, &mut json_aggregates::JsonAggregates);
+    let aggregates = state.aggregate_functions();
+    let is_aggregate = |name: &str| aggregates.contains_key(name);
+    empty_sets::make_groups(query, &is_aggregate);
+    apart::set_apart(query, &is_aggregate);
+    Ok(())
+}
 
 /// The name under which DataFusion files its own tables.
 const CATALOG: &str = "datafusion";
@@ -111,14 +143,24 @@ pub fn session_state(
     let pg_catalog = context.catalog(CATALOG).and_then(|catalog| catalog.schema("pg_catalog"));
     let mut state = context.state();
     let registered = "a fresh registry takes functions";
-    let own = arithmetic::functions().into_iter().chain(functions::functions());
-    let own =
-        own.chain(arrays::functions()).chain([applied::collect_function(), escapes::function()]);
+    let own = arithmetic::functions().into_iter().chain(bits::functions());
+    let own = own.chain(functions::functions());
+    let own = own.chain(arrays::functions()).chain([
+        apart::function(),
+        applied::collect_function(),
+        escapes::function(),
+    ]);
     let by_row =
         quoting::FUNCTIONS.into_iter().chain(numbers::FUNCTIONS).chain(row_counts::FUNCTIONS);
     let own = own.chain(by_row.map(by_row::ByRow::function));
-    let own = own.chain(taken::functions()).chain(quantified::functions());
-    let own = own.chain(json::functions()).chain(subscripts::functions());
+    let own = own
+        .chain(ordered_sets::functions())
+        .chain(taken::functions())
+        .chain(quantified::functions());
+    let own = own
+        .chain(json::functions())
+        .chain(json_aggregates::functions())
+        .chain(subscripts::functions());
     for function in own.chain(catalog_functions::functions(current)) {
         state.register_udf(function).expect(registered);
     }
@@ -129,6 +171,8 @@ pub fn session_state(
         state.register_udf(function).expect(registered);
     }
     let over = rounding::functions(&state).into_iter().chain(sizes::functions(&state));
+    let over = over.chain(integer_series::functions(&state));
+    let over = over.chain(byte_lengths::functions(&state));
     for function in over.chain(nested::functions(&state)).collect::<Vec<_>>() {
         state.register_udf(function).expect(registered);
     }
@@ -137,15 +181,14 @@ pub fn session_state(
         let named = function.as_ref().clone().with_aliases([alias]);
         state.register_udf(Arc::new(named)).expect(registered);
     }
-    for function in aggregates::functions() {
+    for function in aggregates::functions().into_iter().chain(deviations::functions()) {
         state.register_udaf(function).expect(registered);
     }
-    for (known, alias) in [("bool_and", "every"), ("var", "variance")] {
-        let function = state.aggregate_functions().get(known).expect("DataFusion has it").clone();
-        let named = function.as_ref().clone().with_aliases([alias]);
-        state.register_udaf(Arc::new(named)).expect(registered);
-    }
+    let all = state.aggregate_functions().get("bool_and").expect("DataFusion has it").clone();
+    let every = all.as_ref().clone().with_aliases(["every"]);
+    state.register_udaf(Arc::new(every)).expect(registered);
     state.register_expr_planner(Arc::new(arithmetic::ArithmeticPlanner)).expect(registered);
+    state.register_expr_planner(Arc::new(bits::BitsPlanner)).expect(registered);
     (state, set_up.ok().and(pg_catalog))
 }
 

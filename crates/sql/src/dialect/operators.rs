@@ -4,10 +4,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Ident, ObjectName, Select,
-    SelectItem, UnaryOperator, Value, VisitorMut,
+    CastKind, DataType, ExactNumberInfo, Expr, Ident, ObjectName, Select, SelectItem,
+    UnaryOperator, VisitorMut,
 };
 
+use super::bits::NOT;
 use super::introspection::call;
 
 /// Collations that compare byte by byte.
@@ -66,14 +67,7 @@ fn called(op: UnaryOperator, operand: &Expr) -> Option<Expr> {
         UnaryOperator::PGSquareRoot => root("sqrt"),
         UnaryOperator::PGCubeRoot => root("cbrt"),
         UnaryOperator::PGAbs => call("abs", vec![operand.clone()]),
-        UnaryOperator::BitwiseNot => Expr::Nested(Box::new(Expr::BinaryOp {
-            left: Box::new(operand.clone()),
-            op: BinaryOperator::PGBitwiseXor,
-            right: Box::new(Expr::UnaryOp {
-                op: UnaryOperator::Minus,
-                expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
-            }),
-        })),
+        UnaryOperator::BitwiseNot => call(NOT, vec![operand.clone()]),
         _ => return None,
     })
 }

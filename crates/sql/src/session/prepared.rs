@@ -420,7 +420,7 @@ pub(crate) fn has_function(planner: &Planner, name: &str) -> bool {
 
 /// Functions that the planner or the session replaces by something else.
 fn is_known_function(name: &str) -> bool {
-    const REPLACED: [&str; 13] = [
+    const REPLACED: [&str; 19] = [
         "coalesce",
         "nullif",
         "greatest",
@@ -434,6 +434,12 @@ fn is_known_function(name: &str) -> bool {
         "row",
         "exists",
         "extract",
+        "json_agg",
+        "json_object_agg",
+        "mode",
+        "percentile_cont",
+        "percentile_disc",
+        "row_to_json",
     ];
     REPLACED.contains(&name) || name.starts_with("pg_") || is_session_function(name)
 }

@@ -3,6 +3,8 @@
 //! DataFusion infers some; this walk over the planned but not yet analyzed statement finds the others: function
 //! arguments, CASE, arithmetic, LIMIT, boolean contexts.
 
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
@@ -32,6 +34,16 @@ pub fn infer(plan: &LogicalPlan, parameters: &mut Parameters) -> Result<bool> {
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(changed)
+}
+
+/// The parameter that is an item of a SELECT.
+fn item(select: &LogicalPlan, column: usize) -> Option<&Expr> {
+    let LogicalPlan::Projection(projection) = select else { return None };
+    let item = match projection.expr.get(column)? {
+        Expr::Alias(alias) => alias.expr.as_ref(),
+        item => item,
+    };
+    matches!(item, Expr::Placeholder(_)).then_some(item)
 }
 
 /// Parameters of unknown type that are compared with `char(n)` columns.
@@ -107,6 +119,7 @@ impl Inference<'_> {
                 counts.into_iter().try_for_each(|count| self.expr(count, Some(&DataType::Int64)))
             }
             LogicalPlan::Values(values) => self.values(&values.values),
+            LogicalPlan::Union(union) => self.union(&union.inputs),
             LogicalPlan::Join(join) => {
                 for (left, right) in &join.on {
                     self.pair(left, right)?;
@@ -130,6 +143,21 @@ impl Inference<'_> {
         for column in 0..width {
             let cells: Vec<&Expr> = rows.iter().filter_map(|row| row.get(column)).collect();
             self.alike(&cells, None)?;
+        }
+        Ok(())
+    }
+
+    /// An item of a SELECT that has no type takes that of its column in the others.
+    fn union(&mut self, inputs: &[Arc<LogicalPlan>]) -> Result<()> {
+        let width = inputs.first().map_or(0, |input| input.schema().fields().len());
+        for column in 0..width {
+            let types = inputs.iter().map(|input| input.schema().field(column).data_type());
+            let Some(known) = types.into_iter().find(|known| !known.is_null()).cloned() else {
+                continue;
+            };
+            for item in inputs.iter().filter_map(|input| item(input, column)) {
+                self.operand(item, Some(&known))?;
+            }
         }
         Ok(())
     }

@@ -5,12 +5,26 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, Value};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, Value,
+};
 
 use crate::catalog::types::type_id::JSON;
 use crate::session::ColumnDescription;
 
-const FUNCTIONS: [&str; 2] = ["json_build_object", "json_build_array"];
+/// By the names that they are written by, and those that they are planned by.
+const FUNCTIONS: [&str; 10] = [
+    "__json",
+    "__json_agg",
+    "__json_object_agg",
+    "__row_to_json",
+    "json_agg",
+    "json_build_array",
+    "json_build_object",
+    "json_object_agg",
+    "row_to_json",
+    "to_json",
+];
 
 /// The columns of a query's answer, those that are JSON under its id.
 pub fn marked(query: &Query, columns: Arc<[ColumnDescription]>) -> Arc<[ColumnDescription]> {
@@ -34,13 +48,15 @@ fn item_of(item: &SelectItem) -> Option<&Expr> {
     }
 }
 
-fn is_json(expr: &Expr) -> bool {
+/// Whether an expression is JSON by how it is written.
+pub fn is_json(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_json(inner),
         Expr::Function(function) => {
             let name = function.name.0.last().and_then(|part| part.as_ident());
             name.is_some_and(|name| {
-                FUNCTIONS.iter().any(|known| name.value.eq_ignore_ascii_case(known))
+                let is = |known: &str| name.value.eq_ignore_ascii_case(known);
+                FUNCTIONS.iter().any(|known| is(known)) || is("coalesce") && first_is_json(function)
             })
         }
         Expr::Subquery(query) => {
@@ -54,6 +70,15 @@ fn is_json(expr: &Expr) -> bool {
             let all = results.clone().all(|result| is_json(result) || is_null(result));
             all && results.any(is_json)
         }
+        _ => false,
+    }
+}
+
+/// `coalesce(json_agg(..), '[]')` is JSON, too.
+fn first_is_json(coalesce: &Function) -> bool {
+    let FunctionArguments::List(list) = &coalesce.args else { return false };
+    match list.args.first() {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(first))) => is_json(first),
         _ => false,
     }
 }

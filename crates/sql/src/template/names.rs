@@ -39,7 +39,8 @@ impl VisitorMut for Namer {
     }
 }
 
-fn name_item(item: &mut SelectItem, used: &mut HashSet<String>) {
+/// Gives an item its name, another one than those that are used.
+pub fn name_item(item: &mut SelectItem, used: &mut HashSet<String>) {
     match item {
         SelectItem::UnnamedExpr(expr) => {
             let name = output_name(expr);

@@ -84,7 +84,8 @@ impl Planning {
         parameters: &mut Parameters,
     ) -> Result<LogicalPlan> {
         let mut query = query.clone();
-        crate::dialect::spell_out(&mut query);
+        let names = Names::new(catalog, self);
+        crate::dialect::in_plain_words(&mut query, &self.state, &|table| names.columns_of(table))?;
         crate::dialect::qualify_outer_tables(&mut query);
         let counts_copies = crate::dialect::mark_bags(&mut query);
         crate::dialect::quantify(&mut query, &|index| parameters.declared_array(index));
@@ -99,7 +100,8 @@ impl Planning {
             if counts_copies { crate::dialect::number_bags(plan) } else { Ok(plan) }
         };
         let plan = settle(parameters, &mentioned(&query), &mut once, infer)?;
-        crate::dialect::without_repeated_keys(crate::dialect::rewrite_casts(plan)?)
+        let plan = crate::dialect::count_paddings(crate::dialect::rewrite_casts(plan)?)?;
+        crate::dialect::without_repeated_keys(plan)
     }
 
     /// Plans an expression over a schema; `wanted` is the type that its context gives unknown parameters.

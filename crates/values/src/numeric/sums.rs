@@ -39,12 +39,22 @@ impl Sums {
             Numeric::NaN => self.has_nan = true,
             Numeric::Infinity => self.has_infinity = true,
             Numeric::NegativeInfinity => self.has_negative_infinity = true,
-            Numeric::Finite(decimal) => {
-                self.sum = aligned(&self.sum, decimal, Integer::plus);
-                if let Some(squares) = &mut self.squares {
-                    *squares = aligned(squares, &decimal.times(decimal), Integer::plus);
-                }
-            }
+            Numeric::Finite(decimal) => self.change(decimal, Integer::plus),
+        }
+    }
+
+    /// One of the numbers less, which is finite: a window's frame has left it behind.
+    pub fn remove(&mut self, value: &Numeric) {
+        if let Numeric::Finite(decimal) = value {
+            self.count -= 1;
+            self.change(decimal, Integer::minus);
+        }
+    }
+
+    fn change(&mut self, number: &Decimal, by: fn(&Integer, &Integer) -> Integer) {
+        self.sum = aligned(&self.sum, number, by);
+        if let Some(squares) = &mut self.squares {
+            *squares = aligned(squares, &number.times(number), by);
         }
     }
 

@@ -11,9 +11,15 @@ use crate::dialect::OWN_CAST;
 
 /// Functions that answer whatever they are given.
 const SURE: &[&str] = &[
+    "__and",
     "__greatest_interval",
     "__least_interval",
+    "__not",
+    "__or",
+    "__shift_left",
+    "__shift_right",
     "__span",
+    "__xor",
     "ascii",
     "bit_length",
     "btrim",
@@ -30,6 +36,7 @@ const SURE: &[&str] = &[
     "initcap",
     "isnan",
     "least",
+    "length",
     "lower",
     "ltrim",
     "md5",

@@ -13,7 +13,8 @@ mod names;
 mod oid_arrays;
 mod series;
 
-pub(super) use calls::{call, plain_name, word};
+pub(super) use calls::{arguments, call, plain_name, word};
+pub(super) use series::names_column;
 
 use std::sync::LazyLock;
 

@@ -7,9 +7,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
-    Statement, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, UnaryOperator,
-    Value, VisitorMut,
+    CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Select,
+    SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor,
+    TableFunctionArgs, UnaryOperator, Value, Visit, Visitor, VisitorMut,
 };
 
 use super::calls::{alias, arguments, call, plain_name};
@@ -41,7 +41,7 @@ impl VisitorMut for Series {
                     SelectItem::ExprWithAlias { alias, .. } => alias.clone(),
                     _ => alias(&output_name(expr)),
                 };
-                let expr = call(UNNEST, vec![call(source, arguments)]);
+                let expr = call(UNNEST, vec![call(source, of_integers(arguments))]);
                 *item = SelectItem::ExprWithAlias { expr, alias: name };
             }
         }
@@ -82,6 +82,10 @@ fn named(factor: &TableFactor) -> Option<TableFactor> {
                     let item = call(UNNEST, vec![call(SUBSCRIPTS, exprs)]);
                     derived("SELECT 1", None, Some(item), given, GENERATED)
                 }
+                SERIES if !with_ordinality && names_column(&exprs) => {
+                    let item = call(UNNEST, vec![call(SERIES, of_integers(exprs))]);
+                    derived("SELECT 1", None, Some(item), given, SERIES)
+                }
                 SERIES if !with_ordinality => {
                     let item = match exprs.iter().all(is_small) {
                         true => "CAST(\"value\" AS INTEGER)",
@@ -104,6 +108,17 @@ fn named(factor: &TableFactor) -> Option<TableFactor> {
                 UNNEST => unnest(&exprs, given, *with_ordinality),
                 _ => None,
             }
+        }
+        TableFactor::Function { name, args, with_ordinality: false, alias, .. } => {
+            let exprs = args.iter().map(plain).collect::<Option<Vec<Expr>>>()?;
+            let function = name.0.last()?.as_ident()?.value.to_lowercase();
+            let item = match function.as_str() {
+                SERIES => call(SERIES, of_integers(exprs)),
+                GENERATED => call(SUBSCRIPTS, exprs),
+                UNNEST if exprs.len() == 1 => exprs.into_iter().next()?,
+                _ => return None,
+            };
+            derived("SELECT 1", None, Some(call(UNNEST, vec![item])), alias, &function)
         }
         TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality, .. } => {
             unnest(array_exprs, alias, *with_ordinality)
@@ -151,13 +166,30 @@ fn side_by_side(
         return None;
     }
     let mut subquery = parsed("SELECT 1")?;
+    let lateral = names_column(&items);
     let SetExpr::Select(select) = subquery.body.as_mut() else { return None };
     let named = items.into_iter().zip(&names);
     let named = named.map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: name.clone() });
     select.projection = named.collect();
     alias.columns =
         names.into_iter().map(|name| TableAliasColumnDef { name, data_type: None }).collect();
-    Some(TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None })
+    Some(TableFactor::Derived { lateral, subquery, alias: Some(alias), sample: None })
+}
+
+/// Whether it names a column: a function in FROM sees what stands before it without being asked to.
+pub fn names_column<T: Visit>(node: &T) -> bool {
+    struct Columns;
+    impl Visitor for Columns {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    node.visit(&mut Columns).is_break()
 }
 
 fn plain(argument: &FunctionArg) -> Option<Expr> {
@@ -165,6 +197,21 @@ fn plain(argument: &FunctionArg) -> Option<Expr> {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
         _ => None,
     }
+}
+
+/// Small literals among a series' ends are integers, by themselves they would be read as bigints.
+fn of_integers(ends: Vec<Expr>) -> Vec<Expr> {
+    let integer = |end: Expr| match is_small(&end) {
+        true => Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(end),
+            data_type: DataType::Integer(None),
+            array: false,
+            format: None,
+        },
+        false => end,
+    };
+    ends.into_iter().map(integer).collect()
 }
 
 /// An integer literal that is an `integer`.
@@ -187,6 +234,7 @@ fn derived(
     function: &str,
 ) -> Option<TableFactor> {
     let mut query = parsed(text)?;
+    let lateral = names_column(&item);
     let SetExpr::Select(select) = query.body.as_mut() else { return None };
     if let Some(source) = source {
         select.from.first_mut()?.relation = source;
@@ -209,7 +257,7 @@ fn derived(
     select.projection = vec![SelectItem::ExprWithAlias { expr, alias: column.clone() }];
     let columns = vec![TableAliasColumnDef { name: column, data_type: None }];
     let alias = TableAlias { columns, ..named };
-    Some(TableFactor::Derived { lateral: false, subquery: query, alias: Some(alias), sample: None })
+    Some(TableFactor::Derived { lateral, subquery: query, alias: Some(alias), sample: None })
 }
 
 fn parsed(text: &str) -> Option<Box<Query>> {
@@ -268,7 +316,7 @@ mod tests {
     fn items_become_rows() {
         assert_eq!(
             rewritten("SELECT generate_series(1, 2)"),
-            "SELECT unnest(generate_series(1, 2)) AS \"generate_series\""
+            "SELECT unnest(generate_series(CAST(1 AS INTEGER), CAST(2 AS INTEGER))) AS \"generate_series\""
         );
     }
 }

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     CastKind, CharacterLength, DataType, Expr, TimezoneInfo, Value, VisitorMut,
 };
 
-use super::super::introspection::call;
+use super::super::introspection::{arguments, call, plain_name};
 
 /// Adds the length or the precision as a call.
 pub struct Lengths;
@@ -16,6 +16,7 @@ impl VisitorMut for Lengths {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        keep_blanks(expr);
         if let Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, .. } = expr
             && let Some((plain, function)) = plain(data_type)
         {
@@ -23,6 +24,22 @@ impl VisitorMut for Lengths {
             *expr = function.around(expr.clone());
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// `octet_length` counts the blanks of the `char(n)` that it is given.
+fn keep_blanks(expr: &mut Expr) {
+    let Expr::Function(function) = expr else { return };
+    if plain_name(function) != "octet_length" {
+        return;
+    }
+    if let Some(Expr::Function(text)) =
+        arguments(function).as_deref().and_then(|given| given.first())
+        && plain_name(text) == "text"
+        && let Some([Expr::Function(padded)]) = arguments(text).as_deref()
+        && plain_name(padded) == "bpchar"
+    {
+        *expr = call("octet_length", vec![Expr::Function(padded.clone())]);
     }
 }
 

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
-use super::super::introspection::call;
+use super::super::introspection::{call, names_column};
 
 /// Makes calls of them.
 pub struct Spelled;
@@ -27,6 +27,10 @@ impl VisitorMut for Spelled {
                 call("overlay", given.into_iter().flatten().map(|given| *given).collect())
             }
             Expr::Interval(interval) => spelled_interval(interval),
+            // Of a query around it the planner sees nothing in brackets.
+            Expr::Array(array) if array.elem.iter().any(names_column) => {
+                call("make_array", array.elem)
+            }
             Expr::Function(mut function) => {
                 if let Some(WindowType::WindowSpec(window)) = &mut function.over {
                     window.window_frame.iter_mut().for_each(keep_intervals);
