@@ -9,12 +9,14 @@
 //! [`super::generation`]; read by whoever promises response times, for each statement: nothing here is locked for longer than a look
 //! takes.
 
+mod batch_times;
 mod law;
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use self::batch_times::BatchTimes;
 use self::law::Law;
 pub use self::law::{Answered, ExpectedStay};
 use super::pass_times::PassTimes;
@@ -35,7 +37,7 @@ pub struct Course {
     /// How long those stay that find so many inside.
     stays: PassTimes,
     /// How long a batch of so many takes.
-    batches: PassTimes,
+    batches: BatchTimes,
     by_stays: Law,
     by_batches: Law,
     answered: Rate,
@@ -213,14 +215,14 @@ impl Course {
 
     /// So many times as much as was answered in the last second could be answered within `promise`; `None` where nothing was.
     pub fn growth(&self, promise: Duration, now: Duration) -> Option<f64> {
-        let within = |law: &Law, times: &PassTimes, share: f64| {
-            let longest = promise.mul_f64(share);
-            times.most_per_second(|takes| law.expect(takes).latest() <= longest)
-        };
         let most = match self.trusts_batches() {
-            true => within(&self.by_batches, &self.batches, HALF),
+            true => self.batches.most_per_second(|takes| {
+                self.by_batches.expect(takes).latest() <= promise.mul_f64(HALF)
+            }),
             // Those who are inside are answered in the time for which each stays.
-            false => within(&self.by_stays, &self.stays, 1.0),
+            false => {
+                self.stays.most_per_second(|stay| self.by_stays.expect(stay).latest() <= promise)
+            }
         };
         Some(most? / self.answered.per_second(now).max(1e-3))
     }
