@@ -27,8 +27,10 @@ struct Series {
     signature: Signature,
 }
 
+/// What has no type yet is of that of the others.
 fn are_integers(types: &[DataType]) -> bool {
-    types.iter().all(|given| matches!(given, DataType::Int16 | DataType::Int32))
+    let is_integer = |given: &DataType| matches!(given, DataType::Int16 | DataType::Int32);
+    types.iter().all(|given| is_integer(given) || given.is_null()) && types.iter().any(is_integer)
 }
 
 impl ScalarUDFImpl for Series {

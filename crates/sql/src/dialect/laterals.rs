@@ -27,21 +27,20 @@ pub type Collected<'a> = &'a dyn Fn(&Subquery, bool, &DFSchema) -> Result<Expr>;
 
 /// Whether a plan has such joins.
 pub fn has_laterals(plan: &LogicalPlan) -> bool {
-    let mut found = false;
-    let _ = plan.apply_with_subqueries(|node| {
-        found |= matches!(node, LogicalPlan::Subquery(_));
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    });
-    found
+    any_lateral(plan, |_| true)
 }
 
 /// Whether one of them is none that DataFusion makes a plain join of rightly: what numbers, cuts, or puts together its rows
 /// would do so with those of all.
 pub fn has_doubtful_laterals(plan: &LogicalPlan) -> bool {
+    any_lateral(plan, |right| right.exists(|inner| Ok(!is_plain(inner))).unwrap_or(true))
+}
+
+fn any_lateral(plan: &LogicalPlan, wanted: fn(&LogicalPlan) -> bool) -> bool {
     let mut found = false;
     let _ = plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::Subquery(subquery) = node {
-            found |= subquery.subquery.exists(|inner| Ok(!is_plain(inner))).unwrap_or(true);
+        if let LogicalPlan::Join(join) = node {
+            found |= stripped(&join.right).is_some_and(|right| wanted(&right));
         }
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });

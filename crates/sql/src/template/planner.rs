@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
+use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::LogicalPlan;
@@ -183,7 +184,7 @@ impl Planner {
 }
 
 /// What the client sees of a plan's columns, whose `analyzed` schema tells which numbers they are: before, a CASE or a UNION is
-/// of the type of its first branch.
+/// of the type of its first branch, or of none where that is NULL.
 pub fn describe(
     plan: &LogicalPlan,
     analyzed: &DFSchema,
@@ -194,6 +195,7 @@ pub fn describe(
         let origin = origin(plan, i);
         let arrow = match (field.data_type(), analyzed.field(i).data_type()) {
             (planned, exact) if planned.is_numeric() && exact.is_numeric() => exact,
+            (ArrowType::Null, exact) => exact,
             (planned, _) => planned,
         };
         let data_type = origin.as_ref().map_or_else(|| types::from_arrow(arrow), |o| o.data_type);

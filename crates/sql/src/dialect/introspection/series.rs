@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Select,
     SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor,
-    TableFunctionArgs, UnaryOperator, Value, Visit, Visitor, VisitorMut,
+    TableFunctionArgs, UnaryOperator, Value, ValueWithSpan, Visit, Visitor, VisitorMut,
 };
 
 use super::calls::{alias, arguments, call, plain_name};
@@ -41,7 +41,8 @@ impl VisitorMut for Series {
                     SelectItem::ExprWithAlias { alias, .. } => alias.clone(),
                     _ => alias(&output_name(expr)),
                 };
-                let expr = call(UNNEST, vec![call(source, of_integers(arguments))]);
+                let arguments = if source == SERIES { of_integers(arguments) } else { arguments };
+                let expr = call(UNNEST, vec![call(source, arguments)]);
                 *item = SelectItem::ExprWithAlias { expr, alias: name };
             }
         }
@@ -82,7 +83,7 @@ fn named(factor: &TableFactor) -> Option<TableFactor> {
                     let item = call(UNNEST, vec![call(SUBSCRIPTS, exprs)]);
                     derived("SELECT 1", None, Some(item), given, GENERATED)
                 }
-                SERIES if !with_ordinality && names_column(&exprs) => {
+                SERIES if !with_ordinality && is_known_late(&exprs) => {
                     let item = call(UNNEST, vec![call(SERIES, of_integers(exprs))]);
                     derived("SELECT 1", None, Some(item), given, SERIES)
                 }
@@ -197,6 +198,22 @@ fn plain(argument: &FunctionArg) -> Option<Expr> {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
         _ => None,
     }
+}
+
+/// Whether a series' ends are not known when it is planned.
+fn is_known_late(ends: &Vec<Expr>) -> bool {
+    struct Parameters;
+    impl Visitor for Parameters {
+        type Break = ();
+
+        fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
+            match value.value {
+                Value::Placeholder(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    names_column(ends) || ends.visit(&mut Parameters).is_break()
 }
 
 /// Small literals among a series' ends are integers, by themselves they would be read as bigints.

@@ -276,7 +276,8 @@ fn merged_column(left: &Column, right: &Column, side: Side) -> Result<Column> {
         _ if differ && !(side == Side::Both && known) => as_common(own, other),
         _ => own.expr.clone(),
     };
-    let data_type = if differ { None } else { own.data_type.clone() };
+    let widest = if rank(other) > rank(own) { other } else { own };
+    let data_type = widest.data_type.clone().filter(|_| known);
     Ok(Column { name: left.name.clone(), expr, data_type, is_merged: true })
 }
 
