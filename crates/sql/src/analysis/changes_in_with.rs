@@ -24,7 +24,8 @@ impl Analysis<'_> {
                 "WITH clause containing a data-modifying statement must be at the top level";
             return refuse(SqlState::FeatureNotSupported, message, &name);
         }
-        let Statement::Query(Query { with: Some(with), .. }) = statement else { return Ok(()) };
+        let Statement::Query(query) = statement else { return Ok(()) };
+        let Some(with) = &query.with else { return Ok(()) };
         for cte in with.cte_tables.iter().filter(|cte| modifies(&cte.query)) {
             let name = fold(&cte.alias.name);
             if with.recursive && names(&cte.query, cte) {
