@@ -48,15 +48,18 @@ fn any_lateral(plan: &LogicalPlan, wanted: fn(&LogicalPlan) -> bool) -> bool {
 }
 
 fn is_plain(node: &LogicalPlan) -> bool {
-    matches!(
-        node,
+    match node {
         LogicalPlan::Projection(_)
-            | LogicalPlan::Filter(_)
-            | LogicalPlan::Aggregate(_)
-            | LogicalPlan::SubqueryAlias(_)
-            | LogicalPlan::TableScan(_)
-            | LogicalPlan::Sort(_)
-    )
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Aggregate(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::TableScan(_)
+        | LogicalPlan::Sort(_) => true,
+        LogicalPlan::Join(join) => {
+            join.join_type == JoinType::Inner && !node.contains_outer_reference()
+        }
+        _ => false,
+    }
 }
 
 /// Makes functions of the right sides.
