@@ -92,6 +92,8 @@ pub struct Comeback {
     expected: usize,
     /// So many waited at the last look, and when that was.
     seen: (usize, Instant),
+    /// Nobody has looked yet: answers have to reach their clients first.
+    is_first: bool,
     patience: Duration,
     end: Instant,
 }
@@ -106,6 +108,7 @@ impl Comeback {
         Comeback {
             expected: waiting + answered,
             seen: (waiting, now),
+            is_first: true,
             patience: (took / 32).clamp(PATIENCE.0, PATIENCE.1),
             end: now + took / 4,
         }
@@ -127,7 +130,11 @@ impl Comeback {
             return false;
         }
         self.seen = (waiting, now);
-        let pace = waiting.saturating_sub(before) as f64 / elapsed.as_secs_f64();
+        let came = waiting.saturating_sub(before);
+        if std::mem::take(&mut self.is_first) {
+            return came == 0;
+        }
+        let pace = came as f64 / elapsed.as_secs_f64();
         pace * (self.end - now).as_secs_f64() * 2.0 < (self.expected - waiting) as f64
     }
 }
@@ -388,6 +395,6 @@ mod tests {
     #[test]
     fn nobody_waits_for_others_who_come_when_they_like() {
         assert_eq!(waited(0), 2, "nobody is back");
-        assert_eq!(waited(1), 2, "sixteen would be back when a quarter of the time is over");
+        assert_eq!(waited(1), 4, "sixteen would be back when a quarter of the time is over");
     }
 }
