@@ -151,10 +151,10 @@ fn is_worth_trying(response: &Response, asked: &Asked, is_alone: bool) -> bool {
 }
 
 /// Why a statement is refused.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     /// When it would be answered.
-    pub forecast: Forecast,
+    pub forecast: Box<Forecast>,
     promise: Duration,
     /// The least that could be promised for it.
     least: Duration,
@@ -163,7 +163,7 @@ pub struct Refusal {
 fn refusal(response: &Response, asked: &Asked, forecast: Forecast) -> Refusal {
     let by_itself = forecast.total.saturating_sub(forecast.others);
     let least = response.least().unwrap_or(by_itself).max(LEAST);
-    Refusal { forecast, promise: asked.promise, least }
+    Refusal { forecast: Box::new(forecast), promise: asked.promise, least }
 }
 
 impl From<Refusal> for Error {
