@@ -30,7 +30,9 @@ use engine::types::{Error, SqlState};
 
 use super::groups_of_nothing::is_group_of_nothing;
 use super::hoisted::hoist;
-use super::laterals::{apply_laterals, field_name, has_doubtful_laterals, has_laterals};
+use super::laterals::{
+    apply_laterals, field_name, has_doubtful_laterals, has_laterals, keeps_laterals,
+};
 use super::memberships::apply_unknown;
 use super::nested::settle;
 use super::pinned::pin;
@@ -66,7 +68,7 @@ pub fn optimize(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan>
         return settled(state.optimize(&apply(plan.clone(), state)?.data)?, state);
     }
     let optimized = state.optimize(&hoist(pin(plan.clone())?.data)?.data);
-    let is_done = |plan: &LogicalPlan| !has_left_over(plan) && !has_laterals(plan);
+    let is_done = |plan: &LogicalPlan| !has_left_over(plan) && !keeps_laterals(plan);
     if optimized.as_ref().is_ok_and(is_done) {
         return settled(optimized?, state);
     }

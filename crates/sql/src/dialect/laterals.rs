@@ -30,6 +30,16 @@ pub fn has_laterals(plan: &LogicalPlan) -> bool {
     any_lateral(plan, |_| true)
 }
 
+/// Whether an optimized plan still reads rows from beside it.
+pub fn keeps_laterals(plan: &LogicalPlan) -> bool {
+    let mut found = false;
+    let _ = plan.apply(|node| {
+        found |= matches!(node, LogicalPlan::Subquery(_)) || node.contains_outer_reference();
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    found
+}
+
 /// Whether one of them is none that DataFusion makes a plain join of rightly: what numbers, cuts, or puts together its rows
 /// would do so with those of all.
 pub fn has_doubtful_laterals(plan: &LogicalPlan) -> bool {

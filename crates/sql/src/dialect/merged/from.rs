@@ -57,7 +57,7 @@ impl Merging<'_> {
             TableFactor::Derived { lateral, subquery, alias: Some(alias), .. } => {
                 let given = match *lateral {
                     true => {
-                        let seen = before.iter().map(|joined| Joined::clone(joined));
+                        let seen = before.iter().copied().cloned();
                         let seen = seen.reduce(Joined::beside).unwrap_or_default();
                         self.query(subquery, Some(&Scope::new(&seen, outer)))?
                     }
