@@ -19,7 +19,7 @@ pub struct Store {
     sequences: ArcSwap<BTreeMap<SequenceId, Arc<Sequence>>>,
     /// Counts calls of [`Store::reclaim`].
     turn: AtomicUsize,
-    row_compiler: OnceLock<Arc<dyn RowCompiler>>,
+    row_compiler: Arc<OnceLock<Arc<dyn RowCompiler>>>,
 }
 
 impl Store {
@@ -32,7 +32,7 @@ impl Store {
             tables: ArcSwap::default(),
             sequences: ArcSwap::default(),
             turn: AtomicUsize::new(0),
-            row_compiler: OnceLock::new(),
+            row_compiler: Arc::default(),
         })
     }
 
@@ -41,9 +41,9 @@ impl Store {
         let _ = self.row_compiler.set(compiler);
     }
 
-    /// See [`Self::compile_rows_by`].
-    pub fn row_compiler(&self) -> Option<Arc<dyn RowCompiler>> {
-        self.row_compiler.get().cloned()
+    /// Where it will be once it is named.
+    pub fn row_compiler(&self) -> Arc<OnceLock<Arc<dyn RowCompiler>>> {
+        self.row_compiler.clone()
     }
 
     /// Segments per table.

@@ -126,7 +126,9 @@ impl LostKey {
         let pairs = self.reference.child_columns.iter().zip(&self.reference.parent_columns);
         let value = |(column, of_parent): (&ColumnId, &ColumnId)| {
             let value = match (action, &self.new) {
-                (ForeignKeyAction::Cascade, Some(parent)) => parent[of_parent.index()].clone(),
+                (ForeignKeyAction::Cascade, Some(parent)) => {
+                    child.assigned(&parent[of_parent.index()], *column)?
+                }
                 (ForeignKeyAction::SetDefault, _) => default(child, *column)?,
                 _ => Value::Null,
             };

@@ -9,7 +9,7 @@ use super::TableMode;
 use crate::storage::{Index, Store, Table};
 use crate::types::{
     Check, ColumnId, DataType, Error, ForeignKey, Result, RowCompiler, SqlState, TableId,
-    TableSchema, ValueRef,
+    TableSchema, Value, ValueRef,
 };
 
 /// All tables.
@@ -31,7 +31,7 @@ pub(crate) struct Relation {
     /// Foreign keys of other tables (or itself) on it.
     pub children: Vec<Arc<Reference>>,
     /// Where its CHECK constraints are compiled, and what came of it.
-    compiler: Option<Arc<dyn RowCompiler>>,
+    compiler: Arc<OnceLock<Arc<dyn RowCompiler>>>,
     checks: OnceLock<Arc<[Check]>>,
 }
 
@@ -98,7 +98,7 @@ impl Relation {
     fn new(
         table: Arc<Table>,
         references: &[Arc<Reference>],
-        compiler: Option<Arc<dyn RowCompiler>>,
+        compiler: Arc<OnceLock<Arc<dyn RowCompiler>>>,
     ) -> Relation {
         let (schema, indexes) = (table.schema(), table.indexes());
         let of = |wanted: &dyn Fn(&Reference) -> bool| {
@@ -125,8 +125,19 @@ impl Relation {
             indexes: self.indexes.clone(),
             parents: Vec::new(),
             children: Vec::new(),
-            compiler: None,
+            compiler: Arc::default(),
             checks: OnceLock::new(),
+        }
+    }
+
+    /// A value of another table's column as a column of this one keeps it.
+    pub fn assigned(&self, value: &Value, column: ColumnId) -> Result<Value> {
+        let data_type = self.types[column.index()];
+        match self.compiler.get() {
+            Some(compiler) if !value.borrow().is_of(data_type) => {
+                compiler.assigned(value.clone(), data_type)
+            }
+            _ => Ok(value.clone()),
         }
     }
 
@@ -135,7 +146,7 @@ impl Relation {
         if let Some(checks) = self.checks.get() {
             return Ok(checks.clone());
         }
-        let checks: Arc<[Check]> = match &self.compiler {
+        let checks: Arc<[Check]> = match self.compiler.get() {
             Some(compiler) if !self.schema.checks.is_empty() => {
                 compiler.checks(&self.schema)?.into()
             }

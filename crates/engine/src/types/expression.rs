@@ -196,8 +196,10 @@ pub struct Check {
     pub expression: Arc<dyn Expression>,
 }
 
-/// Makes of a definition's SQL what rows are checked by, where rows change that no statement names: by a foreign key's action.
+/// What SQL says of rows that no statement names and that change nevertheless: by a foreign key's action.
 pub trait RowCompiler: Debug + Send + Sync {
     /// The CHECK constraints of a table.
     fn checks(&self, table: &TableSchema) -> Result<Vec<Check>>;
+    /// A value as a column of a type keeps it: the assignment cast.
+    fn assigned(&self, value: Value, data_type: DataType) -> Result<Value>;
 }

@@ -3,9 +3,9 @@
 use std::sync::Weak;
 
 use engine::env::{SystemThreads, Threads};
-use engine::types::{Check, Error, Result, RowCompiler, SqlState, TableSchema};
+use engine::types::{Check, DataType, Error, Result, RowCompiler, SqlState, TableSchema, Value};
 
-use super::expression;
+use super::{assignment, expression};
 use crate::bounded::STACK_BYTES;
 use crate::template::Planner;
 
@@ -28,5 +28,9 @@ impl RowCompiler for RowRules {
             Error::new(SqlState::OutOfMemory, message)
         })?;
         take.recv().map_err(|_| gone())?
+    }
+
+    fn assigned(&self, value: Value, data_type: DataType) -> Result<Value> {
+        assignment::cast(value, data_type)
     }
 }

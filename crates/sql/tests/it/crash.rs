@@ -77,3 +77,34 @@ async fn a_table_made_of_a_query_is_there_whole_or_not_at_all() {
     }
     assert!(whole > 0 && absent > 0, "{whole} and {absent}");
 }
+
+#[tokio::test]
+async fn foreign_keys_do_after_a_restart_what_they_did_before() {
+    let directory = SimulatedDirectory::new();
+    let database = opened(&directory);
+    let mut session = database.session("shareddb");
+    for text in [
+        "CREATE TABLE parent (a int, b text, PRIMARY KEY (a, b))",
+        "CREATE TABLE child (b text, a int DEFAULT 0 CHECK (a < 10), n int, FOREIGN KEY (a, b) REFERENCES parent MATCH FULL \
+         ON DELETE SET DEFAULT ON UPDATE CASCADE)",
+        "INSERT INTO parent VALUES (1, 'x'), (2, 'y')",
+        "INSERT INTO child VALUES ('x', 1, 1), (NULL, NULL, 2)",
+    ] {
+        run(&mut session, text).await;
+    }
+    drop((session, database));
+    let database = opened(&directory);
+    let mut session = database.session("shareddb");
+    run(&mut session, "UPDATE parent SET a = 3 WHERE a = 1").await;
+    let rows = run(&mut session, "SELECT a || b FROM child WHERE n = 1").await;
+    assert_eq!(column(&rows), ["3x"]);
+    for (text, state) in [
+        ("UPDATE parent SET a = 10 WHERE a = 3", "23514"),
+        ("INSERT INTO child VALUES (NULL, 2, 3)", "23503"),
+        // The default is a key with a NULL in it.
+        ("DELETE FROM parent WHERE a = 3", "23503"),
+    ] {
+        let fault = query(&mut session, text).await.err().map(|fault| fault.state.code());
+        assert_eq!(fault, Some(state), "{text}");
+    }
+}
