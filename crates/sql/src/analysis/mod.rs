@@ -7,6 +7,7 @@
 //! decides. Called by `session` once per statement that is planned. Absent here: changing anything.
 
 mod call;
+mod changes_in_with;
 mod expression;
 mod grouping_sets;
 mod operator;
@@ -82,6 +83,7 @@ pub fn check(
 ) -> Result<()> {
     let analysis = Analysis { catalog, words: Words::new(text), known };
     let outer = Scope::default();
+    analysis.changes_in_with(statement)?;
     match statement {
         Statement::Query(query) => match (query.body.as_ref(), &query.with) {
             (

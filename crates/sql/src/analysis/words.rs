@@ -73,6 +73,7 @@ impl<'a> Words<'a> {
     pub fn start(&self, expr: &Expr) -> Option<usize> {
         match expr {
             Expr::Nested(inner) => self.start(inner),
+            Expr::Tuple(items) => self.before(self.start(items.first()?)?),
             Expr::BinaryOp { left, .. } => self.start(left),
             Expr::UnaryOp { expr, .. } => self.before(self.start(expr)?),
             Expr::Cast { kind: CastKind::DoubleColon, expr, .. } => self.start(expr),

@@ -150,7 +150,18 @@ impl Analysis<'_> {
             }
         };
         let found = self.expression(&assignment.value, scope, Place::rows("UPDATE"))?;
-        let Some(first) = target.0.first().and_then(|part| part.as_ident()) else { return Ok(()) };
+        let Some(column) = self.target_column(table, target)? else { return Ok(()) };
+        match table.column(&column) {
+            Some((_, known)) => self.assign(&column, known.data_type, found, &assignment.value),
+            None => Ok(()),
+        }
+    }
+
+    /// The column that is assigned to, which has no name before it.
+    fn target_column(&self, table: &TableSchema, target: &ObjectName) -> Result<Option<String>> {
+        let Some(first) = target.0.first().and_then(|part| part.as_ident()) else {
+            return Ok(None);
+        };
         let column = fold(first);
         if target.0.len() > 1 {
             let message =
@@ -158,10 +169,7 @@ impl Analysis<'_> {
             let at = self.words.name(first);
             return Err(self.words.fault(SqlState::UndefinedColumn, message, at));
         }
-        match table.column(&column) {
-            Some((_, known)) => self.assign(&column, known.data_type, found, &assignment.value),
-            None => Ok(()),
-        }
+        Ok(Some(column))
     }
 
     /// `(a, b) = ...`: as many values as columns, each of a type that its column takes.
@@ -174,6 +182,9 @@ impl Analysis<'_> {
     ) -> Result<()> {
         let fault =
             |state, message: &str| self.words.fault(state, message, self.words.start(value));
+        for target in targets {
+            self.target_column(table, target)?;
+        }
         let columns = assigned(table, targets);
         match row_source(value) {
             None => Err(fault(SqlState::FeatureNotSupported, NO_ROW)),

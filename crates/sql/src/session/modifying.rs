@@ -35,32 +35,28 @@ impl Preparation {
         parameters: &mut Parameters,
         taken: &mut Taken,
     ) -> Result<()> {
-        if !modifying::check_places(&lifted.statement)? {
+        if !modifying::has_modifying(&lifted.statement) {
             return Ok(());
         }
         let clause = modifying::clause(&mut lifted.statement).and_then(Option::take);
         let Some(mut clause) = clause else { return Ok(()) };
-        let (mut known, mut silent) = (Vec::new(), Vec::new());
+        let mut known = Vec::new();
         for mut cte in std::mem::take(&mut clause.cte_tables) {
             if !modifying::modifies(&cte.query) {
                 known.push(cte);
                 continue;
             }
-            let statement = modifying::statement_of(&cte, &known, &clause)?;
-            silent.iter().try_for_each(|other| modifying::refuse_read(other, &statement))?;
-            match self.plan_modifying(lifted, statement, parameters, taken)? {
-                Some(reading) => {
-                    cte.query = Box::new(reading);
-                    known.push(cte);
-                }
-                None => silent.push(cte),
+            let statement = modifying::statement_of(&cte, &known, &clause);
+            if let Some(reading) = self.plan_modifying(lifted, statement, parameters, taken)? {
+                cte.query = Box::new(reading);
+                known.push(cte);
             }
         }
         clause.cte_tables = known;
         if let Some(with) = modifying::clause(&mut lifted.statement) {
             *with = (!clause.cte_tables.is_empty()).then_some(clause);
         }
-        silent.iter().try_for_each(|cte| modifying::refuse_read(cte, &lifted.statement))
+        Ok(())
     }
 
     /// Plans a query that changes rows; what reads it, where it returns something.
@@ -81,7 +77,7 @@ impl Preparation {
         taken.refuse_searched(&prepared.plan)?;
         let columns = modifying::returned(&prepared.plan);
         let shown: Vec<_> = columns.iter().collect();
-        let origins = columns.iter().map(|_| None).collect();
+        let origins = modifying::origins(&prepared.plan, &taken.catalog);
         let relation = Arc::new(FoundRelation::new(taken.queries.len(), &shown, origins));
         let reading = match columns.is_empty() {
             true => None,

@@ -51,6 +51,7 @@ pub(super) enum PlannedText {
 impl Preparation {
     /// Parses and plans one statement.
     pub fn plan(&self, text: &str, types: &[u32]) -> Result<PlannedText> {
+        rewrite::refuse(text)?;
         let mut statements = match rewrite::rewrite(text) {
             Some(rewritten) => parse(&rewritten)?,
             None => parse(text)?,
@@ -75,7 +76,7 @@ impl Preparation {
         match &statement {
             ast::Statement::Query(query) if !is_write(query) => {
                 if names_functions(query) {
-                    if modifying_queries::check_places(&statement)? {
+                    if modifying_queries::has_modifying(&statement) {
                         let what =
                             "a function of the session beside INSERT, UPDATE or DELETE in WITH";
                         return Err(unsupported(what));
@@ -142,6 +143,7 @@ impl Preparation {
     /// Plans a query without parameters, outside the cache.
     pub fn query_template(&self, query: &ast::Query) -> Result<Arc<QueryTemplate>> {
         advisory::refuse(query)?;
+        modifying_queries::refuse(query)?;
         self.named_template(&with_names(query))
     }
 

@@ -320,7 +320,8 @@ impl Session {
         let query = &text[declare.query..];
         let planned = Box::pin(self.prepare_part(query, types)).await;
         let statement = planned.map_err(|fault| place_part(fault, query, before))?;
-        if !matches!(statement.prepared.plan, Plan::Query(_) | Plan::SessionQuery(_)) {
+        let is_query = matches!(statement.prepared.plan, Plan::Query(_) | Plan::SessionQuery(_));
+        if !is_query || statement.prepared.earlier.iter().any(Earlier::is_modifying) {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(Error::new(SqlState::FeatureNotSupported, message));
         }

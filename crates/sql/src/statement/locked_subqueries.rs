@@ -42,6 +42,11 @@ pub enum Earlier {
 }
 
 impl Earlier {
+    /// Whether it changes rows.
+    pub fn is_modifying(&self) -> bool {
+        matches!(self, Earlier::Modifying(_))
+    }
+
     /// The tables that it reads or changes.
     pub fn tables(&self) -> Vec<TableId> {
         match self {
@@ -69,8 +74,7 @@ impl Taken {
     pub fn refuse_searched(&self, plan: &Plan) -> Result<()> {
         match plan {
             Plan::Query(query) if query.locking.is_some() => {
-                let is_modifying = |query: &Earlier| matches!(query, Earlier::Modifying(_));
-                match self.queries.iter().any(is_modifying) {
+                match self.queries.iter().any(Earlier::is_modifying) {
                     true => Err(modifying_queries::refused_lock()),
                     false => Ok(()),
                 }

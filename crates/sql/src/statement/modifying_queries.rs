@@ -4,20 +4,17 @@
 //! it or not; what it returns is read in its place. All see what was there before any of them ran. So none may look for rows of a
 //! table that one before it changes: that is refused. `session::modifying` plans and runs them.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Cte, Query, SetExpr, Statement, Visit, Visitor, With, visit_relations,
-};
+use datafusion::sql::sqlparser::ast::{Cte, Query, SetExpr, Statement, With};
 use engine::plan::{InsertPlan, OutputColumn, WriteAction};
-use engine::types::{Error, Result, SqlState, TableId};
+use engine::types::{ColumnId, Error, Result, Scalar, SqlState, TableId};
 
 use super::locked_subqueries::names;
-use super::naming::{fold, split};
 use super::returning::quoted;
-use crate::catalog::{FOUND_SCHEMA, FoundRelation};
+use crate::catalog::{Catalog, FOUND_SCHEMA, FoundRelation};
 use crate::session::prepared::{Plan, Prepared};
+use crate::template::{Origin, origin};
 
 /// A query of WITH that changes rows.
 #[derive(Debug)]
@@ -41,64 +38,15 @@ pub fn modifies(query: &Query) -> bool {
     matches!(&*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_))
 }
 
-/// Whether a query of the statement's own WITH changes rows; 0A000 where one elsewhere does.
-pub fn check_places(statement: &Statement) -> Result<bool> {
-    let mut places = Places { depth: 0, top: 0, modifying: 0 };
-    if let Statement::Query(query) = statement {
-        let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
-        places.top = ctes.filter(|cte| modifies(&cte.query)).count();
-    }
-    let _ = statement.visit(&mut places);
-    match places.modifying > places.top {
-        true => {
-            let message =
-                "WITH clause containing a data-modifying statement must be at the top level";
-            Err(Error::new(SqlState::FeatureNotSupported, message))
-        }
-        false => Ok(places.top > 0),
-    }
-}
-
-/// Counts the queries below a statement that change rows.
-struct Places {
-    depth: usize,
-    top: usize,
-    modifying: usize,
-}
-
-impl Visitor for Places {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        self.modifying += usize::from(self.depth > 0 && modifies(query));
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
-        self.depth += usize::from(!matches!(statement, Statement::Query(_)));
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
-        self.depth -= usize::from(!matches!(statement, Statement::Query(_)));
-        ControlFlow::Continue(())
-    }
+/// Whether a query of the statement's own WITH changes rows.
+pub fn has_modifying(statement: &Statement) -> bool {
+    let Statement::Query(query) = statement else { return false };
+    let mut named = query.with.iter().flat_map(|with| &with.cte_tables);
+    named.any(|cte| modifies(&cte.query))
 }
 
 /// A query of WITH as a statement, with those before it that it names.
-pub fn statement_of(cte: &Cte, before: &[Cte], clause: &With) -> Result<Statement> {
-    if clause.recursive && names(&cte.query, cte) {
-        let name = fold(&cte.alias.name);
-        let message =
-            format!("recursive query \"{name}\" must not contain data-modifying statements");
-        return Err(Error::new(SqlState::InvalidRecursion, message));
-    }
+pub fn statement_of(cte: &Cte, before: &[Cte], clause: &With) -> Statement {
     let mut query = Query::clone(&cte.query);
     let mut known: Vec<Cte> = Vec::new();
     for other in before.iter().rev() {
@@ -111,28 +59,12 @@ pub fn statement_of(cte: &Cte, before: &[Cte], clause: &With) -> Result<Statemen
         None if known.is_empty() => {}
         None => query.with = Some(With { cte_tables: known, ..clause.clone() }),
     }
-    Ok(match (query.with.is_none(), *query.body) {
+    match (query.with.is_none(), *query.body) {
         (
             true,
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement),
         ) => statement,
         (_, body) => Statement::Query(Box::new(Query { body: Box::new(body), ..query })),
-    })
-}
-
-/// 0A000 where a query that returns nothing is read.
-pub fn refuse_read(cte: &Cte, statement: &Statement) -> Result<()> {
-    let name = fold(&cte.alias.name);
-    let found = visit_relations(statement, |relation| match split(relation) {
-        Ok((None, other)) if other == name => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    match found.is_break() {
-        true => {
-            let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
-            Err(Error::new(SqlState::FeatureNotSupported, message))
-        }
-        false => Ok(()),
     }
 }
 
@@ -143,6 +75,31 @@ pub fn returned(plan: &Plan) -> &[OutputColumn] {
         Plan::InsertQuery(insert) => &insert.returning.output,
         Plan::Complex(write) => write.output.as_deref().unwrap_or_default(),
         _ => &[],
+    }
+}
+
+/// Of which tables' columns that is.
+pub fn origins(plan: &Plan, catalog: &Catalog) -> Vec<Option<Origin>> {
+    let of_columns = |table: TableId, scalars: &[Scalar]| -> Vec<Option<Origin>> {
+        let schema = catalog.table_by_id(table);
+        let of_one = |scalar: &Scalar| match scalar {
+            Scalar::Column(number) => {
+                let data_type = schema?.columns.get(*number)?.data_type;
+                Some(Origin { table, column: ColumnId(*number as u32), data_type })
+            }
+            _ => None,
+        };
+        scalars.iter().map(of_one).collect()
+    };
+    match plan {
+        Plan::Write(write) => of_columns(write.table, &write.plan.returning),
+        Plan::InsertQuery(insert) => of_columns(insert.table.id, &insert.returning.scalars),
+        Plan::Complex(write) => {
+            let first = 1 + write.assigned.as_ref().map_or(0, Vec::len);
+            let count = write.output.as_ref().map_or(0, |output| output.len());
+            (first..first + count).map(|at| origin(&write.query.plan, at)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -180,6 +137,19 @@ pub fn searched(plan: &Plan) -> Option<TableId> {
         _ => false,
     };
     changed(plan).filter(|_| !is_blind)
+}
+
+/// 0A000 for a query that changes rows in WITH, inside a statement that cannot run that before.
+pub fn refuse(query: &Query) -> Result<()> {
+    let mut ctes = query.with.iter().flat_map(|with| &with.cte_tables);
+    match ctes.any(|cte| modifies(&cte.query)) {
+        true => {
+            let message = "INSERT, UPDATE or DELETE in WITH is not supported in this statement";
+            Err(Error::new(SqlState::FeatureNotSupported, message)
+                .hint("Run it as a statement of its own."))
+        }
+        false => Ok(()),
+    }
 }
 
 /// 0A000 for a query that locks rows and changes others in WITH.

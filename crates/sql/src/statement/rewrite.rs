@@ -5,22 +5,51 @@
 
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use engine::types::Result;
 
+use super::constraint::unsupported;
 use super::copy::ALL;
 
 /// The statement in other words; `None` where nothing needs to change.
 pub fn rewrite(text: &str) -> Option<String> {
-    let first = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next()?;
-    let apply = match first.to_ascii_lowercase().as_str() {
+    let apply = match first_word(text)?.as_str() {
         "copy" => switches,
         "create" | "alter" => sequence_options,
         _ => return None,
     };
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
-    let tokens: Vec<Token> =
-        tokens.into_iter().filter(|t| !matches!(t, Token::Whitespace(_))).collect();
-    let changed = apply(&tokens)?;
+    let changed = apply(&tokens(text)?)?;
     Some(changed.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+}
+
+/// 0A000 for what the parser would call a fault of syntax: SET NULL and SET DEFAULT of some of a foreign key's columns.
+pub fn refuse(text: &str) -> Result<()> {
+    if !matches!(first_word(text).as_deref(), Some("create" | "alter")) {
+        return Ok(());
+    }
+    let tokens = tokens(text).unwrap_or_default();
+    let is_refused = |part: &[Token]| {
+        is_word(&part[0], &["delete"])
+            && is_word(&part[1], &["set"])
+            && is_word(&part[2], &["null", "default"])
+            && part[3] == Token::LParen
+    };
+    match tokens.windows(4).any(is_refused) {
+        true => {
+            let message = "SET NULL and SET DEFAULT of some of a foreign key's columns";
+            Err(unsupported(message).hint("Without the list of columns all of them are set."))
+        }
+        false => Ok(()),
+    }
+}
+
+fn first_word(text: &str) -> Option<String> {
+    let first = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next()?;
+    Some(first.to_ascii_lowercase())
+}
+
+fn tokens(text: &str) -> Option<Vec<Token>> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
+    Some(tokens.into_iter().filter(|t| !matches!(t, Token::Whitespace(_))).collect())
 }
 
 /// Whether a token is one of these words, unquoted.

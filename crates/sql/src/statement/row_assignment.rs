@@ -6,6 +6,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use engine::types::{Error, Result, SqlState};
 
+use super::constraint::unsupported;
 use super::expression::parse;
 
 /// What is assigned to several columns at once.
@@ -54,6 +55,9 @@ pub const NO_ROW: &str =
 pub fn expressions(value: &Expr, count: usize) -> Result<Vec<Expr>> {
     let wrong = || Error::new(SqlState::SyntaxError, WRONG_NUMBER);
     match row_source(value) {
+        Some(RowSource::Values(values)) if values.iter().any(|value| is_wildcard(value)) => {
+            Err(unsupported("* in a row that is assigned"))
+        }
         Some(RowSource::Values(values)) if values.len() == count => {
             Ok(values.into_iter().cloned().collect())
         }
@@ -66,6 +70,10 @@ pub fn expressions(value: &Expr, count: usize) -> Result<Vec<Expr>> {
         }
         None => Err(Error::new(SqlState::FeatureNotSupported, NO_ROW)),
     }
+}
+
+fn is_wildcard(value: &Expr) -> bool {
+    matches!(value, Expr::Wildcard(_) | Expr::QualifiedWildcard(..))
 }
 
 /// How many columns a query has, where it says so.

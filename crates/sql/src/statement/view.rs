@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{self, ObjectName, Visit, Visitor};
 use engine::types::{DataType, Definition, Error, Result, SqlState};
 
 use super::constraint::unsupported;
+use super::modifying_queries;
 use super::naming::{fold, in_public, split};
 use crate::bounded::Planned;
 use crate::catalog::{Catalog, VIEWS_ENTRY, ViewDefinition};
@@ -28,6 +29,10 @@ pub async fn create_view(session: &mut Session, statement: &ast::CreateView) -> 
     let replaces = statement.or_replace && catalog.view(&name).is_some();
     if catalog.has_relation(&name) && !replaces {
         return session.exists(&name, statement.if_not_exists).map(|()| "CREATE VIEW".into());
+    }
+    if modifying_queries::refuse(&statement.query).is_err() {
+        let message = "views must not contain data-modifying statements in WITH";
+        return Err(Error::new(SqlState::FeatureNotSupported, message));
     }
     let described = columns_of(session.query_template(&statement.query)).await?;
     let columns: Vec<String> = statement.columns.iter().map(|column| fold(&column.name)).collect();
