@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, FieldRef, Int64Type};
-use datafusion::common::{DataFusionError, Result, ScalarValue, not_impl_err, plan_err};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type};
+use datafusion::common::{DataFusionError, Result, ScalarValue, internal_datafusion_err, plan_err};
 use datafusion::functions_aggregate::stddev::{stddev_pop_udaf, stddev_udaf};
 use datafusion::functions_aggregate::variance::{var_pop_udaf, var_samp_udaf};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
 };
 use engine::types::{Error, SqlState};
-use values::numeric::{Numeric, Sums, round};
+use values::numeric::{Numeric, Sums, parse, round};
 
 /// Digits after the point.
 const SCALE: i8 = 16;
@@ -86,6 +86,7 @@ impl Spread {
             sums: Sums::new(true),
             scale: *scale,
             seen: args.is_distinct.then(HashSet::new),
+            given: 0,
         })
     }
 }
@@ -136,7 +137,12 @@ impl AggregateUDFImpl for Spread {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
+        match args.return_field.data_type() {
+            DataType::Decimal128(..) => {
+                Ok(vec![Arc::new(Field::new("sums", DataType::Utf8, true))])
+            }
+            _ => self.inner.state_fields(args),
+        }
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
@@ -157,8 +163,32 @@ struct Exact {
     measure: Measure,
     sums: Sums,
     scale: i8,
-    /// With DISTINCT, the values so far.
+    /// With DISTINCT, the digits of the values so far.
     seen: Option<HashSet<i128>>,
+    /// Of these digits behind the point.
+    given: u32,
+}
+
+impl Exact {
+    fn add(&mut self, digits: i128, scale: u32) {
+        self.given = scale;
+        if self.seen.as_mut().is_none_or(|seen| seen.insert(digits)) {
+            self.sums.add(&Numeric::of_digits(digits, scale));
+        }
+    }
+
+    /// Takes over what another part had: values, or their sums. `None` where that is not what [`Accumulator::state`] writes.
+    fn take_over(&mut self, part: &str) -> Option<()> {
+        let mut words = part.split(' ');
+        if self.seen.is_some() {
+            let scale = words.next()?.parse().ok()?;
+            return words.try_for_each(|digits| Some(self.add(digits.parse().ok()?, scale)));
+        }
+        let count = words.next()?.parse().ok()?;
+        let [sum, squares] = [words.next()?, words.next()?].map(|text| parse(text).ok());
+        self.sums.merge((count, &sum?, squares.as_ref()));
+        Some(())
+    }
 }
 
 impl fmt::Debug for Exact {
@@ -185,11 +215,7 @@ fn known(values: &ArrayRef) -> Result<(Vec<i128>, u32)> {
 impl Accumulator for Exact {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let (digits, scale) = known(&values[0])?;
-        for digits in digits {
-            if self.seen.as_mut().is_none_or(|seen| seen.insert(digits)) {
-                self.sums.add(&Numeric::of_digits(digits, scale));
-            }
-        }
+        digits.into_iter().for_each(|digits| self.add(digits, scale));
         Ok(())
     }
 
@@ -224,12 +250,25 @@ impl Accumulator for Exact {
         size_of_val(self) + seen
     }
 
-    /// A query by itself groups in one part.
+    /// As a text: where there are several groupings, each part of the rows is grouped first.
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        not_impl_err!("variances in parts")
+        let text = match &self.seen {
+            Some(seen) => {
+                let digits = seen.iter().map(|digits| format!(" {digits}"));
+                format!("{}{}", self.given, digits.collect::<String>())
+            }
+            None => {
+                let (count, sum, squares) = self.sums.parts();
+                let squares = squares.map_or_else(String::new, |squares| squares.to_string());
+                format!("{count} {sum} {squares}")
+            }
+        };
+        Ok(vec![ScalarValue::Utf8(Some(text))])
     }
 
-    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        not_impl_err!("variances in parts")
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        let mut parts = states[0].as_string::<i32>().iter().flatten();
+        let taken = parts.try_for_each(|part| self.take_over(part));
+        taken.ok_or_else(|| internal_datafusion_err!("no state of a variance"))
     }
 }

@@ -106,14 +106,20 @@ impl Forecast {
 
     /// It stays as long as those who met as many, or as the batches before it will take.
     fn in_lane(response: &Response, asked: &Asked, ahead: &Ahead) -> Forecast {
-        let expected = ahead.expected();
-        let stay = expected.stay.max(LEAST);
+        let (expected, outside) = (ahead.expected(), outside(response, ahead));
+        let stay = (expected.stay + outside).max(LEAST);
         let total = asked.waited + stay;
         let by_itself = response.least().unwrap_or(stay).min(stay);
-        let latest = asked.waited + expected.latest();
+        let latest = asked.waited + expected.latest() + outside;
         let others = total.saturating_sub(by_itself.max(LEAST));
         Forecast { total, others, latest, met: Some(*ahead) }
     }
+}
+
+/// What it takes besides its batch, as far as is known: on its way into the lane and out of it.
+fn outside(response: &Response, ahead: &Ahead) -> Duration {
+    let least = response.least().zip(ahead.alone());
+    least.map_or(Duration::ZERO, |(least, alone)| least.saturating_sub(alone))
 }
 
 /// Lets a statement in, with its forecast, or refuses it with 53400 where it would not be answered in time.
@@ -132,8 +138,8 @@ pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Re
     };
     let is_in_time = match &asked.ahead {
         Some(ahead) => {
-            let room = limit.mul_f64(LANE_SHARE).saturating_sub(asked.waited);
-            ahead.fits(room, asked.promise)
+            let beside = asked.waited + outside(response, ahead);
+            ahead.fits(limit.mul_f64(LANE_SHARE).saturating_sub(beside), asked.promise)
         }
         None => forecast.latest <= limit,
     };

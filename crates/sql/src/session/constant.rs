@@ -38,15 +38,10 @@ impl Session {
             let read = move || constant::read(&own, &context, &types);
             self.on_planning_thread(text.len(), read).await?
         };
-        let prepared = query.map(|mut query| {
+        Ok(query.map(|mut query| {
             query.is_long |= text.len() > AT_ONCE;
             Arc::new(Prepared::constant(&self.catalog(), query))
-        });
-        let is_kept = types.is_empty() && self.zone().is_utc();
-        if let Some(prepared) = prepared.as_ref().filter(|_| is_kept) {
-            self.database().constants.keep(text, prepared);
-        }
-        Ok(prepared)
+        }))
     }
 
     /// Its answer.

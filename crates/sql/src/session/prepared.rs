@@ -218,7 +218,7 @@ impl Session {
         if let Some(known) = self.known(text, types) {
             return Ok(known);
         }
-        let asked = self.ask(text).await?;
+        let (asked, is_silent) = self.ask(text).await?;
         if self.block.is_failed() && !asked.ends_failure() {
             return Err(aborted());
         }
@@ -229,22 +229,30 @@ impl Session {
         let began = Instant::now();
         let stay = self.database().engine.promises().stations.texts.enter(text.len() as u64);
         let prepared = self.prepare_asked(text, asked, types).await;
+        if let Ok(statement) = prepared.as_ref()
+            && is_silent
+            && types.is_empty()
+            && self.zone().is_utc()
+        {
+            self.database().constants.keep(text, &statement.prepared);
+        }
         if prepared.is_ok() && is_planned {
             self.database().engine.promises().planning.note(stay.load(), began.elapsed());
         }
         prepared.map_err(|fault| place(self.limits.told(fault), &words))
     }
 
-    /// What a text asks for by PostgreSQL's grammar, which sees it before anything else does.
-    async fn ask(&mut self, text: &str) -> Result<Asked> {
+    /// What a text asks for by PostgreSQL's grammar, which sees it before anything else does, and whether it had nothing to tell.
+    async fn ask(&mut self, text: &str) -> Result<(Asked, bool)> {
         let (asked, notices) = if text.len() <= SHORT_TEXT {
             Asked::of(text)?
         } else {
             let own = Arc::<str>::from(text);
             self.on_planning_thread(text.len(), move || Asked::of(&own)).await?
         };
+        let is_silent = notices.is_empty();
         notices.into_iter().for_each(|notice| self.notice(notice));
-        Ok(asked)
+        Ok((asked, is_silent))
     }
 
     async fn prepare_asked(
@@ -280,7 +288,7 @@ impl Session {
         text: &str,
         types: &[u32],
     ) -> Result<Arc<Statement>> {
-        match self.ask(text).await? {
+        match self.ask(text).await?.0 {
             // EXECUTE casts its arguments as an assignment does.
             Asked::Constant => self.plan_text(text, types).await,
             asked => self.prepare_asked(text, asked, types).await,

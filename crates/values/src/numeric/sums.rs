@@ -51,6 +51,23 @@ impl Sums {
         }
     }
 
+    /// What was added, of finite numbers: how many, their sum, that of their squares.
+    pub fn parts(&self) -> (i64, Numeric, Option<Numeric>) {
+        let squares = self.squares.clone().map(Numeric::Finite);
+        (self.count, Numeric::Finite(self.sum.clone()), squares)
+    }
+
+    /// What was added elsewhere, by its parts.
+    pub fn merge(&mut self, (count, sum, squares): (i64, &Numeric, Option<&Numeric>)) {
+        self.count += count;
+        if let Numeric::Finite(sum) = sum {
+            self.sum = aligned(&self.sum, sum, Integer::plus);
+        }
+        if let (Some(own), Some(Numeric::Finite(squares))) = (&mut self.squares, squares) {
+            *own = aligned(own, squares, Integer::plus);
+        }
+    }
+
     fn change(&mut self, number: &Decimal, by: fn(&Integer, &Integer) -> Integer) {
         self.sum = aligned(&self.sum, number, by);
         if let Some(squares) = &mut self.squares {

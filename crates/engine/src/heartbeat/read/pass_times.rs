@@ -15,6 +15,8 @@ const SHARE: f64 = 1.0 / 4.0;
 /// Where one size only is known: time grows with the root of the number of queries, halfway between a pass that costs the
 /// same whoever rides and one on which nothing is shared.
 const GROWTH: f64 = 0.5;
+/// Seconds; nothing takes less, or how much more something else takes could not be told.
+const LEAST: f64 = 1e-6;
 /// What was measured of a size says little once so many of others were measured since.
 const OUTDATED: u32 = 32;
 
@@ -43,7 +45,7 @@ pub struct Pass {
 impl Pass {
     /// Of so many queries.
     pub fn of(queries: usize, seconds: f64) -> Pass {
-        Pass { queries: queries as f64, seconds, noted: 0 }
+        Pass { queries: queries as f64, seconds: seconds.max(LEAST), noted: 0 }
     }
 
     /// How many queries.
@@ -76,7 +78,7 @@ impl PassTimes {
         let mut known = self.known.lock();
         known.passes = known.passes.wrapping_add(1);
         let noted = known.passes;
-        let new = Pass { queries: queries as f64, seconds: took.as_secs_f64(), noted };
+        let new = Pass { noted, ..Pass::of(queries, took.as_secs_f64()) };
         let known = &mut known.by_size[size];
         *known = Some(known.map_or(new, |old| old.towards(new, SHARE)));
     }

@@ -49,6 +49,16 @@ impl VisitorMut for Series {
         ControlFlow::Continue(())
     }
 
+    /// What stands first sees nothing beside it: columns that it names are an outer query's.
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        if let Some(first) = select.from.first_mut()
+            && let TableFactor::Derived { lateral, .. } = &mut first.relation
+        {
+            *lateral = false;
+        }
+        ControlFlow::Continue(())
+    }
+
     // After what is inside, which holds the function itself once it is wrapped.
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
         if let Some(named) = named(factor) {

@@ -131,6 +131,7 @@ impl Lane {
             let promise = Duration::from_secs_f64(PROMISE);
             for Waiting { came, forecast, .. } in batch {
                 let took = Duration::from_secs_f64(self.now - came);
+                self.response.note(1, took);
                 let learned =
                     forecast.and_then(|forecast| forecast.learned(promise, Duration::ZERO, took));
                 learned.iter().for_each(|(met, answered)| self.course.note(met, answered));

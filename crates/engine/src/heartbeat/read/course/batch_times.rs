@@ -48,9 +48,9 @@ impl Known {
     fn note(&mut self, queries: usize, seconds: f64) {
         let size = (queries.ilog2() as usize).min(SIZES - 1);
         let new = Pass::of(queries, seconds);
-        let known = self.best[size].filter(|known| known.seconds() < seconds);
+        let known = self.best[size].filter(|known| known.seconds() < new.seconds());
         self.best[size] = Some(known.map_or(new, |known| known.towards(new, CREEP)));
-        let ratio = self.best_of(queries).map_or(1.0, |best| seconds / best.max(1e-9));
+        let ratio = self.best_of(queries).map_or(1.0, |best| new.seconds() / best);
         self.slowdown += (ratio - self.slowdown) * SHARE;
     }
 }
@@ -103,6 +103,14 @@ mod tests {
         assert!((48..=62).contains(&shown(&times, 64)), "{}", shown(&times, 64));
         (0..20).for_each(|_| times.note(64, milliseconds(20)));
         assert_eq!(shown(&times, 64), 20, "nothing slows them down any more");
+    }
+
+    #[test]
+    fn what_takes_no_time_takes_little() {
+        let times = BatchTimes::default();
+        (0..8).for_each(|_| times.note(1, Duration::ZERO));
+        (0..8).for_each(|_| times.note(64, Duration::ZERO));
+        assert!(times.expected(1_000).expect("measured") < milliseconds(1));
     }
 
     #[test]

@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How much longer than expected an answer may take before anything is known.
-const FIRST: f32 = 1.5;
 /// Answers that are late where a batch ends raise it by so much, ...
 const RAISE: f32 = 0.05;
 /// ... where they are a fifth or more of those that might be; ...
@@ -56,13 +54,6 @@ pub struct Law {
     error: AtomicU32,
 }
 
-impl Default for Law {
-    fn default() -> Law {
-        let [tight, late, error] = [0.0_f32; 3].map(|zero| AtomicU32::new(zero.to_bits()));
-        Law { tight, late, factor: AtomicU32::new(FIRST.to_bits()), error }
-    }
-}
-
 impl ExpectedStay {
     /// What almost all take at most.
     pub fn latest(&self) -> Duration {
@@ -76,6 +67,12 @@ impl ExpectedStay {
 }
 
 impl Law {
+    /// Before anything is known an answer may take so many times as long as expected.
+    pub fn new(factor: f32) -> Law {
+        let [tight, late, error] = [0.0_f32; 3].map(|zero| AtomicU32::new(zero.to_bits()));
+        Law { tight, late, factor: AtomicU32::new(factor.to_bits()), error }
+    }
+
     /// Of one that is expected to stay for so long.
     pub fn expect(&self, stay: Duration) -> ExpectedStay {
         ExpectedStay { stay, factor: f32::from_bits(self.factor.load(Ordering::Relaxed)) }
@@ -119,6 +116,7 @@ impl Law {
 mod tests {
     use super::*;
 
+    const FIRST: f32 = 1.5;
     const MILLISECOND: Duration = Duration::from_millis(1);
     const ROOM: Duration = Duration::from_millis(100);
 
@@ -129,7 +127,7 @@ mod tests {
 
     #[test]
     fn who_is_late_makes_room_and_who_is_not_takes_some_back() {
-        let law = Law::default();
+        let law = Law::new(FIRST);
         let expected = law.expect(80 * MILLISECOND);
         let factor_after = |late: usize| {
             (0..50).for_each(|i| law.note(&expected, &answered(if i < late { 120 } else { 80 })));
@@ -148,7 +146,7 @@ mod tests {
 
     #[test]
     fn how_far_it_is_off_is_learned() {
-        let [near, far] = [(); 2].map(|()| Law::default());
+        let [near, far] = [(); 2].map(|()| Law::new(FIRST));
         for i in 0..200 {
             near.note(&near.expect(80 * MILLISECOND), &answered(75 + i % 10));
             far.note(&far.expect(80 * MILLISECOND), &answered(if i % 2 == 0 { 40 } else { 160 }));
