@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::read::{Ahead, Answered, Figures, HeldBack, LoneRun, PathCosts, Reads};
+use super::read::{Ahead, Figures, HeldBack, LoneRun, PathCosts, Reads};
 use super::write::{Tuning, WriteHeartbeat};
 use super::{
     Answer, BlockStatement, BulkLoad, DefinitionChanges, Exclusion, Ledger, LoadPlan, Promises,
@@ -201,9 +201,9 @@ impl Engine {
         self.reads.ahead(lane)
     }
 
-    /// One that was let into a lane with what it had met was answered or dropped: who comes has more or less to spare.
-    pub fn note_answer(&self, lane: LaneId, met: &Ahead, answered: &Answered) {
-        self.reads.note_answer(lane, met, answered);
+    /// One that was let into a lane with little to spare was answered or dropped, late or not: who comes has more or less.
+    pub fn note_answer(&self, lane: LaneId, is_late: bool) {
+        self.reads.note_answer(lane, is_late);
     }
 
     /// What an activation by itself takes on both paths; `None` where the path is not chosen by that.

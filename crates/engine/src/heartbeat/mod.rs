@@ -25,8 +25,8 @@ pub use ledger::{Account, Difference, Ledger, Tally};
 pub use promises::Promises;
 pub(crate) use read::Lane;
 pub use read::{
-    Ahead, Answered, Boarding, Course, ExpectedStay, Figures, HeldBack, LoneRun, NextBatch,
-    OperatorFigures, PathCost, PathCosts, Running,
+    Ahead, Boarding, Course, Figures, HeldBack, LoneRun, OperatorFigures, PathCost, PathCosts,
+    Running,
 };
 pub use template::Template;
 pub use witness::{Member, Witness};

@@ -48,8 +48,7 @@ pub(super) const CAPACITY: SystemTable = SystemTable {
 };
 
 fn capacity(engine: &Engine) -> Vec<Vec<Value>> {
-    let growth_of = |lane, promise| engine.reads().growth(lane, promise);
-    engine.promises().capacity(growth_of).into_iter().map(capacity_row).collect()
+    engine.promises().capacity().into_iter().map(capacity_row).collect()
 }
 
 fn capacity_row(own: Capacity) -> Vec<Value> {

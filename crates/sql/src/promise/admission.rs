@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use engine::heartbeat::Ahead;
 use engine::heartbeat::promises::Response;
-use engine::heartbeat::{Ahead, Answered};
 use engine::types::{Error, SqlState};
 
 /// The least that an answer takes: nothing shorter can be promised.
@@ -15,6 +15,8 @@ const NEWCOMERS_SHARE: f64 = 0.9;
 
 /// The share of a promise within which those of a lane must be expected to be answered, and are.
 const LANE_SHARE: f64 = 0.95;
+/// Who is expected to be answered later than in this share of its promise has little to spare.
+const TIGHT: f64 = 0.7;
 
 /// Whoever has waited for more than this share of its promise is not alone, whatever load it meets: others take the threads.
 const ALONE_WAITS: f64 = 0.25;
@@ -64,8 +66,6 @@ pub struct Forecast {
     pub others: Duration,
     /// The same for 99 of 100, as far as was measured.
     pub latest: Duration,
-    /// What it met in its lane.
-    met: Option<Ahead>,
 }
 
 impl Forecast {
@@ -88,45 +88,30 @@ impl Forecast {
         };
         let total = asked.waited + took.max(LEAST);
         let latest = asked.waited + latest.max(LEAST);
-        let others = total.saturating_sub(by_itself.max(LEAST));
-        Some(Forecast { total, others, latest, met: None })
+        Some(Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest })
     }
 
-    /// What is to be learned of one that was let into a lane and took so long: what it had met, and what became of it.
-    pub fn learned(
-        &self,
-        promise: Duration,
-        waited: Duration,
-        took: Duration,
-    ) -> Option<(Ahead, Answered)> {
-        let is_late = took > promise.mul_f64(LANE_SHARE);
-        let (room, took) = (promise.saturating_sub(waited), took.saturating_sub(waited));
-        self.met.map(|met| (met, Answered { room, took, is_late }))
+    /// What is to be learned of one that was let into a lane and took so long: whether it was late; `None` where it had much to spare.
+    pub fn was_late(&self, promise: Duration, took: Duration) -> Option<bool> {
+        let is_tight = self.latest > promise.mul_f64(TIGHT);
+        is_tight.then(|| took > promise.mul_f64(LANE_SHARE))
     }
 
-    /// It stays as long as those who met as many, or as the batches before it will take.
+    /// It stays as long as those who met as many.
     fn in_lane(response: &Response, asked: &Asked, ahead: &Ahead) -> Forecast {
-        let (expected, outside) = (ahead.expected(), outside(response, ahead));
-        let stay = (expected.stay + outside).max(LEAST);
+        let stay = ahead.stay.max(LEAST);
         let total = asked.waited + stay;
         let by_itself = response.least().unwrap_or(stay).min(stay);
-        let latest = asked.waited + expected.latest() + outside;
-        let others = total.saturating_sub(by_itself.max(LEAST));
-        Forecast { total, others, latest, met: Some(*ahead) }
+        let latest = asked.waited + stay.mul_f32(ahead.factor);
+        Forecast { total, others: total.saturating_sub(by_itself.max(LEAST)), latest }
     }
-}
-
-/// What it takes besides its batch, as far as is known: on its way into the lane and out of it.
-fn outside(response: &Response, ahead: &Ahead) -> Duration {
-    let least = response.least().zip(ahead.alone());
-    least.map_or(Duration::ZERO, |(least, alone)| least.saturating_sub(alone))
 }
 
 /// Lets a statement in, with its forecast, or refuses it with 53400 where it would not be answered in time.
 pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Refusal> {
     let Some(forecast) = Forecast::of(response, asked) else {
         let total = asked.waited + LEAST;
-        let least = Forecast { total, others: asked.waited, latest: total, met: None };
+        let least = Forecast { total, others: asked.waited, latest: total };
         let is_late = least.total > asked.promise;
         return if is_late { Err(refusal(response, asked, least)) } else { Ok(None) };
     };
@@ -137,10 +122,7 @@ pub fn decide(response: &Response, asked: &Asked) -> Result<Option<Forecast>, Re
         false => asked.promise.mul_f64(NEWCOMERS_SHARE),
     };
     let is_in_time = match &asked.ahead {
-        Some(ahead) => {
-            let beside = asked.waited + outside(response, ahead);
-            ahead.fits(limit.mul_f64(LANE_SHARE).saturating_sub(beside), asked.promise)
-        }
+        Some(_) => forecast.latest <= limit.mul_f64(LANE_SHARE),
         None => forecast.latest <= limit,
     };
     match is_in_time || is_worth_trying(response, asked, is_alone) {
@@ -157,10 +139,10 @@ fn is_worth_trying(response: &Response, asked: &Asked, is_alone: bool) -> bool {
 }
 
 /// Why a statement is refused.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
     /// When it would be answered.
-    pub forecast: Box<Forecast>,
+    pub forecast: Forecast,
     promise: Duration,
     /// The least that could be promised for it.
     least: Duration,
@@ -169,7 +151,7 @@ pub struct Refusal {
 fn refusal(response: &Response, asked: &Asked, forecast: Forecast) -> Refusal {
     let by_itself = forecast.total.saturating_sub(forecast.others);
     let least = response.least().unwrap_or(by_itself).max(LEAST);
-    Refusal { forecast: Box::new(forecast), promise: asked.promise, least }
+    Refusal { forecast, promise: asked.promise, least }
 }
 
 impl From<Refusal> for Error {
@@ -218,8 +200,6 @@ impl std::fmt::Display for Shown {
 
 #[cfg(test)]
 mod tests {
-    use engine::heartbeat::ExpectedStay;
-
     use super::*;
 
     const MILLISECOND: Duration = Duration::from_millis(1);
@@ -329,8 +309,7 @@ mod tests {
 
     /// So many stay for so long.
     fn ahead(inside: usize, stay: u32) -> Ahead {
-        let by_stays = ExpectedStay { stay: stay * MILLISECOND, factor: 1.25 };
-        Ahead { inside, by_stays, by_batches: None, trusts_batches: true }
+        Ahead { inside, stay: stay * MILLISECOND, factor: 1.25 }
     }
 
     #[test]

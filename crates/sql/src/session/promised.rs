@@ -369,9 +369,8 @@ impl UnderWay {
     fn learn(&self, engine: &Engine, forecast: &Forecast, took: Duration) {
         match self.work {
             Work::Query(_, _, Place::Lane(lane)) => {
-                let waited = self.since.saturating_duration_since(self.arrived);
-                let learned = forecast.learned(self.promise, waited, took);
-                learned.iter().for_each(|(met, answered)| engine.note_answer(lane, met, answered));
+                let was_late = forecast.was_late(self.promise, took);
+                was_late.into_iter().for_each(|was_late| engine.note_answer(lane, was_late));
             }
             _ => self.work.margin(&engine.promises().stations).note(took > forecast.latest),
         }

@@ -1,16 +1,14 @@
 //! How much more could be promised.
 //!
-//! A lane says by itself how much more it could answer ([`crate::heartbeat::Course::growth`]). Elsewhere a statement's answers take as
-//! long as the load lets them ([`super::Response`]), so its promise bounds the load, and the load the work that is done in a second.
-//! What is done now is counted; the rest is capacity. Statements that compete scale together: of a place so much more of what runs
-//! there now is kept as of the statement whose promise is the tightest.
+//! A statement's answers take as long as the load lets them ([`super::Response`]), so its promise bounds the load, and the load the
+//! work that is done in a second. What is done now is counted; the rest is capacity. Statements that compete scale together: of a
+//! place so much more of what runs there now is kept as of the statement whose promise is the tightest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Meets, Place, Promises, Record, Response, Station};
-use crate::types::LaneId;
+use super::{Meets, Place, Promises, Record};
 
 /// What a place, or the whole, answers of statements with a promise, and how much more.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,12 +49,11 @@ impl Sum {
 }
 
 impl Promises {
-    /// By place, and all together first; nothing where no statement with a promise was answered in the last second. `growth_of` says
-    /// how many times as much as now a lane could answer within a promise, if it knows.
-    pub fn capacity(&self, growth_of: impl Fn(LaneId, Duration) -> Option<f64>) -> Vec<Capacity> {
+    /// By place, and all together first; nothing where no statement with a promise was answered in the last second.
+    pub fn capacity(&self) -> Vec<Capacity> {
         let mut places: BTreeMap<Place, Sum> = BTreeMap::new();
         for record in self.records() {
-            let Some((place, sum)) = self.sum_of(&record, &growth_of) else { continue };
+            let Some((place, sum)) = self.sum_of(&record) else { continue };
             places.entry(place).and_modify(|known| *known = known.add(sum)).or_insert(sum);
         }
         let all = places.values().copied().reduce(Sum::add);
@@ -65,34 +62,26 @@ impl Promises {
         all.into_iter().chain(each).collect()
     }
 
-    fn sum_of(
-        &self,
-        record: &Arc<Record>,
-        growth_of: &impl Fn(LaneId, Duration) -> Option<f64>,
-    ) -> Option<(Place, Sum)> {
+    fn sum_of(&self, record: &Arc<Record>) -> Option<(Place, Sum)> {
         let per_second = record.per_second();
         let Meets { place, work, response } = record.meets().filter(|_| per_second > 0.0)?;
         let promise = record.figures().promise;
-        let factor = match place {
-            Place::Lane(lane) => growth_of(lane, promise)?,
-            Place::Alone => at(&self.stations.queries, work, &response, promise)?,
-            Place::Writes => at(&self.stations.writes, work, &response, promise)?,
+        let station = match place {
+            Place::Lane(_) | Place::Alone => &self.stations.queries,
+            Place::Writes => &self.stations.writes,
         };
+        let now = station.done_per_second() / work.max(1) as f64;
+        let factor =
+            response.most_per_second(promise, station.margin.deviations())? / now.max(1e-3);
         Some((place, Sum { promise, per_second, factor }))
     }
-}
-
-/// How many times as much as now a station could answer.
-fn at(station: &Station, work: u64, response: &Response, promise: Duration) -> Option<f64> {
-    let now = station.done_per_second() / work.max(1) as f64;
-    Some(response.most_per_second(promise, station.margin.deviations())? / now.max(1e-3))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::env::{Clock, SimulatedClock};
-    use crate::heartbeat::promises::OWN;
+    use crate::heartbeat::promises::{OWN, Response};
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -118,7 +107,7 @@ mod tests {
             record.answer(promise, MILLISECOND, None);
         }
         clock.put_forward(Duration::from_millis(500));
-        promises.capacity(|_, _| None)
+        promises.capacity()
     }
 
     #[test]

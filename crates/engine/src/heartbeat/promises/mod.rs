@@ -17,7 +17,6 @@ mod turns;
 pub use book::Promises;
 pub use capacity::Capacity;
 pub use margin::Margin;
-pub(super) use rate::Rate;
 pub use record::{Meets, Place, Promised, Record};
 pub use response::{Expected, OWN, Response};
 pub use station::{Station, Stations, Stay};

@@ -1,76 +1,69 @@
 //! When who comes into a lane now is expected to be answered.
 //!
-//! In come what begins to wait in a lane, and its batches when they begin and end; out goes how long a newcomer is expected to stay, by
-//! two laws. **By batches**: until what runs has ended, and then as long as a batch of all who wait then took of late; that is exact
-//! where all who wait ride in one batch, one after the other. **By stays**: as long as those stayed on average who found so many
-//! inside, which is measured by Little's law, the time that all were inside, together, over how many were answered meanwhile. It holds
-//! whatever a lane does with them: parts that run one after the other or two at a time, newcomers that board, workers that others
-//! take. Which of the two is trusted says how far each was off lately ([`Law`]). Written by [`super::lane`], [`super::lead`] and
-//! [`super::generation`]; read by whoever promises response times, for each statement: nothing here is locked for longer than a look
-//! takes.
+//! In come what begins to wait in a lane, and its batches when they begin and end; out goes how long those took on average from their
+//! coming to their answer who found so many inside. That is measured by Little's law: the time that all were inside, together, over
+//! how many were answered meanwhile. It holds whatever a lane does with them: parts that run one after the other or two at a time,
+//! newcomers that board, workers that others take. Written by [`super::lane`], [`super::lead`] and [`super::generation`]; read by
+//! whoever promises response times, for each statement: nothing here is locked for longer than a look takes.
 
-mod batch_times;
-mod law;
-
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use self::batch_times::BatchTimes;
-use self::law::Law;
-pub use self::law::{Answered, ExpectedStay};
 use super::pass_times::PassTimes;
-use crate::heartbeat::promises::Rate;
 
+/// How much longer than expected an answer may take before anything is known.
+const FIRST: f32 = 1.5;
+/// Answers that are late where a batch ends raise it by so much, ...
+const RAISE: f32 = 0.05;
+/// ... where they are a fifth or more of those that might be; ...
+const MANY: f32 = 0.2;
+/// ... so few do not, ...
+const FEW: f32 = 0.02;
+/// ... but lower it by so much.
+const LOWER: f32 = 0.005;
 /// So many are let in before anything is known; who comes then waits for the first measurement elsewhere.
 const FIRST_INSIDE: usize = 64;
 const UNKNOWN: Duration = Duration::from_secs(3_600);
 /// The part of those inside that must be answered for their stay to be measured.
 const TURN: f64 = 0.25;
-/// The share of a promise that one batch may take: who comes when it begins waits for it, and for the next one.
-const HALF: f64 = 0.475;
-
-/// How much longer than expected an answer may take before anything is known: the mean of those who met as many, ...
-const BEYOND_MEAN: f32 = 1.5;
-/// ... the batches that it waits for.
-const BEYOND_BATCHES: f32 = 1.3;
+/// Neither less nor more.
+const RANGE: (f32, f32) = (0.8, 2.5);
 
 /// How many are in a lane, and how long they stay.
 #[derive(Debug)]
 pub struct Course {
+    waiting: AtomicUsize,
     flow: Mutex<Flow>,
     /// How long those stay that find so many inside.
     stays: PassTimes,
-    /// How long a batch of so many takes.
-    batches: BatchTimes,
-    by_stays: Law,
-    by_batches: Law,
-    answered: Rate,
+    /// Answers of those who were let in with little to spare since a batch ended, ...
+    tight: AtomicU32,
+    /// ... and how many of them were late.
+    late: AtomicU32,
+    /// What almost all take at most, as a multiple of what is expected, as bits.
+    factor: AtomicU32,
 }
 
 impl Default for Course {
     fn default() -> Course {
         Course {
+            waiting: AtomicUsize::new(0),
             flow: Mutex::default(),
             stays: PassTimes::default(),
-            batches: BatchTimes::default(),
-            by_stays: Law::new(BEYOND_MEAN),
-            by_batches: Law::new(BEYOND_BATCHES),
-            answered: Rate::default(),
+            tight: AtomicU32::new(0),
+            late: AtomicU32::new(0),
+            factor: AtomicU32::new(FIRST.to_bits()),
         }
     }
 }
 
-/// What goes on, and what went on since something was measured last.
-#[derive(Clone, Debug, Default)]
+/// What went on since something was measured last.
+#[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    waiting: usize,
-    /// By when the first of those must be answered.
-    due: Option<Instant>,
     /// In batches that run.
     running: usize,
-    /// When each of these is expected to end.
-    ends: Vec<Duration>,
     /// Waiting or running since [`Self::since`].
     inside: usize,
     since: Duration,
@@ -83,14 +76,14 @@ struct Flow {
 }
 
 impl Flow {
-    /// As many are inside from now on as wait, `more` than now, and run.
-    fn advance(&mut self, more: usize, now: Duration) {
+    /// So many are inside from now on.
+    fn advance(&mut self, inside: usize, now: Duration) {
         let time = now.saturating_sub(self.since);
         if self.inside > 0 {
             self.busy += time;
             self.together += self.inside as f64 * time.as_secs_f64();
         }
-        (self.inside, self.since) = (self.waiting + more + self.running, now);
+        (self.inside, self.since) = (inside, now);
     }
 
     /// How many were inside on average and how long each stayed, once a part of as many was answered as were inside: where more come
@@ -111,150 +104,84 @@ impl Flow {
 pub struct Ahead {
     /// Others that wait or run.
     pub inside: usize,
-    /// By stays.
-    pub by_stays: ExpectedStay,
-    /// By batches, where one was measured.
-    pub by_batches: Option<NextBatch>,
-    /// That has been the nearer one of late.
-    pub trusts_batches: bool,
-}
-
-/// The batch that a newcomer would ride in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NextBatch {
-    /// Until it ends.
-    pub expected: ExpectedStay,
-    /// What it takes.
-    pub takes: Duration,
-    /// What it would take for one.
-    pub alone: Duration,
-    /// How many wait for it already.
-    pub others: usize,
-    /// What is left until the first of those must be answered that wait for it.
-    pub left: Option<Duration>,
-}
-
-impl Ahead {
-    /// How long it stays.
-    pub fn expected(&self) -> ExpectedStay {
-        self.next_batch().map_or(self.by_stays, |next| next.expected)
-    }
-
-    /// Whether it is expected to be answered in so much time, and makes nobody late: not those who wait for the same batch, nor who
-    /// comes while that runs and was promised as much (unless it takes so long by itself).
-    pub fn fits(&self, room: Duration, promise: Duration) -> bool {
-        let latest = self.expected().latest();
-        let fits_batch = |next: &NextBatch| {
-            let longest = next.takes.mul_f32(next.expected.factor);
-            let is_short = next.others == 0 || longest <= promise.mul_f64(HALF);
-            next.left.is_none_or(|left| latest <= left) && is_short
-        };
-        latest <= room && self.next_batch().is_none_or(fits_batch)
-    }
-
-    /// What one takes in the lane by itself, where batches say so.
-    pub fn alone(&self) -> Option<Duration> {
-        self.next_batch().map(|next| next.alone)
-    }
-
-    fn next_batch(&self) -> Option<&NextBatch> {
-        self.by_batches.as_ref().filter(|_| self.trusts_batches)
-    }
+    /// How long it stays, on average.
+    pub stay: Duration,
+    /// What almost all take at most, as a multiple of that.
+    pub factor: f32,
 }
 
 /// A batch that runs, until [`Course::end`].
 #[derive(Debug)]
 pub struct Running {
     activations: usize,
-    began: Duration,
-    until: Duration,
 }
 
 impl Course {
-    /// So many wait now, and the first of them must be answered by then.
-    pub fn set_waiting(&self, waiting: usize, due: Option<Instant>) {
-        let mut flow = self.flow.lock();
-        (flow.waiting, flow.due) = (waiting, due);
+    /// So many wait now.
+    pub fn set_waiting(&self, waiting: usize) {
+        self.waiting.store(waiting, Ordering::Relaxed);
     }
 
     /// One begins to wait.
     pub fn come(&self, now: Duration) {
-        self.flow.lock().advance(1, now);
+        let mut flow = self.flow.lock();
+        let inside = self.waiting.load(Ordering::Relaxed) + 1 + flow.running;
+        flow.advance(inside, now);
     }
 
     /// A batch begins.
     pub fn begin(&self, activations: usize, now: Duration) -> Running {
-        let until = now + self.batches.expected(activations).unwrap_or_default();
         let mut flow = self.flow.lock();
         flow.running += activations;
-        flow.ends.push(until);
-        flow.advance(0, now);
-        Running { activations, began: now, until }
+        let inside = self.waiting.load(Ordering::Relaxed) + flow.running;
+        flow.advance(inside, now);
+        Running { activations }
     }
 
     /// It has ended.
     pub fn end(&self, batch: Running, now: Duration) {
         let mut flow = self.flow.lock();
         flow.running -= batch.activations;
-        if let Some(ended) = flow.ends.iter().position(|until| *until == batch.until) {
-            flow.ends.swap_remove(ended);
-        }
         flow.answered += batch.activations;
-        flow.advance(0, now);
+        let inside = self.waiting.load(Ordering::Relaxed) + flow.running;
+        flow.advance(inside, now);
         if let Some((inside, stayed)) = flow.measured() {
             self.stays.note(inside, stayed);
         }
         drop(flow);
-        self.answered.note(now, batch.activations as u64);
-        self.batches.note(batch.activations, now.saturating_sub(batch.began));
-        self.by_stays.adjust();
-        self.by_batches.adjust();
+        self.adjust();
     }
 
-    /// What who comes now meets, by the engine's clock and the system's; `None` where nothing was measured, and few are inside.
-    pub fn ahead(&self, now: Duration, at: Instant) -> Option<Ahead> {
-        let flow = self.flow.lock();
-        let (inside, others) = (flow.waiting + flow.running, flow.waiting);
-        let left = flow.due.map(|due| due.saturating_duration_since(at));
-        let rest = flow.ends.iter().max().map_or(Duration::ZERO, |end| end.saturating_sub(now));
-        drop(flow);
+    /// What who comes now meets; `None` where nothing was measured, and few are inside.
+    pub fn ahead(&self) -> Option<Ahead> {
+        let inside = self.waiting.load(Ordering::Relaxed) + self.flow.lock().running;
         let unknown = || (inside >= FIRST_INSIDE).then_some(UNKNOWN);
         let stay = self.stays.expected(inside + 1).or_else(unknown)?;
-        let alone = self.batches.expected(1).unwrap_or_default();
-        let next_batch = |takes| {
-            let expected = self.by_batches.expect(rest + takes);
-            NextBatch { expected, takes, alone, others, left }
-        };
-        Some(Ahead {
-            inside,
-            by_stays: self.by_stays.expect(stay),
-            by_batches: self.batches.expected(others + 1).map(next_batch),
-            trusts_batches: self.trusts_batches(),
-        })
+        Some(Ahead { inside, stay, factor: self.factor() })
     }
 
-    fn trusts_batches(&self) -> bool {
-        self.by_batches.error() <= self.by_stays.error()
+    /// One was answered, or dropped, that was let in with little to spare; whether that was late.
+    pub fn note(&self, is_late: bool) {
+        self.tight.fetch_add(1, Ordering::Relaxed);
+        self.late.fetch_add(u32::from(is_late), Ordering::Relaxed);
     }
 
-    /// So many times as much as was answered in the last second could be answered within `promise`; `None` where nothing was.
-    pub fn growth(&self, promise: Duration, now: Duration) -> Option<f64> {
-        let most = match self.trusts_batches() {
-            true => self.batches.most_per_second(|takes| {
-                self.by_batches.expect(takes).latest() <= promise.mul_f64(HALF)
-            }),
-            // Those who are inside are answered in the time for which each stays.
-            false => {
-                self.stays.most_per_second(|stay| self.by_stays.expect(stay).latest() <= promise)
-            }
-        };
-        Some(most? / self.answered.per_second(now).max(1e-3))
+    /// Follows what became of those who were let in with little to spare: up fast, down slowly, once for each batch, since those of
+    /// one are late together.
+    fn adjust(&self) {
+        let tight = self.tight.swap(0, Ordering::Relaxed);
+        let late = self.late.swap(0, Ordering::Relaxed);
+        if tight == 0 {
+            return;
+        }
+        let share = late as f32 / tight as f32;
+        let step = if share > FEW { RAISE * (share / MANY).min(1.0) } else { -LOWER };
+        let factor = (self.factor() + step).clamp(RANGE.0, RANGE.1);
+        self.factor.store(factor.to_bits(), Ordering::Relaxed);
     }
 
-    /// One was answered, or dropped, that was let in with what it had met.
-    pub fn note(&self, met: &Ahead, answered: &Answered) {
-        self.by_stays.note(&met.by_stays, answered);
-        met.by_batches.iter().for_each(|next| self.by_batches.note(&next.expected, answered));
+    fn factor(&self) -> f32 {
+        f32::from_bits(self.factor.load(Ordering::Relaxed))
     }
 }
 
@@ -267,32 +194,28 @@ mod tests {
     /// So many come at once and are answered by one batch that begins at once.
     fn run(course: &Course, activations: usize, began: Duration, took: Duration) {
         for others in 0..activations {
-            course.set_waiting(others, None);
+            course.set_waiting(others);
             course.come(began);
         }
-        course.set_waiting(0, None);
+        course.set_waiting(0);
         let running = course.begin(activations, began);
         course.end(running, began + took);
-    }
-
-    fn met(course: &Course, now: Duration) -> Ahead {
-        course.ahead(now, Instant::now()).expect("measured")
     }
 
     #[test]
     fn who_comes_stays_as_long_as_those_who_met_as_many() {
         let course = Course::default();
-        assert_eq!(course.ahead(Duration::ZERO, Instant::now()), None);
+        assert_eq!(course.ahead(), None);
         for i in 0..20 {
             run(&course, 10, i * 100 * MILLISECOND, 20 * MILLISECOND);
             run(&course, 100, (i * 100 + 30) * MILLISECOND, 60 * MILLISECOND);
         }
-        course.set_waiting(9, None);
-        let ahead = met(&course, 2_000 * MILLISECOND);
-        assert_eq!((ahead.inside, ahead.by_stays.stay.as_millis()), (9, 20));
+        course.set_waiting(9);
+        let ahead = course.ahead().expect("measured");
+        assert_eq!((ahead.inside, ahead.stay.as_millis()), (9, 20));
         let running = course.begin(90, 5_000 * MILLISECOND);
-        let ahead = met(&course, 5_000 * MILLISECOND);
-        assert_eq!((ahead.inside, ahead.by_stays.stay.as_millis()), (99, 60));
+        let ahead = course.ahead().expect("measured");
+        assert_eq!((ahead.inside, ahead.stay.as_millis()), (99, 60));
         course.end(running, 5_060 * MILLISECOND);
     }
 
@@ -302,94 +225,36 @@ mod tests {
         for i in 0..20 {
             let began = i * 1_000 * MILLISECOND;
             (0..20).for_each(|others| {
-                course.set_waiting(others, None);
+                course.set_waiting(others);
                 course.come(began);
             });
-            course.set_waiting(10, None);
+            course.set_waiting(10);
             let first = course.begin(10, began);
             course.end(first, began + 100 * MILLISECOND);
-            course.set_waiting(0, None);
+            course.set_waiting(0);
             let second = course.begin(10, began + 100 * MILLISECOND);
             course.end(second, began + 200 * MILLISECOND);
         }
         // While all are inside ten are answered, while the others are ten; the mean of both sizes lies between.
-        course.set_waiting(14, None);
-        let stay = met(&course, 20_000 * MILLISECOND).by_stays.stay;
+        course.set_waiting(14);
+        let stay = course.ahead().expect("measured").stay;
         assert!((100..200).contains(&stay.as_millis()), "{stay:?}");
     }
 
     #[test]
-    fn who_comes_waits_for_what_runs_and_rides_with_all_who_wait() {
+    fn who_is_late_makes_room_and_who_is_not_takes_some_back() {
         let course = Course::default();
-        for i in 0..20 {
-            run(&course, 16, i * 1_000 * MILLISECOND, 40 * MILLISECOND);
-            run(&course, 64, (i * 1_000 + 500) * MILLISECOND, 100 * MILLISECOND);
-        }
-        let began = 30_000 * MILLISECOND;
-        let running = course.begin(64, began);
-        course.set_waiting(15, None);
-        let told = |after| met(&course, began + after * MILLISECOND).by_batches.expect("measured");
-        assert_eq!(told(30).takes, 40 * MILLISECOND);
-        assert_eq!(told(30).expected.stay, 110 * MILLISECOND);
-        assert_eq!(told(200).expected.stay, 40 * MILLISECOND, "it should have ended");
-        course.end(running, began + 100 * MILLISECOND);
-        assert_eq!(told(101).expected.stay, 40 * MILLISECOND, "nothing runs");
-    }
-
-    #[test]
-    fn nobody_is_made_late_who_waits_or_comes_next() {
-        let next = |stay: u32, takes: u32, left: Option<u32>| Ahead {
-            inside: 1,
-            by_stays: ExpectedStay { stay: MILLISECOND, factor: 1.0 },
-            by_batches: Some(NextBatch {
-                expected: ExpectedStay { stay: stay * MILLISECOND, factor: 1.0 },
-                takes: takes * MILLISECOND,
-                alone: MILLISECOND,
-                others: 1,
-                left: left.map(|left| left * MILLISECOND),
-            }),
-            trusts_batches: true,
+        let factor_after = |late: usize, begins: u32| {
+            (0..50).for_each(|i| course.note(i < late));
+            run(&course, 1, begins * MILLISECOND, MILLISECOND);
+            course.ahead().expect("measured").factor
         };
-        let fits = |ahead: Ahead| ahead.fits(90 * MILLISECOND, 100 * MILLISECOND);
-        assert!(fits(next(80, 40, None)) && fits(next(80, 40, Some(85))));
-        assert!(!fits(next(95, 40, None)));
-        assert!(!fits(next(80, 40, Some(75))), "who waits would be late");
-        assert!(!fits(next(60, 50, None)), "who comes next would be late");
-        assert!(fits(Ahead { trusts_batches: false, ..next(95, 95, Some(1)) }), "by stays");
-    }
-
-    #[test]
-    fn batches_of_half_a_promise_say_how_much_more_can_be_answered() {
-        let course = Course::default();
-        assert_eq!(course.growth(MILLISECOND, Duration::ZERO), None);
-        for i in 0..10 {
-            run(&course, 16, i * 100 * MILLISECOND, 20 * MILLISECOND);
-            run(&course, 64, (i * 100 + 40) * MILLISECOND, 40 * MILLISECOND);
-        }
-        // 800 were, and batches of 64 that are to take 40 ms, and may take a third more, are 1,600 a second.
-        let growth = |promise| course.growth(promise * MILLISECOND, 1_000 * MILLISECOND);
-        assert_eq!(growth(112).map(|growth| (growth * 10.0).round()), Some(20.0));
-        assert_eq!(growth(60).map(|growth| (growth * 10.0).round()), Some(10.0));
-        assert_eq!(growth(10), Some(0.0));
-    }
-
-    #[test]
-    fn the_law_is_trusted_that_was_nearer() {
-        let course = Course::default();
-        run(&course, 10, Duration::ZERO, 50 * MILLISECOND);
-        let room = 60 * MILLISECOND;
-        course.set_waiting(9, None);
-        let ahead = met(&course, 100 * MILLISECOND);
-        for stay in [20, 200] {
-            let by_stays = ExpectedStay { stay: stay * MILLISECOND, ..ahead.by_stays };
-            let ahead = Ahead { by_stays, ..ahead };
-            let answered = Answered { room, took: 50 * MILLISECOND, is_late: false };
-            (0..100).for_each(|_| course.note(&ahead, &answered));
-            assert!(met(&course, 100 * MILLISECOND).trusts_batches);
-        }
-        let answered = Answered { room, took: 500 * MILLISECOND, is_late: true };
-        let by_stays = ExpectedStay { stay: 400 * MILLISECOND, ..ahead.by_stays };
-        (0..300).for_each(|_| course.note(&Ahead { by_stays, ..ahead }, &answered));
-        assert!(!met(&course, 100 * MILLISECOND).trusts_batches);
+        assert!(factor_after(0, 0) < FIRST);
+        assert!(factor_after(1, 10) < FIRST, "one of fifty may be");
+        assert!(factor_after(5, 20) > FIRST);
+        assert!((100..200).all(|i| factor_after(0, i * 10) < FIRST + RAISE));
+        let before = course.ahead();
+        run(&course, 1, 5_000 * MILLISECOND, MILLISECOND);
+        assert_eq!(course.ahead(), before, "nobody had little to spare");
     }
 }

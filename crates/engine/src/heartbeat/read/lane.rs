@@ -39,8 +39,8 @@ pub struct Lane {
     pub hosts: Hosts,
 }
 
-/// How long a leader looks at who comes back, at least and at most: a client answers within about the first, and nobody waits longer
-/// than the second for clients that have gone.
+/// How long a leader waits for the next one to come back, at least and at most: a client answers within about the first,
+/// and nobody waits longer than the second for clients that have gone.
 const PATIENCE: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(16));
 
 #[derive(Default)]
@@ -58,8 +58,6 @@ struct Queue {
     beside: bool,
     /// Somebody waits for what nobody knows how long it takes.
     is_uneven: bool,
-    /// By when the first of those must be answered that wait, if any was promised that.
-    due: Option<Instant>,
 }
 
 impl std::fmt::Debug for Queue {
@@ -90,10 +88,8 @@ pub struct Totals {
 pub struct Comeback {
     /// So many wait when all are back.
     expected: usize,
-    /// So many waited at the last look, and when that was.
-    seen: (usize, Instant),
-    /// Nobody has looked yet: answers have to reach their clients first.
-    is_first: bool,
+    /// So many waited at the last look, and since when.
+    waiting: (usize, Instant),
     patience: Duration,
     end: Instant,
 }
@@ -101,41 +97,22 @@ pub struct Comeback {
 impl Comeback {
     /// `answered` were answered by a heartbeat that took `took`; `waiting` wait already.
     pub fn new(waiting: usize, answered: usize, took: Duration) -> Comeback {
-        Comeback::at(waiting, answered, took, Instant::now())
-    }
-
-    fn at(waiting: usize, answered: usize, took: Duration, now: Instant) -> Comeback {
+        let now = Instant::now();
         Comeback {
             expected: waiting + answered,
-            seen: (waiting, now),
-            is_first: true,
+            waiting: (waiting, now),
             patience: (took / 32).clamp(PATIENCE.0, PATIENCE.1),
             end: now + took / 4,
         }
     }
 
-    /// Whether all are back, or those who come do not look as if at least half of who is missing would be within a quarter of the
-    /// heartbeat's time: they are others, who come whenever they like, and a leader that waited for so many would do nothing meanwhile.
+    /// Whether all are back, or nobody came for a 32nd of the heartbeat's time, or a quarter of it has gone by.
     pub fn is_over(&mut self, waiting: usize) -> bool {
-        self.is_over_at(waiting, Instant::now())
-    }
-
-    fn is_over_at(&mut self, waiting: usize, now: Instant) -> bool {
-        if waiting >= self.expected || now >= self.end {
-            return true;
+        let now = Instant::now();
+        if waiting != self.waiting.0 {
+            self.waiting = (waiting, now);
         }
-        let (before, looked) = self.seen;
-        let elapsed = now - looked;
-        if elapsed < self.patience {
-            return false;
-        }
-        self.seen = (waiting, now);
-        let came = waiting.saturating_sub(before);
-        if std::mem::take(&mut self.is_first) {
-            return came == 0;
-        }
-        let pace = came as f64 / elapsed.as_secs_f64();
-        pace * (self.end - now).as_secs_f64() * 2.0 < (self.expected - waiting) as f64
+        waiting >= self.expected || now >= self.end || now - self.waiting.1 >= self.patience
     }
 }
 
@@ -173,9 +150,8 @@ impl Lane {
         let mut queue = self.queue.lock();
         if queue.waiting.len() < limit {
             queue.is_uneven |= is_uneven;
-            queue.due = [queue.due, activation.deadline].into_iter().flatten().min();
             queue.waiting.push(activation);
-            self.note_waiting(&queue);
+            self.course.set_waiting(queue.waiting.len());
             if queue.gathering > 0 && queue.waiting.len() >= queue.gathering {
                 self.gathered.notify_one();
             }
@@ -256,11 +232,9 @@ impl Lane {
             return None;
         }
         queue.is_uneven = false;
-        queue.due = None;
+        self.course.set_waiting(0);
         let capacity = queue.waiting.len().min(64);
-        let all = std::mem::replace(&mut queue.waiting, Vec::with_capacity(capacity));
-        self.note_waiting(&queue);
-        Some(all)
+        Some(std::mem::replace(&mut queue.waiting, Vec::with_capacity(capacity)))
     }
 
     /// What is to be run next of what waits, for the one who leads, and whether other parts are left; gives the lead back
@@ -280,8 +254,7 @@ impl Lane {
             return self.next().map(|all| (all, false));
         }
         let taken = parts::take(&self.plan.load(), part, &mut queue.waiting);
-        queue.due = queue.waiting.iter().filter_map(|activation| activation.deadline).min();
-        self.note_waiting(&queue);
+        self.course.set_waiting(queue.waiting.len());
         Some((taken, !queue.waiting.is_empty()))
     }
 
@@ -317,17 +290,9 @@ impl Lane {
     pub fn next_if(&self, fits: impl Fn(&Activation) -> bool) -> Option<Vec<Activation>> {
         let mut queue = self.queue.lock();
         debug_assert!(queue.led, "only the leader takes");
-        let all = queue.waiting.iter().all(fits).then(|| std::mem::take(&mut queue.waiting))?;
-        queue.due = None;
-        self.note_waiting(&queue);
-        Some(all)
-    }
-
-    /// Nobody is promised anything of a light lane by what waits in it.
-    fn note_waiting(&self, queue: &Queue) {
-        if self.weight == Weight::Heavy {
-            self.course.set_waiting(queue.waiting.len(), queue.due);
-        }
+        let all = queue.waiting.iter().all(fits).then(|| std::mem::take(&mut queue.waiting));
+        self.course.set_waiting(queue.waiting.len());
+        all
     }
 
     /// Notes a heartbeat.
@@ -365,36 +330,5 @@ impl Costs for Lane {
         let template = &activation.template;
         let measured = template.path_costs().global.measured;
         measured.unwrap_or_else(|| self.predict(&[template.id]))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TOOK: Duration = Duration::from_millis(64);
-
-    /// How long a hundred that were answered are waited for of whom so many come in each millisecond.
-    fn waited(per_millisecond: usize) -> u32 {
-        let began = Instant::now();
-        let mut comeback = Comeback::at(10, 100, TOOK, began);
-        let is_over = |after: &u32| {
-            let waiting = 10 + per_millisecond * *after as usize;
-            comeback.is_over_at(waiting, began + *after * Duration::from_millis(1))
-        };
-        (0..100).find(is_over).expect("a quarter of the time is the most")
-    }
-
-    #[test]
-    fn who_comes_back_is_waited_for() {
-        assert_eq!(waited(50), 2);
-        assert_eq!(waited(8), 13, "all of them");
-        assert_eq!(waited(4), 8, "half of those missing would not be back any more");
-    }
-
-    #[test]
-    fn nobody_waits_for_others_who_come_when_they_like() {
-        assert_eq!(waited(0), 2, "nobody is back");
-        assert_eq!(waited(1), 4, "sixteen would be back when a quarter of the time is over");
     }
 }

@@ -37,12 +37,11 @@ mod star;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
-pub use course::{Ahead, Answered, Course, ExpectedStay, NextBatch, Running};
+pub use course::{Ahead, Course, Running};
 pub use figures::{Boarding, Figures, OperatorFigures};
 pub use held_back::HeldBack;
 pub(crate) use lane::Lane;
@@ -332,22 +331,13 @@ impl Reads {
 
     /// What who comes into a lane now meets; `None` where nothing of it was measured.
     pub fn ahead(&self, lane: LaneId) -> Option<Ahead> {
-        let lanes = self.lanes.load();
-        let lane = lanes.get(lane.index()).and_then(Option::as_ref)?;
-        lane.course.ahead(self.environment.clock.now(), Instant::now())
-    }
-
-    /// So many times as much as in the last second a lane could answer within `promise`; `None` where nothing of it was measured.
-    pub fn growth(&self, lane: LaneId, promise: Duration) -> Option<f64> {
-        let lanes = self.lanes.load();
-        let lane = lanes.get(lane.index()).and_then(Option::as_ref)?;
-        lane.course.growth(promise, self.environment.clock.now())
+        self.lanes.load().get(lane.index()).and_then(Option::as_ref)?.course.ahead()
     }
 
     /// See [`super::Engine::note_answer`].
-    pub fn note_answer(&self, lane: LaneId, met: &Ahead, answered: &Answered) {
+    pub fn note_answer(&self, lane: LaneId, is_late: bool) {
         if let Some(lane) = self.lanes.load().get(lane.index()).and_then(Option::as_ref) {
-            lane.course.note(met, answered);
+            lane.course.note(is_late);
         }
     }
 

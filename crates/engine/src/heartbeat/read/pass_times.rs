@@ -15,8 +15,6 @@ const SHARE: f64 = 1.0 / 4.0;
 /// Where one size only is known: time grows with the root of the number of queries, halfway between a pass that costs the
 /// same whoever rides and one on which nothing is shared.
 const GROWTH: f64 = 0.5;
-/// Seconds; nothing takes less, or how much more something else takes could not be told.
-const LEAST: f64 = 1e-6;
 /// What was measured of a size says little once so many of others were measured since.
 const OUTDATED: u32 = 32;
 
@@ -35,37 +33,11 @@ struct Known {
 
 /// Mean number of queries, and of seconds, of the passes of one size.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pass {
+struct Pass {
     queries: f64,
     seconds: f64,
     /// How many passes there had been.
     noted: u32,
-}
-
-impl Pass {
-    /// Of so many queries.
-    pub fn of(queries: usize, seconds: f64) -> Pass {
-        Pass { queries: queries as f64, seconds: seconds.max(LEAST), noted: 0 }
-    }
-
-    /// How many queries.
-    pub fn queries(&self) -> f64 {
-        self.queries
-    }
-
-    /// How long.
-    pub fn seconds(&self) -> f64 {
-        self.seconds
-    }
-
-    /// A share of the way to another one.
-    pub fn towards(&self, other: Pass, share: f64) -> Pass {
-        Pass {
-            queries: self.queries + (other.queries - self.queries) * share,
-            seconds: self.seconds + (other.seconds - self.seconds) * share,
-            noted: other.noted,
-        }
-    }
 }
 
 impl PassTimes {
@@ -78,9 +50,13 @@ impl PassTimes {
         let mut known = self.known.lock();
         known.passes = known.passes.wrapping_add(1);
         let noted = known.passes;
-        let new = Pass { noted, ..Pass::of(queries, took.as_secs_f64()) };
+        let new = Pass { queries: queries as f64, seconds: took.as_secs_f64(), noted };
         let known = &mut known.by_size[size];
-        *known = Some(known.map_or(new, |old| old.towards(new, SHARE)));
+        *known = Some(known.map_or(new, |old| Pass {
+            queries: old.queries + (new.queries - old.queries) * SHARE,
+            seconds: old.seconds + (new.seconds - old.seconds) * SHARE,
+            noted,
+        }));
     }
 
     /// What a pass of so many queries takes, as was measured lately; `None` where nothing was.
@@ -98,16 +74,9 @@ impl PassTimes {
         // What two sizes differ by may be chance. Taken for what is larger than both, it would keep batches from growing until
         // they are measured.
         let (queries, known) = (queries as f64, largest.queries);
-        let at_known = seconds_of(&recent[..count], queries.min(known));
+        let at_known = expected(&recent[..count], queries.min(known));
         let beyond = (queries / known).max(1.0).powf(GROWTH);
         Some(Duration::from_secs_f64(at_known * beyond))
-    }
-
-    /// How many queries are answered in a second by passes one after the other, of as many as take a time that `is_short`; `None`
-    /// where nothing was measured.
-    pub fn most_per_second(&self, is_short: impl Fn(Duration) -> bool) -> Option<f64> {
-        let largest = self.known.lock().by_size.iter().flatten().last()?.queries;
-        Some(most_per_second(largest, |queries| self.expected(queries), is_short))
     }
 
     /// How much longer two generations take around the ring together than all of their queries as one; zero where
@@ -117,30 +86,14 @@ impl PassTimes {
         if known.is_empty() {
             return Duration::ZERO;
         }
-        let takes = |queries: usize| seconds_of(&known, queries as f64);
+        let takes = |queries: usize| expected(&known, queries as f64);
         let lost = takes(one) + takes(other) - takes(1) - takes(one + other);
         Duration::from_secs_f64(lost.max(0.0))
     }
 }
 
-/// The most that batches one after the other answer in a second, of sizes up to twice the largest that is known: more are not guessed
-/// at.
-pub fn most_per_second(
-    largest: f64,
-    takes: impl Fn(usize) -> Option<Duration>,
-    is_short: impl Fn(Duration) -> bool,
-) -> f64 {
-    let half_powers = (0..2 * SIZES as u32).map(|half| (f64::from(half) / 2.0).exp2() as usize);
-    let sizes = half_powers.take_while(|size| *size as f64 <= 2.0 * largest);
-    let rates = sizes.filter_map(|size| {
-        let takes = takes(size).filter(|takes| is_short(*takes))?;
-        Some(size as f64 / takes.as_secs_f64().max(1e-6))
-    });
-    rates.fold(0.0, f64::max)
-}
-
 /// Seconds of a pass of so many queries: on the line through the two sizes next to it, both in logarithms.
-pub fn seconds_of(known: &[Pass], queries: f64) -> f64 {
+fn expected(known: &[Pass], queries: f64) -> f64 {
     let after = known.partition_point(|pass| pass.queries < queries);
     let upper = after.clamp(1, (known.len() - 1).max(1));
     let from = known[upper - 1];

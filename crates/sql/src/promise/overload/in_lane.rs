@@ -1,6 +1,6 @@
-//! One lane, whose batches take longer the more they are, and which may cut what waits into parts.
+//! One lane, whose batches take longer the more they are, and which cuts what waits into parts.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use engine::heartbeat::promises::Response;
 use engine::heartbeat::{Course, Running};
@@ -52,8 +52,6 @@ struct Lane {
     running: Option<(Running, Vec<Waiting>, f64)>,
     was_served: [bool; SESSIONS],
     now: f64,
-    /// The system's clock when it was nought here.
-    start: Instant,
     random: Random,
 }
 
@@ -67,7 +65,6 @@ impl Lane {
             running: None,
             was_served: [true; SESSIONS],
             now: 0.0,
-            start: Instant::now(),
             random: Random::new(),
         }
     }
@@ -85,7 +82,7 @@ impl Lane {
             was_served: self.was_served[session],
             load: 2,
             own: 1,
-            ahead: self.course.ahead(self.clock(), self.start + self.clock()),
+            ahead: self.course.ahead(),
             predicted: None,
             deviations: 3.0,
             now: self.clock(),
@@ -96,14 +93,9 @@ impl Lane {
         self.course.come(self.clock());
         let part = (self.random.draw() * self.batches.parts as f64) as usize;
         self.waiting.push(Waiting { came: self.now, part, forecast });
-        self.note_waiting();
+        self.course.set_waiting(self.waiting.len());
         self.may_begin();
         true
-    }
-
-    fn note_waiting(&self) {
-        let due = |first: &Waiting| self.start + Duration::from_secs_f64(first.came + PROMISE);
-        self.course.set_waiting(self.waiting.len(), self.waiting.first().map(due));
     }
 
     /// Begins the part of whoever waits longest.
@@ -111,7 +103,7 @@ impl Lane {
         let Some(first) = self.waiting.first().filter(|_| self.running.is_none()) else { return };
         let part = first.part;
         let batch: Vec<Waiting> = self.waiting.extract_if(.., |own| own.part == part).collect();
-        self.note_waiting();
+        self.course.set_waiting(self.waiting.len());
         let running = self.course.begin(batch.len(), self.clock());
         let noise = NOISE.0 + (NOISE.1 - NOISE.0) * self.random.draw();
         let work = (self.batches.each + self.batches.statement * batch.len() as f64) * noise;
@@ -131,10 +123,8 @@ impl Lane {
             let promise = Duration::from_secs_f64(PROMISE);
             for Waiting { came, forecast, .. } in batch {
                 let took = Duration::from_secs_f64(self.now - came);
-                self.response.note(1, took);
-                let learned =
-                    forecast.and_then(|forecast| forecast.learned(promise, Duration::ZERO, took));
-                learned.iter().for_each(|(met, answered)| self.course.note(met, answered));
+                let was_late = forecast.and_then(|forecast| forecast.was_late(promise, took));
+                was_late.into_iter().for_each(|was_late| self.course.note(was_late));
                 let is_kept = took <= promise;
                 *(if is_kept { &mut tally.kept } else { &mut tally.late }) += 1.0;
             }
