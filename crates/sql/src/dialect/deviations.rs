@@ -182,7 +182,10 @@ impl Exact {
         let mut words = part.split(' ');
         if self.seen.is_some() {
             let scale = words.next()?.parse().ok()?;
-            return words.try_for_each(|digits| Some(self.add(digits.parse().ok()?, scale)));
+            return words.try_for_each(|digits| {
+                self.add(digits.parse().ok()?, scale);
+                Some(())
+            });
         }
         let count = words.next()?.parse().ok()?;
         let [sum, squares] = [words.next()?, words.next()?].map(|text| parse(text).ok());
