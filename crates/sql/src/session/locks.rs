@@ -67,7 +67,7 @@ impl Session {
                 () = ends => return Err(lock_timeout()),
                 fault = reached(&self.limits) => return Err(fault),
                 () = tokio::time::sleep_until(looks_at.into()) => {
-                    if waiting.is_deadlocked() {
+                    if waiting.gives_way() {
                         return Err(deadlock());
                     }
                     looks_at = Instant::now() + suspicion;

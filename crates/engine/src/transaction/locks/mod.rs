@@ -4,7 +4,7 @@
 //! requests. A lock is a [`LockMode`] or a [`TableMode`] on a [`LockKey`]; it belongs to an [`Owner`] and ends with it, which lives
 //! in the block's [`WriteSet`](super::WriteSet): at the visible end of COMMIT, at ROLLBACK, or when the client goes. Nobody's
 //! thread waits: whoever gets a lock is called back ([`Waiting`] makes a future of that). Who waits for long asks whether it stands
-//! in a cycle ([`Waiting::is_deadlocked`]). What is counted is the memory of the account of write sets.
+//! in a cycle ([`Waiting::gives_way`]). What is counted is the memory of the account of write sets.
 //!
 //! The write heartbeat takes no locks, it looks at them: one load where there are none. What statements use of tables is only noted
 //! (`notes`) as long as nobody excludes statements from tables. Called by `heartbeat::write`.
@@ -177,11 +177,29 @@ impl Locks {
         drop(left);
     }
 
-    /// Whether a session waits for itself. Waiters that stand in each other's way by their order alone change places.
+    /// Whether a session waits for itself.
+    #[cfg(test)]
     pub fn is_deadlocked(&self, group: u64) -> bool {
         let mut state = self.state.lock();
         let (is_deadlocked, granted) = state.is_deadlocked(group);
         self.finish(state, granted);
+        is_deadlocked
+    }
+
+    /// Whether a session waits for itself; then its owner waits no longer, before anybody else in the cycle can ask: one goes, not all.
+    /// Waiters that stand in each other's way by their order alone change places.
+    pub fn gives_way(&self, who: Who) -> bool {
+        let mut state = self.state.lock();
+        let (is_deadlocked, mut granted) = state.is_deadlocked(who.group);
+        let mut left = None;
+        if is_deadlocked {
+            let (waiter, mut more) = state.leave(who.owner);
+            granted.append(&mut more);
+            left = waiter;
+        }
+        self.finish(state, granted);
+        // What it carries may let others go.
+        drop(left);
         is_deadlocked
     }
 

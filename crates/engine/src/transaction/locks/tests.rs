@@ -167,6 +167,20 @@ fn two_and_three_who_wait_for_each_other_are_found() {
 }
 
 #[test]
+fn one_of_a_cycle_gives_way() {
+    let (locks, [a, b]) = locks();
+    take(&locks, &a, 1, Update);
+    take(&locks, &b, 2, Update);
+    let of_a = a.wait(row(2), Update, false);
+    let of_b = b.wait(row(1), Update, false);
+    assert!(of_b.gives_way());
+    assert!(!of_a.gives_way(), "the other one is on its way out");
+    drop(of_b);
+    drop(b);
+    assert_eq!(take(&locks, &a, 2, Update), Acquired::Before);
+}
+
+#[test]
 fn who_only_waits_for_a_cycle_is_no_part_of_it() {
     let (locks, [a, b, c]) = locks();
     take(&locks, &a, 1, Update);

@@ -41,7 +41,13 @@ impl Waiting {
         })
     }
 
-    /// Whether its owner waits, by way of others, for itself.
+    /// Whether its owner waits, by way of others, for itself; then it waits no longer, and whoever waits with it goes on.
+    pub fn gives_way(&self) -> bool {
+        self.locks.gives_way(self.who)
+    }
+
+    /// The same, where nobody is to give way.
+    #[cfg(test)]
     pub fn is_deadlocked(&self) -> bool {
         self.locks.is_deadlocked(self.who.group)
     }

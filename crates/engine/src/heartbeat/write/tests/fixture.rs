@@ -417,7 +417,7 @@ fn wait_for(mut waiting: Waiting) -> Result<()> {
         }
         let began = std::time::Instant::now();
         std::thread::park_timeout(PATIENCE);
-        if began.elapsed() >= PATIENCE && waiting.is_deadlocked() {
+        if began.elapsed() >= PATIENCE && waiting.gives_way() {
             return Err(Error::new(SqlState::DeadlockDetected, "deadlock detected"));
         }
     }
