@@ -35,8 +35,8 @@ const NAMES: [(&str, Measure); 6] = [
 pub fn functions() -> Vec<Arc<AggregateUDF>> {
     let function = |(name, measure): (&'static str, Measure)| {
         let signature = Signature::user_defined(Volatility::Immutable);
-        let spread = Spread { name, measure, inner: measure.of_floats(), signature };
-        Arc::new(AggregateUDF::new_from_impl(spread))
+        let own = Deviations { name, measure, inner: measure.of_floats(), signature };
+        Arc::new(AggregateUDF::new_from_impl(own))
     };
     NAMES.into_iter().map(function).collect()
 }
@@ -70,7 +70,7 @@ impl Measure {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Spread {
+struct Deviations {
     name: &'static str,
     measure: Measure,
     /// That of floating point.
@@ -78,7 +78,7 @@ struct Spread {
     signature: Signature,
 }
 
-impl Spread {
+impl Deviations {
     fn exact(&self, args: &AccumulatorArgs) -> Option<Exact> {
         let DataType::Decimal128(_, scale) = args.return_field.data_type() else { return None };
         Some(Exact {
@@ -91,7 +91,7 @@ impl Spread {
     }
 }
 
-impl AggregateUDFImpl for Spread {
+impl AggregateUDFImpl for Deviations {
     fn name(&self) -> &str {
         self.name
     }
@@ -170,11 +170,17 @@ struct Exact {
 }
 
 impl Exact {
-    fn add(&mut self, digits: i128, scale: u32) {
+    /// Adds numbers of so many digits behind the point: as machine words, as long as their squares fit.
+    fn add(&mut self, digits: impl IntoIterator<Item = i128>, scale: u32) {
         self.given = scale;
-        if self.seen.as_mut().is_none_or(|seen| seen.insert(digits)) {
-            self.sums.add(&Numeric::of_digits(digits, scale));
+        let mut words = Words::default();
+        for digits in digits {
+            if self.seen.as_mut().is_none_or(|seen| seen.insert(digits)) && !words.add(digits) {
+                std::mem::take(&mut words).gather(&mut self.sums, scale);
+                self.sums.add(&Numeric::of_digits(digits, scale));
+            }
         }
+        words.gather(&mut self.sums, scale);
     }
 
     /// Takes over what another part had: values, or their sums. `None` where that is not what [`Accumulator::state`] writes.
@@ -182,15 +188,41 @@ impl Exact {
         let mut words = part.split(' ');
         if self.seen.is_some() {
             let scale = words.next()?.parse().ok()?;
-            return words.try_for_each(|digits| {
-                self.add(digits.parse().ok()?, scale);
-                Some(())
-            });
+            let digits = words.map(|digits| digits.parse().ok());
+            self.add(digits.collect::<Option<Vec<i128>>>()?, scale);
+            return Some(());
         }
         let count = words.next()?.parse().ok()?;
         let [sum, squares] = [words.next()?, words.next()?].map(|text| parse(text).ok());
         self.sums.merge((count, &sum?, squares.as_ref()));
         Some(())
+    }
+}
+
+/// Numbers of one scale, as long as the sum of their squares fits.
+#[derive(Default)]
+struct Words {
+    count: i64,
+    sum: i128,
+    squares: i128,
+}
+
+impl Words {
+    /// One more, if it fits.
+    fn add(&mut self, digits: i128) -> bool {
+        let square = digits.checked_mul(digits);
+        let squares = square.and_then(|square| self.squares.checked_add(square));
+        let sums = self.sum.checked_add(digits).zip(squares);
+        if let Some((sum, squares)) = sums {
+            (self.count, self.sum, self.squares) = (self.count + 1, sum, squares);
+        }
+        sums.is_some()
+    }
+
+    fn gather(self, sums: &mut Sums, scale: u32) {
+        let sum = Numeric::of_digits(self.sum, scale);
+        let squares = Numeric::of_digits(self.squares, 2 * scale);
+        sums.merge((self.count, &sum, Some(&squares)));
     }
 }
 
@@ -218,7 +250,7 @@ fn known(values: &ArrayRef) -> Result<(Vec<i128>, u32)> {
 impl Accumulator for Exact {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let (digits, scale) = known(&values[0])?;
-        digits.into_iter().for_each(|digits| self.add(digits, scale));
+        self.add(digits, scale);
         Ok(())
     }
 

@@ -26,14 +26,21 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         let signature = Signature::new(any.clone(), Volatility::Stable);
         Arc::new(ScalarUDF::new_from_impl(Build { name, form, signature }))
     };
-    vec![
-        function("json_build_object", Form::Object),
-        function("json_build_array", Form::Array),
-        function(ROW, Form::Row),
-        function("to_json", Form::Value),
-        function(MARKED, Form::Marked),
-    ]
+    BUILDERS.into_iter().map(|(name, form)| function(name, form)).collect()
 }
+
+/// Whether this is one of the functions that write values as JSON.
+pub fn is_builder(name: &str) -> bool {
+    BUILDERS.iter().any(|(own, _)| *own == name)
+}
+
+const BUILDERS: [(&str, Form); 5] = [
+    ("json_build_object", Form::Object),
+    ("json_build_array", Form::Array),
+    (ROW, Form::Row),
+    ("to_json", Form::Value),
+    (MARKED, Form::Marked),
+];
 
 /// `row_to_json` over the columns of a row, each behind its name.
 pub const ROW: &str = "__row_to_json";

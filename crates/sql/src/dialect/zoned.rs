@@ -21,6 +21,7 @@ use datafusion::logical_expr::{
 use engine::types::{Error, Value, array_cell, array_from_values};
 
 use super::casts::{is_own_cast, own_cast};
+use super::json::is_builder;
 use super::kernels;
 use super::spans::is_interval;
 use crate::catalog::types::{from_arrow, is_string};
@@ -164,7 +165,8 @@ fn as_instant(expr: Expr, schema: &DFSchema, zone: &SessionZone) -> Expr {
 
 /// Whether it is a function that may ask for the zone, of instants or of what becomes one.
 fn looks_at_zone(call: &ScalarFunction, schema: &DFSchema) -> bool {
-    let asks = kernels::find(call.name()).is_some() && !matches!(call.name(), "now" | "timezone");
+    let is_kernel = kernels::find(call.name()).is_some();
+    let asks = is_kernel && !matches!(call.name(), "now" | "timezone") || is_builder(call.name());
     if !asks && !is_own_cast(call) {
         return false;
     }

@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use engine::heartbeat::Sharing;
 use engine::types::{Error, Result, SqlState};
-use values::zone::Zone;
 
-use crate::text::SessionZone;
+use crate::text::{SessionZone, usual_name};
 use crate::verification::Share;
 use durations::{duration_text, microseconds, microseconds_text, milliseconds};
 
@@ -429,11 +428,10 @@ fn share(value: &str) -> Option<Share> {
 }
 
 fn time_zone(value: &str) -> Result<String> {
-    let zone = SessionZone::named(value).ok_or_else(|| {
+    usual_name(value).ok_or_else(|| {
         let message = format!("invalid value for parameter \"TimeZone\": \"{value}\"");
         Error::new(SqlState::InvalidParameterValue, message)
-    })?;
-    Ok(zone.elsewhere().map_or(value, Zone::name).to_owned())
+    })
 }
 
 fn encoding(value: &str) -> Option<&'static str> {

@@ -2,7 +2,6 @@
 
 use std::sync::Weak;
 
-use engine::env::{SystemThreads, Threads};
 use engine::types::{Check, DataType, Error, Result, RowCompiler, SqlState, TableSchema, Value};
 
 use super::{assignment, expression};
@@ -19,10 +18,11 @@ impl RowCompiler for RowRules {
         let gone = || Error::new(SqlState::InternalError, "nobody compiles conditions any more");
         let (planner, table) = (self.0.upgrade().ok_or_else(gone)?, table.clone());
         let (give, take) = std::sync::mpsc::sync_channel(1);
+        let threads = planner.engine().environment().threads.clone();
         let body = move || {
             let _ = give.send(expression::checks(&planner, &planner.catalog(), &table));
         };
-        let started = SystemThreads.spawn_with_stack("checks", STACK_BYTES, Box::new(body));
+        let started = threads.spawn_with_stack("checks", STACK_BYTES, Box::new(body));
         started.map_err(|error| {
             let message = format!("could not start a thread to plan on: {error}");
             Error::new(SqlState::OutOfMemory, message)

@@ -26,7 +26,9 @@ pub use number::{
     at_wanted_scale, narrowed, numeric_as_sent, parse_numeric, rescale_numeric, rounded_numeric,
 };
 pub use output::{BinaryOfText, pad, write_value, write_value_in};
-pub use zone::{SessionZone, in_zone, is_utc, polled_in_zone, session_zone, zone_refused};
+pub use zone::{
+    SessionZone, in_zone, is_utc, polled_in_zone, session_zone, usual_name, zone_refused,
+};
 
 /// How long a character of UTF-8 says that it is, by its first byte: what a fault shows of a broken one.
 pub fn sequence_length(first: u8) -> usize {

@@ -18,11 +18,7 @@ pub struct SessionZone(Option<Zone>);
 impl SessionZone {
     /// The zone that `TimeZone` names; `None` where it names none.
     pub fn named(name: &str) -> Option<SessionZone> {
-        let hours = name.parse::<f64>().ok().filter(|hours| hours.abs() < 24.0);
-        let zone = match hours {
-            Some(hours) => Zone::fixed((hours * 3_600.0) as i32),
-            None => Zone::named(name)?,
-        };
+        let zone = zone_named(name)?;
         Some(SessionZone((!is_name_of_utc(zone.name())).then_some(zone)))
     }
 
@@ -39,6 +35,19 @@ impl SessionZone {
     /// The zone, where it is another one than UTC.
     pub fn elsewhere(&self) -> Option<&Zone> {
         self.0.as_ref()
+    }
+}
+
+/// What `SHOW TimeZone` tells of this name: as it is usually written.
+pub fn usual_name(name: &str) -> Option<String> {
+    zone_named(name).map(|zone| zone.name().to_owned())
+}
+
+fn zone_named(name: &str) -> Option<Zone> {
+    let hours = name.parse::<f64>().ok().filter(|hours| hours.abs() < 24.0);
+    match hours {
+        Some(hours) => Some(Zone::fixed((hours * 3_600.0) as i32)),
+        None => Zone::named(name),
     }
 }
 
@@ -63,7 +72,7 @@ fn is_name_of_utc(name: &str) -> bool {
         "etc/uct",
         "universal",
         "etc/universal",
-        "<+00>+00",
+        "<+00>-00",
     ];
     NAMES.iter().any(|own| name.eq_ignore_ascii_case(own))
 }

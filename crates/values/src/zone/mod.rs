@@ -71,17 +71,15 @@ impl Zone {
 
     /// A zone of one offset, in seconds east, named as `SET TIME ZONE INTERVAL` names it.
     pub fn fixed(seconds: i32) -> Zone {
-        let shown = |seconds: i32| {
-            let (sign, rest) = (if seconds < 0 { '-' } else { '+' }, seconds.abs());
-            let (hours, minutes, seconds) = (rest / 3600, rest / 60 % 60, rest % 60);
-            match (minutes, seconds) {
-                (0, 0) => format!("{sign}{hours:02}"),
-                (_, 0) => format!("{sign}{hours:02}:{minutes:02}"),
-                _ => format!("{sign}{hours:02}:{minutes:02}:{seconds:02}"),
-            }
+        let absolute = seconds.unsigned_abs();
+        let shown = match (absolute / 3600, absolute / 60 % 60, absolute % 60) {
+            (hours, 0, 0) => format!("{hours:02}"),
+            (hours, minutes, 0) => format!("{hours:02}:{minutes:02}"),
+            (hours, minutes, seconds) => format!("{hours:02}:{minutes:02}:{seconds:02}"),
         };
-        let abbreviation = shown(seconds);
-        let name = format!("<{abbreviation}>{}", shown(-seconds)).into();
+        let (sign, opposite) = if seconds < 0 { ('-', '+') } else { ('+', '-') };
+        let abbreviation = format!("{sign}{shown}");
+        let name = format!("<{abbreviation}>{opposite}{shown}").into();
         Zone { name, rules: Rules::Fixed(seconds, abbreviation.into()) }
     }
 
