@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::Latency;
@@ -84,13 +85,13 @@ struct Spent {
 }
 
 impl OpenTally {
-    fn of(pace: Pace, spent: Spent) -> OpenTally {
+    fn during(self, pace: Pace, spent: Spent) -> OpenTally {
         let Spent { seconds, server_cpu, driver_cpu } = spent;
         let offered = match pace {
             Pace::PerSecond(rate) => (seconds * rate) as u64,
             Pace::AtOnce => 0,
         };
-        OpenTally { offered, seconds, server_cpu, driver_cpu, ..OpenTally::default() }
+        OpenTally { offered, seconds, server_cpu, driver_cpu, ..self }
     }
 
     /// Answers in time per second.
@@ -101,18 +102,6 @@ impl OpenTally {
     /// Failed otherwise than by being refused or dropped.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
-    }
-
-    fn merge(&mut self, other: OpenTally) {
-        self.in_time += other.in_time;
-        self.refused += other.refused;
-        self.dropped += other.dropped;
-        for (message, count) in other.failures {
-            *self.failures.entry(message).or_default() += count;
-        }
-        self.answers.merge(&other.answers);
-        self.served.merge(&other.served);
-        self.refusals.merge(&other.refusals);
     }
 
     fn answer(&mut self, due: Instant, sent: Instant, limit: Duration) {
@@ -175,15 +164,18 @@ pub fn run<'a>(
         Schedule { start, pace, measure_from, end, next }
     };
     let schedules: Vec<Schedule> = streams.iter().map(schedule).collect();
+    // One for all connections of a stream: thousands of them would spend more on the pages of their own than on what they ask for.
+    let tallies: Vec<Mutex<OpenTally>> = streams.iter().map(|_| Mutex::default()).collect();
     let wait = |until: Instant| {
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
     };
     std::thread::scope(|scope| {
-        let work = |(errands, schedule): (Vec<Box<dyn Errand + 'a>>, _)| {
-            let start = |errand| scope.spawn(move || work(errand, schedule));
+        let work = |(errands, (schedule, tally)): (Vec<Box<dyn Errand + 'a>>, (_, _))| {
+            let start = |errand| scope.spawn(move || work(errand, schedule, tally));
             errands.into_iter().map(start).collect::<Vec<_>>()
         };
-        let workers: Vec<Vec<_>> = errands.into_iter().zip(&schedules).map(work).collect();
+        let together = errands.into_iter().zip(schedules.iter().zip(&tallies));
+        let workers: Vec<Vec<_>> = together.map(work).collect();
         wait(measure_from);
         let (cpu, own) = (system.server().cpu_seconds(), own_cpu_seconds());
         wait(end);
@@ -192,20 +184,23 @@ pub fn run<'a>(
             server_cpu: system.server().cpu_seconds() - cpu,
             driver_cpu: own_cpu_seconds() - own,
         };
-        let tally = |(workers, stream): (Vec<_>, &Stream<'_, 'a>)| {
-            let mut total = OpenTally::of(stream.pace, spent);
-            for worker in workers {
-                let worker: std::thread::ScopedJoinHandle<'_, Result<OpenTally>> = worker;
-                total.merge(worker.join().expect("a worker panicked")?);
-            }
-            Ok(total)
+        for worker in workers.into_iter().flatten() {
+            worker.join().expect("a worker panicked")?;
+        }
+        let tally = |(tally, stream): (&Mutex<OpenTally>, &Stream<'_, 'a>)| {
+            let counted = std::mem::take(&mut *tally.lock().expect("no worker panicked"));
+            counted.during(stream.pace, spent)
         };
-        workers.into_iter().zip(streams).map(tally).collect()
+        Ok(tallies.iter().zip(streams).map(tally).collect())
     })
 }
 
-fn work(mut errand: Box<dyn Errand + '_>, schedule: &Schedule) -> Result<OpenTally> {
-    let mut tally = OpenTally::default();
+fn work(
+    mut errand: Box<dyn Errand + '_>,
+    schedule: &Schedule,
+    tally: &Mutex<OpenTally>,
+) -> Result<()> {
+    let counted = || tally.lock().expect("no worker panicked");
     while let Some(due) = schedule.next() {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let sent = Instant::now();
@@ -213,9 +208,9 @@ fn work(mut errand: Box<dyn Errand + '_>, schedule: &Schedule) -> Result<OpenTal
         match result {
             Err(failure) if failure.state.is_empty() => return Err(failure),
             _ if due < schedule.measure_from => {}
-            Err(failure) => tally.fail(&failure, sent),
-            Ok(limit) => tally.answer(due, sent, limit),
+            Err(failure) => counted().fail(&failure, sent),
+            Ok(limit) => counted().answer(due, sent, limit),
         }
     }
-    Ok(tally)
+    Ok(())
 }

@@ -26,6 +26,9 @@ const CLOSED_CLIENTS: [usize; 2] = [64, 256];
 /// What is offered beside the measured stream, of its own closed loop's rate.
 const BESIDE: f64 = 0.5;
 
+/// Connections of an open loop, at least and at most, unless it is said how many.
+const POOL: (usize, usize) = (512, 2_048);
+
 /// Options of the overload benchmark.
 #[derive(Debug, clap::Args)]
 pub struct OverloadOptions {
@@ -41,9 +44,9 @@ pub struct OverloadOptions {
     /// Milliseconds that are promised for each statement, and within which the answer of a star query counts.
     #[arg(long, default_value_t = 500.0)]
     promise_ms: f64,
-    /// Connections of the open loop.
-    #[arg(long, default_value_t = 512)]
-    pool: usize,
+    /// Connections of the open loop [default: twice as many as wait where the best rate takes the promised time, from 512 to 2048].
+    #[arg(long)]
+    pool: Option<usize>,
     /// Only with a promise.
     #[arg(long)]
     promised_only: bool,
@@ -54,6 +57,12 @@ pub struct OverloadOptions {
 impl OverloadOptions {
     fn promise(&self) -> Duration {
         Duration::from_secs_f64(self.promise_ms / 1e3)
+    }
+
+    /// Whatever is asked for must find a connection: else it waits at the client, and is late before it was sent.
+    fn pool(&self, best: f64) -> usize {
+        let waiting = best * self.promise().as_secs_f64();
+        self.pool.unwrap_or_else(|| ((2.0 * waiting) as usize).clamp(POOL.0, POOL.1))
     }
 
     fn scale(&self) -> Scale {
@@ -170,13 +179,14 @@ impl<'a> Arena<'a> {
     }
 
     fn beside(&self, (kind, best): (Kind, f64)) -> (Kind, Pace, usize) {
-        (kind, Pace::PerSecond(BESIDE * best), self.options.pool)
+        (kind, Pace::PerSecond(BESIDE * best), self.options.pool(best))
     }
 
     fn offer(&self, best: Best, times: f64, is_promised: bool) -> Result<Offered, Failure> {
         let asked = self.options.workload;
         let pace = Pace::PerSecond(best.measured * times);
-        let mut streams = vec![(asked.measured(self.options.scale()), pace, self.options.pool)];
+        let pool = self.options.pool(best.measured);
+        let mut streams = vec![(asked.measured(self.options.scale()), pace, pool)];
         streams.extend(asked.beside().zip(best.beside).map(|beside| self.beside(beside)));
         let mut tallies = self.run(&streams, is_promised)?.into_iter();
         let tally = tallies.next().expect("one tally a stream");

@@ -15,7 +15,7 @@ pub fn write(options: &OverloadOptions, best: Best, results: &[Offered]) -> Resu
     if let Some(file) = &options.common.json {
         let record = json!({
             "workload": format!("overload: {name}"), "scale_factor": options.scale_factor,
-            "promise_ms": options.promise_ms, "pool": options.pool, "seed": options.common.seed,
+            "promise_ms": options.promise_ms, "pool": options.pool(best.measured), "seed": options.common.seed,
             "cores": std::thread::available_parallelism().map_or(0, usize::from),
             "closed_per_second": best.measured, "beside_closed_per_second": best.beside,
             "offered": results.iter().map(|one| one.json(best.measured)).collect::<Vec<_>>(),
