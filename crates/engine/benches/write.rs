@@ -74,8 +74,8 @@ fn update() -> Arc<WritePlan> {
     let (comparison, value) = (Comparison::Equal, Scalar::Parameter(0));
     let predicates = vec![Predicate::Compare { column: 0, comparison, value }];
     let assignments = vec![(ColumnId(1), Scalar::Expression(Arc::new(Add)))];
-    let checks = Vec::new();
-    let action = WriteAction::Update(UpdatePlan { table: TABLE, predicates, assignments, checks });
+    let rules = RowRules::default();
+    let action = WriteAction::Update(UpdatePlan { table: TABLE, predicates, assignments, rules });
     plan(action, 2)
 }
 
@@ -83,7 +83,7 @@ fn insert() -> Arc<WritePlan> {
     let filler = Scalar::Literal(Value::Text("x".repeat(20).into()));
     let row = [Scalar::Parameter(0), Scalar::Parameter(1), filler];
     let rows = vec![row.into_iter().map(InsertSource::Scalar).collect()];
-    let action = InsertPlan { table: TABLE, rows, on_conflict: None, checks: Vec::new() };
+    let action = InsertPlan { table: TABLE, rows, on_conflict: None, rules: RowRules::default() };
     plan(WriteAction::Insert(action), 2)
 }
 

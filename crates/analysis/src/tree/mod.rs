@@ -7,6 +7,7 @@
 mod expression;
 mod print;
 mod query;
+mod volatility;
 mod walk;
 
 pub use expression::*;

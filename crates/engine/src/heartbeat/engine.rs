@@ -327,7 +327,7 @@ impl Engine {
     pub fn load_in_transaction(
         &self,
         plan: &LoadPlan,
-        block: &RowBlock,
+        block: &mut RowBlock,
         before: u64,
         seen: &mut Seen,
         set: &mut WriteSet,

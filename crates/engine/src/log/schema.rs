@@ -70,6 +70,10 @@ fn put_default(to: &mut Encoder, default: &ColumnDefault) {
             to.byte(2);
             to.text(text);
         }
+        ColumnDefault::Generated(text) => {
+            to.byte(4);
+            to.text(text);
+        }
         ColumnDefault::Sequence { id, always, identity } => {
             to.byte(3);
             to.unsigned(u64::from(id.0));
@@ -89,6 +93,7 @@ fn get_default(from: &mut Decoder<'_>) -> Decoded<ColumnDefault> {
             always: from.flag()?,
             identity: from.flag()?,
         },
+        4 => ColumnDefault::Generated(from.text()?.into()),
         _ => return Err(Malformed),
     })
 }
@@ -339,6 +344,7 @@ pub(super) mod tests {
                 column(DataType::Numeric { precision: 12, scale: 2 }, ColumnDefault::None),
                 column(DataType::Char(3), ColumnDefault::Constant(Value::Text("x".into()))),
                 column(DataType::TimestampTz, ColumnDefault::Expression("now()".into())),
+                column(DataType::Integer, ColumnDefault::Generated("c + 1".into())),
                 column(
                     DataType::BigInt,
                     ColumnDefault::Sequence { id: SequenceId(4), always: true, identity: false },

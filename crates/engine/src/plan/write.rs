@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{Check, ColumnId, DataType, IndexId, Predicate, Scalar, TableId};
+use crate::types::{ColumnId, DataType, IndexId, Predicate, RowRules, Scalar, TableId};
 
 use super::OutputColumn;
 
@@ -63,8 +63,8 @@ pub struct InsertPlan {
     pub rows: Vec<Vec<InsertSource>>,
     /// ON CONFLICT.
     pub on_conflict: Option<OnConflict>,
-    /// CHECK constraints, over the new row's columns.
-    pub checks: Vec<Check>,
+    /// What the table says of the new rows.
+    pub rules: RowRules,
 }
 
 /// Where an inserted value comes from.
@@ -108,8 +108,8 @@ pub struct UpdatePlan {
     pub predicates: Vec<Predicate>,
     /// Columns and their new values, over the old row's columns; cast to the column's type.
     pub assignments: Vec<(ColumnId, Scalar)>,
-    /// CHECK constraints, over the new row's columns.
-    pub checks: Vec<Check>,
+    /// What the table says of the new rows.
+    pub rules: RowRules,
 }
 
 /// `DELETE FROM table WHERE ...`

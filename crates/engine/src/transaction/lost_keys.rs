@@ -104,13 +104,13 @@ impl LostKey {
         action: ForeignKeyAction,
     ) -> Result<()> {
         let (table, base) = (child.schema.id, workspace.base());
-        let (new_key, checks) = (self.new_key(child, action)?, child.checks()?);
+        let (new_key, rules) = (self.new_key(child, action)?, child.rules()?);
         for id in &self.children {
             let Some(mut row) = workspace.row(child, *id) else { continue };
             for (column, value) in &new_key {
                 row[column.index()] = value.clone();
             }
-            check_row(child, &mut row, &checks)?;
+            check_row(child, &mut row, &rules)?;
             workspace.set.update_row(table, *id, base, row);
             workspace.set.make_room()?;
         }
@@ -159,7 +159,9 @@ fn default(child: &Relation, column: ColumnId) -> Result<Value> {
     match &column.default {
         ColumnDefault::None => Ok(Value::Null),
         ColumnDefault::Constant(value) => Ok(value.clone()),
-        ColumnDefault::Expression(_) | ColumnDefault::Sequence { .. } => {
+        ColumnDefault::Expression(_)
+        | ColumnDefault::Generated(_)
+        | ColumnDefault::Sequence { .. } => {
             let message = format!(
                 "SET DEFAULT of column \"{}\" by a foreign key is not supported",
                 column.name

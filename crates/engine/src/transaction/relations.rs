@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use super::TableMode;
 use crate::storage::{Index, Store, Table};
 use crate::types::{
-    Check, ColumnId, DataType, Error, ForeignKey, Result, RowCompiler, SqlState, TableId,
+    ColumnId, DataType, Error, ForeignKey, Result, RowCompiler, RowRules, SqlState, TableId,
     TableSchema, Value, ValueRef,
 };
 
@@ -32,7 +32,7 @@ pub(crate) struct Relation {
     pub children: Vec<Arc<Reference>>,
     /// Where its CHECK constraints are compiled, and what came of it.
     compiler: Arc<OnceLock<Arc<dyn RowCompiler>>>,
-    checks: OnceLock<Arc<[Check]>>,
+    rules: OnceLock<Arc<RowRules>>,
 }
 
 /// A foreign key and how to follow it.
@@ -112,7 +112,7 @@ impl Relation {
             schema,
             indexes,
             compiler,
-            checks: OnceLock::new(),
+            rules: OnceLock::new(),
         }
     }
 
@@ -126,7 +126,7 @@ impl Relation {
             parents: Vec::new(),
             children: Vec::new(),
             compiler: Arc::default(),
-            checks: OnceLock::new(),
+            rules: OnceLock::new(),
         }
     }
 
@@ -141,18 +141,17 @@ impl Relation {
         }
     }
 
-    /// Its CHECK constraints, for rows that change because others do: no statement's plan brings them.
-    pub fn checks(&self) -> Result<Arc<[Check]>> {
-        if let Some(checks) = self.checks.get() {
-            return Ok(checks.clone());
+    /// What the table says of rows that change because others do: no statement's plan brings it.
+    pub fn rules(&self) -> Result<Arc<RowRules>> {
+        if let Some(rules) = self.rules.get() {
+            return Ok(rules.clone());
         }
-        let checks: Arc<[Check]> = match self.compiler.get() {
-            Some(compiler) if !self.schema.checks.is_empty() => {
-                compiler.checks(&self.schema)?.into()
-            }
-            _ => Arc::new([]),
+        let none = RowRules::default();
+        let rules = match self.compiler.get() {
+            Some(compiler) if !none.are_of(&self.schema) => compiler.rules(&self.schema)?,
+            _ => none,
         };
-        Ok(self.checks.get_or_init(|| checks).clone())
+        Ok(self.rules.get_or_init(|| Arc::new(rules)).clone())
     }
 
     /// What a change of its rows uses of tables, as statements take it.

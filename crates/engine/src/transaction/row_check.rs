@@ -1,20 +1,20 @@
-//! What a row alone must obey: lengths, precisions, NOT NULL, CHECK.
+//! What a row alone must obey: lengths, precisions, generated columns, NOT NULL, CHECK.
 
 use arrow_array::ArrayRef;
 
 use super::display;
 use super::{Evaluation, Parameters, Relation};
 use crate::types::{
-    Check, ColumnId, ColumnSchema, DataType, Error, Result, RowBlock, SqlState, Value, ValueRef,
-    array_cell, array_from_values,
+    BlockColumn, Check, ColumnId, ColumnSchema, DataType, Error, Expression, Result, RowBlock,
+    RowRules, Scalar, SqlState, Value, ValueRef, array_cell, array_from_values,
 };
 
 /// Checks a new row, and brings its values into the form that storage keeps: blanks that a varchar(n) has too
-/// many and all trailing ones of a char(n) go, numerics get the column's scale.
-/// 55000 where the checks are not those that the table has now.
-pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]) -> Result<()> {
-    let names = relation.schema.checks.iter().map(|check| &check.name);
-    if !names.eq(checks.iter().map(|check| &check.name)) {
+/// many and all trailing ones of a char(n) go, numerics get the column's scale. Generated columns are computed
+/// from these.
+/// 55000 where the rules are not those that the table has now.
+pub(crate) fn check_row(relation: &Relation, row: &mut [Value], rules: &RowRules) -> Result<()> {
+    if !rules.are_of(&relation.schema) {
         return Err(outdated(relation));
     }
     for (value, column) in row.iter_mut().zip(&relation.schema.columns) {
@@ -22,18 +22,33 @@ pub(crate) fn check_row(relation: &Relation, row: &mut [Value], checks: &[Check]
             conform(value, column.data_type)?;
         }
     }
+    generate(relation, row, &rules.generated)?;
     for (value, column) in row.iter().zip(&relation.schema.columns) {
         if value.is_null() && column.not_null && !column.dropped {
             return Err(null_value(relation, row, &column.name));
         }
         check_type(value.borrow(), column)?;
     }
-    for check in checks {
-        let parameters = Parameters { values: &[], types: &[] };
-        let evaluation = Evaluation { row: &*row, types: &relation.types, parameters };
+    for check in &rules.checks {
+        let evaluation = Evaluation { row: &*row, types: &relation.types, parameters: NONE };
         if evaluation.condition(&*check.expression)? == Some(false) {
             return Err(check_violated(relation, row, check));
         }
+    }
+    Ok(())
+}
+
+const NONE: Parameters<'static> = Parameters { values: &[], types: &[] };
+
+/// Gives generated columns their values, which depend on no generated ones.
+fn generate(
+    relation: &Relation,
+    row: &mut [Value],
+    generated: &[(ColumnId, Scalar)],
+) -> Result<()> {
+    for (column, value) in generated {
+        let evaluation = Evaluation { row: &*row, types: &relation.types, parameters: NONE };
+        row[column.index()] = conformed(evaluation.scalar(value)?, relation.types[column.index()])?;
     }
     Ok(())
 }
@@ -71,20 +86,30 @@ pub(crate) fn outdated(relation: &Relation) -> Error {
     Error::new(SqlState::OutdatedPlan, message)
 }
 
-/// Checks rows in bulk, whose values have the form that storage keeps; gives the first row at fault, and its
-/// fault.
+/// Checks rows in bulk, whose values have the form that storage keeps, and fills in generated columns; gives the first row at
+/// fault, and its fault.
 pub(crate) fn check_block(
     relation: &Relation,
-    block: &RowBlock,
-    checks: &[Check],
+    block: &mut RowBlock,
+    rules: &RowRules,
 ) -> Result<(), (usize, Error)> {
+    if !rules.are_of(&relation.schema) {
+        return Err((0, outdated(relation)));
+    }
+    for (column, value) in &rules.generated {
+        match generated_column(relation, block, *column, value) {
+            Ok(values) => *block.column_mut(column.index()) = values,
+            Err(error) => return Err(first_not_generated(relation, block, rules, error)),
+        }
+    }
+    let block = &*block;
     let numbered = relation.schema.columns.iter().zip(block.columns());
     let must_be = numbered.filter(|(column, _)| column.not_null && !column.dropped);
     let nulls = must_be.filter_map(|(column, values)| Some((values.first_null()?, column)));
     let null = nulls.min_by_key(|(row, _)| *row);
     let mut first =
         null.map(|(row, column)| (row, null_value(relation, &block.row(row), &column.name)));
-    for check in checks {
+    for check in &rules.checks {
         // Only a row before the one that is known to be at fault would be told instead.
         let rows = first.as_ref().map_or(block.rows(), |(row, _)| *row);
         first = first_violation(relation, block, rows, check).or(first);
@@ -107,7 +132,7 @@ pub(crate) fn check_kept_rows(
         return Err(error.column(&**table, &**column));
     }
     for check in checks {
-        let holds = evaluated(relation, block, block.rows(), check)?;
+        let holds = evaluated(relation, block, block.rows(), &*check.expression)?;
         if (0..block.rows()).any(|row| array_cell(&holds, row) == ValueRef::Boolean(false)) {
             let name = &check.name;
             let message = format!(
@@ -120,18 +145,59 @@ pub(crate) fn check_kept_rows(
     Ok(())
 }
 
-/// What a check says of the first `rows` rows.
+/// A generated column of all rows.
+fn generated_column(
+    relation: &Relation,
+    block: &RowBlock,
+    column: ColumnId,
+    value: &Scalar,
+) -> Result<BlockColumn> {
+    let data_type = relation.types[column.index()];
+    let mut filled = BlockColumn::new(data_type, false);
+    let mut push = |value: ValueRef<'_>| {
+        filled.push(conformed(value.to_owned(), data_type)?.borrow());
+        Ok(())
+    };
+    match value {
+        Scalar::Expression(expression) => {
+            let values = evaluated(relation, block, block.rows(), &**expression)?;
+            (0..block.rows()).try_for_each(|row| push(array_cell(&values, row)))?;
+        }
+        Scalar::Literal(value) => {
+            (0..block.rows()).try_for_each(|_| push(value.borrow()))?;
+        }
+        Scalar::Column(from) => {
+            (0..block.rows()).try_for_each(|row| push(block.value(row, *from)))?;
+        }
+        Scalar::Parameter(_) => unreachable!("a definition has no parameters"),
+    }
+    Ok(filled)
+}
+
+/// The first row for which a generated column cannot be computed.
+fn first_not_generated(
+    relation: &Relation,
+    block: &RowBlock,
+    rules: &RowRules,
+    error: Error,
+) -> (usize, Error) {
+    let fault = |row| generate(relation, &mut block.row(row), &rules.generated).err();
+    let mut faults = (0..block.rows()).filter_map(|row| Some((row, fault(row)?)));
+    faults.next().unwrap_or((0, error))
+}
+
+/// What an expression says of the first `rows` rows.
 fn evaluated(
     relation: &Relation,
     block: &RowBlock,
     rows: usize,
-    check: &Check,
+    expression: &dyn Expression,
 ) -> Result<ArrayRef> {
-    let columns = check.expression.columns().iter().map(|&column| {
+    let columns = expression.columns().iter().map(|&column| {
         let values = (0..rows).map(|row| block.value(row, column));
         array_from_values(relation.types[column], values)
     });
-    check.expression.evaluate(&columns.collect::<Vec<_>>(), &[], rows)
+    expression.evaluate(&columns.collect::<Vec<_>>(), &[], rows)
 }
 
 /// The first of the first `rows` rows that violates a check, or for which it cannot be evaluated.
@@ -141,7 +207,7 @@ fn first_violation(
     rows: usize,
     check: &Check,
 ) -> Option<(usize, Error)> {
-    match evaluated(relation, block, rows, check) {
+    match evaluated(relation, block, rows, &*check.expression) {
         Ok(holds) => {
             let row = (0..rows).find(|row| array_cell(&holds, *row) == ValueRef::Boolean(false))?;
             Some((row, check_violated(relation, &block.row(row), check)))
@@ -149,8 +215,7 @@ fn first_violation(
         // Some row is at fault: whose turn it is decides.
         Err(_) => (0..rows).find_map(|row| {
             let values = block.row(row);
-            let parameters = Parameters { values: &[], types: &[] };
-            let evaluation = Evaluation { row: &*values, types: &relation.types, parameters };
+            let evaluation = Evaluation { row: &*values, types: &relation.types, parameters: NONE };
             match evaluation.condition(&*check.expression) {
                 Ok(Some(false)) => Some((row, check_violated(relation, &values, check))),
                 Ok(_) => None,
@@ -158,6 +223,10 @@ fn first_violation(
             }
         }),
     }
+}
+
+fn conformed(mut value: Value, data_type: DataType) -> Result<Value> {
+    conform(&mut value, data_type).map(|()| value)
 }
 
 fn conform(value: &mut Value, data_type: DataType) -> Result<()> {
@@ -246,11 +315,6 @@ fn check_violated(relation: &Relation, row: &[Value], check: &Check) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn conformed(value: Value, data_type: DataType) -> Result<Value> {
-        let mut value = value;
-        conform(&mut value, data_type).map(|()| value)
-    }
 
     #[test]
     fn strings_are_cut_of_blanks_only() {

@@ -210,6 +210,7 @@ states! {
     InvalidRecursion "42P19" "invalid_recursion";
     WindowingError "42P20" "windowing_error";
     InvalidTableDefinition "42P16" "invalid_table_definition";
+    InvalidObjectDefinition "42P17" "invalid_object_definition";
     InvalidGrant "0LP01" "invalid_grant_operation";
     InvalidRoleName "42939" "reserved_name";
     PrivilegeNotGranted "01007" "privilege_not_granted: a warning";

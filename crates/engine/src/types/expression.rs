@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
 
-use super::{Arithmetic, DataType, Result, TableSchema, Value};
+use super::{Arithmetic, ColumnId, DataType, Result, TableSchema, Value};
 
 /// An expression that the engine cannot look into.
 ///
@@ -110,6 +110,18 @@ pub enum Scalar {
     Expression(Arc<dyn Expression>),
 }
 
+impl Scalar {
+    /// The columns that it reads of a row.
+    pub fn reads(&self) -> impl Iterator<Item = ColumnId> {
+        let columns = match self {
+            Scalar::Column(column) => std::slice::from_ref(column),
+            Scalar::Expression(expression) => expression.columns(),
+            Scalar::Parameter(_) | Scalar::Literal(_) => &[],
+        };
+        columns.iter().map(|column| ColumnId(*column as u32))
+    }
+}
+
 /// `<`, `=`, ... with SQL's three-valued result: NULL on either side is not true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
@@ -196,10 +208,35 @@ pub struct Check {
     pub expression: Arc<dyn Expression>,
 }
 
+/// What a table says of each of its rows.
+#[derive(Clone, Debug, Default)]
+pub struct RowRules {
+    /// Generated columns, and their values over the row's other columns, cast to their types.
+    pub generated: Vec<(ColumnId, Scalar)>,
+    /// CHECK constraints.
+    pub checks: Vec<Check>,
+}
+
+impl RowRules {
+    /// Whether these are what a table of this definition says.
+    pub fn are_of(&self, table: &TableSchema) -> bool {
+        let checks = table.checks.iter().map(|check| &check.name);
+        let generated = table.generated_columns().map(|(id, _)| id);
+        checks.eq(self.checks.iter().map(|check| &check.name))
+            && generated.eq(self.generated.iter().map(|(id, _)| *id))
+    }
+
+    /// Whether a column is generated from one of these.
+    pub fn generates(&self, column: ColumnId, from: impl Fn(ColumnId) -> bool) -> bool {
+        let found = self.generated.iter().find(|(id, _)| *id == column);
+        found.is_some_and(|(_, value)| value.reads().any(from))
+    }
+}
+
 /// What SQL says of rows that no statement names and that change nevertheless: by a foreign key's action.
 pub trait RowCompiler: Debug + Send + Sync {
-    /// The CHECK constraints of a table.
-    fn checks(&self, table: &TableSchema) -> Result<Vec<Check>>;
+    /// What a table says of its rows.
+    fn rules(&self, table: &TableSchema) -> Result<RowRules>;
     /// A value as a column of a type keeps it: the assignment cast.
     fn assigned(&self, value: Value, data_type: DataType) -> Result<Value>;
 }

@@ -23,7 +23,8 @@ pub(crate) use data_type::NARROW_PRECISION;
 pub use definition::Definition;
 pub use error::{Error, Result, SqlState};
 pub use expression::{
-    Check, Comparison, ComputedComparison, Expression, Predicate, PrefixIn, RowCompiler, Scalar,
+    Check, Comparison, ComputedComparison, Expression, Predicate, PrefixIn, RowCompiler, RowRules,
+    Scalar,
 };
 pub use ids::{
     ChunkId, ColumnId, IndexId, LaneId, Location, NodeId, RowId, SegmentId, SequenceId, SessionId,

@@ -29,6 +29,14 @@ impl TableSchema {
         self.live_columns().find(|(_, column)| &*column.name == name)
     }
 
+    /// The generated columns, and their expressions in SQL.
+    pub fn generated_columns(&self) -> impl Iterator<Item = (ColumnId, &Arc<str>)> {
+        self.live_columns().filter_map(|(id, column)| match &column.default {
+            ColumnDefault::Generated(expression) => Some((id, expression)),
+            _ => None,
+        })
+    }
+
     /// The columns that are not dropped, in order.
     pub fn live_columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnSchema)> {
         let numbered = self.columns.iter().enumerate();
@@ -41,6 +49,7 @@ impl TableSchema {
         self.columns.len() == other.columns.len()
             && columns.into_iter().all(|(own, other)| own.not_null == other.not_null)
             && self.checks == other.checks
+            && self.generated_columns().eq(other.generated_columns())
     }
 
     /// Whether a plan that was made when the table was `planned` still holds: columns were added behind those it knows, may
@@ -93,6 +102,8 @@ pub enum ColumnDefault {
     Constant(Value),
     /// An expression in SQL, evaluated by the `sql` crate per statement (`now()`, `1 + 1`).
     Expression(Arc<str>),
+    /// GENERATED ALWAYS AS (expression) STORED: the expression in SQL, over the row's other columns.
+    Generated(Arc<str>),
     /// The next value of a sequence; `always` refuses explicit values (GENERATED ALWAYS AS IDENTITY).
     Sequence {
         /// The sequence.

@@ -16,7 +16,7 @@ use crate::alone::Lists;
 use crate::catalog::Catalog;
 use crate::notification::Exchange;
 use crate::rights::Audit;
-use crate::statement::row_rules::RowRules;
+use crate::statement::row_rules::RuleCompiler;
 use crate::template::{Planner, TemplateCache};
 use crate::verification::{Verification, VerificationOptions};
 
@@ -110,7 +110,7 @@ impl Database {
     pub fn over(engine: Arc<Engine>, options: DatabaseOptions) -> Arc<Database> {
         super::definitions::drop_leftovers(&engine);
         let planner = Arc::new(Planner::new(engine.clone()));
-        engine.store().compile_rows_by(Arc::new(RowRules(Arc::downgrade(&planner))));
+        engine.store().compile_rows_by(Arc::new(RuleCompiler(Arc::downgrade(&planner))));
         let verification = Verification::new(options.verification, &engine);
         Arc::new(Database {
             engine,

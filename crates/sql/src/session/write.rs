@@ -168,7 +168,7 @@ impl Session {
     pub(crate) async fn load_into_block(
         &mut self,
         plan: &LoadPlan,
-        block: &RowBlock,
+        block: &mut RowBlock,
         before: u64,
     ) -> Result<()> {
         let snapshot = self.statement_snapshot();
@@ -246,7 +246,7 @@ impl Session {
                 table: insert.table.id,
                 rows,
                 on_conflict: insert.on_conflict.clone(),
-                checks: insert.checks.clone(),
+                rules: insert.rules.clone(),
             }),
             returning: insert.returning.scalars.clone(),
             output: insert.returning.output.clone(),

@@ -6,7 +6,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use engine::heartbeat::Answer;
 use engine::types::{
-    ColumnDefault, ColumnId, Definition, Error, ForeignKey, Result, SqlState, TableSchema, Value,
+    ColumnDefault, ColumnId, Definition, Error, ForeignKey, Result, SqlState, TableId, TableSchema,
+    Value,
 };
 
 use super::alter_type::literal;
@@ -14,7 +15,7 @@ use super::constraint::{Draft, unsupported};
 use super::create_table::{add_column, add_column_constraint};
 use super::drop::dependents;
 use super::naming::{duplicate_relation, fold, in_public, table, undefined_column};
-use super::{alter_type, expression, foreign_key, view};
+use super::{alter_type, expression, foreign_key, generated, view};
 use crate::catalog::Catalog;
 use crate::session::Session;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> 
             unreachable!("definitions change one after another");
         };
         if !alter_type::is_change(operation) {
-            alter(session, &catalog, schema, operation).await?;
+            id = alter(session, &catalog, schema, operation).await?;
         } else if !changes.is_empty() {
             // The first of them makes them all.
             id =
@@ -46,13 +47,14 @@ pub async fn alter_table(session: &mut Session, statement: &ast::AlterTable) -> 
     Ok("ALTER TABLE".to_owned())
 }
 
+/// Gives the table's id from now on.
 async fn alter(
     session: &mut Session,
     catalog: &Arc<Catalog>,
     table: &TableSchema,
     operation: &Operation,
-) -> Result<()> {
-    match operation {
+) -> Result<TableId> {
+    let done = match operation {
         Operation::AddConstraint { constraint, not_valid: false } => {
             add_constraint(session, catalog, table, constraint).await
         }
@@ -64,9 +66,9 @@ async fn alter(
                     table.name
                 );
                 session.notice(Error::new(SqlState::DuplicateColumn, message));
-                return Ok(());
+                return Ok(table.id);
             }
-            add(session, catalog, table, column_def).await
+            return add(session, catalog, table, column_def).await;
         }
         Operation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
             for name in column_names {
@@ -92,7 +94,8 @@ async fn alter(
         }
         Operation::OwnerTo { .. } => Err(unsupported("ALTER TABLE ... OWNER TO beside others")),
         other => Err(unsupported(&format!("ALTER TABLE {other}"))),
-    }
+    };
+    done.map(|()| table.id)
 }
 
 /// A column of that name.
@@ -118,7 +121,7 @@ async fn add_constraint(
     let mut draft = Draft { schema: table.clone(), catalog, ids: &database.ids };
     draft.add(constraint, None)?;
     let mut changed = draft.schema;
-    expression::validate_checks(&database.planner, &session.catalog(), &changed)?;
+    expression::validate_rules(&database.planner, &session.catalog(), &changed)?;
     check_rows(session, table, &changed).await?;
     let added: Vec<_> = changed.indexes.split_off(table.indexes.len());
     if changed != *table {
@@ -221,7 +224,7 @@ async fn add(
     catalog: &Arc<Catalog>,
     table: &TableSchema,
     definition: &ast::ColumnDef,
-) -> Result<()> {
+) -> Result<TableId> {
     let name = fold(&definition.name);
     if table.column(&name).is_some() {
         let message = format!("column \"{name}\" of relation \"{}\" already exists", table.name);
@@ -251,13 +254,21 @@ async fn add(
         }
         _ => {}
     }
-    if column.not_null && column.missing.is_null() && has_rows {
+    let is_generated = generated::is_generated(column);
+    if column.not_null && column.missing.is_null() && has_rows && !is_generated {
         let message =
             format!("column \"{name}\" of relation \"{}\" contains null values", table.name);
         return Err(Error::new(SqlState::NotNullViolation, message).column(&*table.name, name));
     }
     let added: Vec<_> = changed.indexes.split_off(table.indexes.len());
-    expression::validate_checks(&database.planner, &session.catalog(), &changed)?;
+    expression::validate_rules(&database.planner, &session.catalog(), &changed)?;
+    if is_generated {
+        let table = alter_type::add_generated(session, catalog, table, changed, id).await?;
+        for index in added {
+            session.define(Definition::CreateIndex { table, index }).await?;
+        }
+        return Ok(table);
+    }
     check_added(session, table, &changed, id).await?;
     for sequence in sequences {
         session.define(Definition::CreateSequence(sequence)).await?;
@@ -266,7 +277,7 @@ async fn add(
     for index in added {
         session.define(Definition::CreateIndex { table: table.id, index }).await?;
     }
-    Ok(())
+    Ok(table.id)
 }
 
 /// Rows that are there must keep the CHECK constraints of a new column, with the value that they have in it.
@@ -333,6 +344,10 @@ async fn drop_column(
             format!("constraint {} on table {} depends on column {folded}", key.name, other.name)
         }));
     }
+    details.extend(generated::reader(table, id).map(|reader| {
+        let (table, reader) = (&table.name, &reader.name);
+        format!("column {reader} of table {table} depends on column {folded} of table {table}")
+    }));
     details.extend(
         view::depending_on(&catalog, &table.name).into_iter().map(|view| {
             format!("view {view} may depend on column {folded} of table {}", table.name)
@@ -454,6 +469,11 @@ async fn rename_column(
         let renamed = expression::rename(&check.expression, &fold(old), &name)?;
         check.expression = renamed.into();
     }
+    for column in &mut changed.columns {
+        if let ColumnDefault::Generated(text) = &mut column.default {
+            *text = expression::rename(text, &fold(old), &name)?.into();
+        }
+    }
     changed.columns[id.index()].name = name.into();
     session.define(Definition::AlterTable(changed)).await
 }
@@ -507,6 +527,9 @@ async fn alter_column(
     let id = column(table, name)?;
     let mut changed = table.clone();
     let target = &mut changed.columns[id.index()];
+    if generated::is_generated(target) {
+        refuse_default(table, &target.name, operation)?;
+    }
     match operation {
         AlterColumnOperation::SetNotNull => {
             target.not_null = true;
@@ -535,6 +558,23 @@ async fn alter_column(
         }
     }
     session.define(Definition::AlterTable(changed)).await
+}
+
+/// 42601 for what gives a generated column a default.
+fn refuse_default(
+    table: &TableSchema,
+    column: &str,
+    operation: &AlterColumnOperation,
+) -> Result<()> {
+    let hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.";
+    let message =
+        format!("column \"{column}\" of relation \"{}\" is a generated column", table.name);
+    let error = Error::new(SqlState::SyntaxError, message);
+    match operation {
+        AlterColumnOperation::SetDefault { .. } => Err(error),
+        AlterColumnOperation::DropDefault => Err(error.hint(hint)),
+        _ => Ok(()),
+    }
 }
 
 /// ALTER COLUMN ... ADD GENERATED ... AS IDENTITY: rows that are there keep their values.

@@ -19,7 +19,7 @@ use super::alter_table::column;
 use super::constraint::{Draft, unsupported};
 use super::foreign_key::{check_pairs, refuse_computed_defaults};
 use super::naming::quote_identifier;
-use super::{assignment, data_type, expression, sequence, view};
+use super::{assignment, data_type, expression, generated, sequence, view};
 use crate::analysis::check_of_row;
 use crate::analysis::types::{assignable, name};
 use crate::catalog::Catalog;
@@ -72,19 +72,49 @@ pub async fn alter(
         rewriting.redefine(id, wanted)?;
     }
     rewriting.check_foreign_keys()?;
-    let Rewriting { mut changed, ids, .. } = rewriting;
+    let Rewriting { changed, ids, .. } = rewriting;
     if in_place {
         session.define(Definition::AlterTable(changed)).await?;
         return Ok(table.id);
     }
-    let checks = checks_of(session, catalog, &changed, &ids)?;
+    store_anew(session, catalog, table, (changed, &ids), conversions).await
+}
+
+/// Stores all rows anew, with a generated column more; gives the table's id from now on.
+pub async fn add_generated(
+    session: &mut Session,
+    catalog: &Arc<Catalog>,
+    table: &TableSchema,
+    mut changed: TableSchema,
+    column: ColumnId,
+) -> Result<TableId> {
+    lack_nothing(&mut changed);
+    let planner = session.database().planner.clone();
+    let mut conversions = generated::values(&planner, catalog, &changed)?;
+    conversions.retain(|(id, _)| *id == column);
+    store_anew(session, catalog, table, (changed, &[column]), conversions).await
+}
+
+async fn store_anew(
+    session: &mut Session,
+    catalog: &Arc<Catalog>,
+    table: &TableSchema,
+    (mut changed, ids): (TableSchema, &[ColumnId]),
+    conversions: Vec<(ColumnId, Scalar)>,
+) -> Result<TableId> {
+    let checks = checks_of(session, catalog, &changed, ids)?;
     let id = session.database().ids.table(catalog);
     changed.id = id;
     changed.repoint_keys(table.id, id);
-    let sequences = wider_identities(catalog, table, &changed, &ids)?;
+    let sequences = wider_identities(catalog, table, &changed, ids)?;
     let rewrite = TableRewrite { table: table.id, by: changed, conversions, checks };
     session.rewrite(rewrite, sequences).await?;
     Ok(id)
+}
+
+/// Rows stored anew have a value of each column.
+fn lack_nothing(table: &mut TableSchema) {
+    table.columns.iter_mut().for_each(|column| column.missing = Value::Null);
 }
 
 struct Rewriting<'a> {
@@ -114,6 +144,16 @@ impl Rewriting<'_> {
         if let Some(view) = view::reading(self.catalog, &self.table.name, name) {
             let message = "cannot alter type of a column used by a view or rule";
             let detail = format!("rule _RETURN on view {view} depends on column \"{name}\"");
+            return Err(Error::new(SqlState::FeatureNotSupported, message).detail(detail));
+        }
+        if generated::is_generated(self.old(id)) {
+            return Err(unsupported("another type of a generated column")
+                .hint("Drop the column and add it again."));
+        }
+        if let Some(reader) = generated::reader(self.table, id) {
+            let message = "cannot alter type of a column used by a generated column";
+            let detail =
+                format!("Column \"{name}\" is used by generated column \"{}\".", reader.name);
             return Err(Error::new(SqlState::FeatureNotSupported, message).detail(detail));
         }
         self.ids.push(id);
@@ -171,8 +211,7 @@ impl Rewriting<'_> {
     /// Gives the column its new type and brings its default into it.
     fn redefine(&mut self, id: ColumnId, wanted: DataType) -> Result<()> {
         let default = self.default(id, wanted)?;
-        // Rows stored anew lack nothing.
-        self.changed.columns.iter_mut().for_each(|column| column.missing = Value::Null);
+        lack_nothing(&mut self.changed);
         let column = &mut self.changed.columns[id.index()];
         column.data_type = wanted;
         column.default = default;
@@ -182,7 +221,7 @@ impl Rewriting<'_> {
     fn default(&self, id: ColumnId, wanted: DataType) -> Result<ColumnDefault> {
         let old = self.old(id);
         let from = match &old.default {
-            ColumnDefault::None => return Ok(ColumnDefault::None),
+            ColumnDefault::None | ColumnDefault::Generated(_) => return Ok(old.default.clone()),
             ColumnDefault::Sequence { identity, .. } => {
                 refuse_sequence(old, wanted, *identity)?;
                 return Ok(old.default.clone());

@@ -36,7 +36,7 @@ fn class(data_type: DataType) -> Class {
 /// Refuses (42804) what has no assignment cast. Everything can be assigned to a string.
 pub fn check(column: &ColumnSchema, source: DataType) -> Result<()> {
     let target = column.data_type;
-    if target.is_string() || class(source) == class(target) {
+    if is_assignable(source, target) {
         return Ok(());
     }
     let message = format!(
@@ -46,6 +46,11 @@ pub fn check(column: &ColumnSchema, source: DataType) -> Result<()> {
     );
     let hint = "You will need to rewrite or cast the expression.";
     Err(Error::new(SqlState::DatatypeMismatch, message).hint(hint))
+}
+
+/// Whether there is an assignment cast.
+pub fn is_assignable(source: DataType, target: DataType) -> bool {
+    target.is_string() || class(source) == class(target)
 }
 
 /// An expression's type has no length.

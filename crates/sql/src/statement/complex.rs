@@ -70,7 +70,10 @@ pub fn plan(
     mut parameters: Parameters,
 ) -> Result<(Prepared, Parameters)> {
     let table = &change.target.table;
-    let pairs = change.pairs.map(|pairs| without_defaults(pairs, table)).transpose()?;
+    let mut pairs = change.pairs.map(|pairs| without_defaults(pairs, table)).transpose()?;
+    if let Some(pairs) = &mut pairs {
+        pairs.extend(generated_values(change.target, pairs)?);
+    }
     let change = Change { pairs: pairs.as_deref(), ..change };
     let items = match change.returning {
         Some(clause) => returning::items(clause, table, &change.target.alias)?,
@@ -166,12 +169,48 @@ fn without_defaults(
     pairs.iter().map(value).collect()
 }
 
+/// What generated columns become, over the row as it was found.
+pub fn generated_values(
+    target: &Target,
+    pairs: &[(ColumnId, Expr)],
+) -> Result<Vec<(ColumnId, Expr)>> {
+    let value = |(id, text): (ColumnId, &Arc<str>)| {
+        let mut expr = expression::parse(text)?;
+        let _ = expr.visit(&mut OfTarget(target));
+        let _ = expr.visit(&mut NewValues { target, pairs });
+        Ok((id, Expr::Nested(Box::new(expr))))
+    };
+    target.table.generated_columns().map(value).collect()
+}
+
+/// Columns of the changed table by their full names: others' may have the same.
+struct OfTarget<'a>(&'a Target);
+
+impl VisitorMut for OfTarget<'_> {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let name = match expr {
+            Expr::Identifier(name) => name,
+            Expr::CompoundIdentifier(parts) => match parts.last() {
+                Some(name) => name,
+                None => return ControlFlow::Continue(()),
+            },
+            _ => return ControlFlow::Continue(()),
+        };
+        if self.0.table.column(&fold(name)).is_some() {
+            *expr = Expr::CompoundIdentifier(vec![quoted(&self.0.alias), name.clone()]);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 /// What RETURNING's items compute, over the row as it was found.
 pub fn returned(change: &Change<'_>, items: &[returning::Item]) -> Vec<Expr> {
     let new = |item: &returning::Item| {
         let mut expr = item.expr.clone();
         if let Some(pairs) = change.pairs {
-            let _ = expr.visit(&mut NewValues { change, pairs });
+            let _ = expr.visit(&mut NewValues { target: change.target, pairs });
         }
         expr
     };
@@ -180,7 +219,7 @@ pub fn returned(change: &Change<'_>, items: &[returning::Item]) -> Vec<Expr> {
 
 /// RETURNING of an UPDATE sees the new row: assigned columns become what is assigned to them.
 struct NewValues<'a> {
-    change: &'a Change<'a>,
+    target: &'a Target,
     pairs: &'a [(ColumnId, Expr)],
 }
 
@@ -189,12 +228,12 @@ impl NewValues<'_> {
         let name: &Ident = match expr {
             Expr::Identifier(name) => name,
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [relation, name] if fold(relation) == self.change.target.alias => name,
+                [relation, name] if fold(relation) == self.target.alias => name,
                 _ => return None,
             },
             _ => return None,
         };
-        let (column, schema) = self.change.target.table.column(&fold(name))?;
+        let (column, schema) = self.target.table.column(&fold(name))?;
         let (_, value) = self.pairs.iter().find(|(assigned, _)| *assigned == column)?;
         Some(Expr::Nested(Box::new(cast(value.clone(), schema.data_type))))
     }

@@ -107,7 +107,7 @@ fn build(session: &Session, name: &str, statement: &ast::CreateTable) -> Result<
             draft.add(constraint, None)?;
         }
     }
-    expression::validate_checks(&database.planner, &catalog, &draft.schema)?;
+    expression::validate_rules(&database.planner, &catalog, &draft.schema)?;
     Ok(Built { table: draft.schema, sequences })
 }
 
@@ -188,7 +188,12 @@ fn refuse_conflicts(column: &ast::ColumnDef, table: &str, serial: bool) -> Resul
         column.options.iter().filter(|option| wanted(&option.option)).count()
     };
     let defaults = has(&|option| matches!(option, ColumnOption::Default(_))) + usize::from(serial);
-    let identities = has(&|option| matches!(option, ColumnOption::Generated { .. }));
+    let is_identity = |option: &ColumnOption| match option {
+        ColumnOption::Generated { generation_expr, .. } => Some(generation_expr.is_none()),
+        _ => None,
+    };
+    let identities = has(&|option| is_identity(option) == Some(true));
+    let generated = has(&|option| is_identity(option) == Some(false));
     let nullable = has(&|option| matches!(option, ColumnOption::Null)) > 0;
     let filled = has(&|option| matches!(option, ColumnOption::NotNull)) > 0;
     let name = fold(&column.name);
@@ -199,8 +204,15 @@ fn refuse_conflicts(column: &ast::ColumnDef, table: &str, serial: bool) -> Resul
         }
         () if defaults > 1 => format!("multiple default values specified {place}"),
         () if identities > 1 => format!("multiple identity specifications {place}"),
+        () if generated > 1 => format!("multiple generation clauses specified {place}"),
         () if defaults == 1 && identities == 1 => {
             format!("both default and identity specified {place}")
+        }
+        () if defaults == 1 && generated == 1 => {
+            format!("both default and generation expression specified {place}")
+        }
+        () if identities == 1 && generated == 1 => {
+            format!("both identity and generation expression specified {place}")
         }
         () => return Ok(()),
     };
@@ -280,8 +292,9 @@ fn apply_option(
                 expression::default(&database.planner, draft.catalog, expr, data_type)?;
         }
         ColumnOption::Generated { generated_as, sequence_options, generation_expr, .. } => {
-            if generation_expr.is_some() {
-                return Err(unsupported("GENERATED ALWAYS AS (expression) STORED"));
+            if let Some(expr) = generation_expr {
+                column.default = ColumnDefault::Generated(expr.to_string().into());
+                return Ok(());
             }
             let always = matches!(generated_as, ast::GeneratedAs::Always);
             let options = sequence_options.as_deref().unwrap_or_default();

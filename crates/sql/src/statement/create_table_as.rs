@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::CreateTable;
 use engine::heartbeat::Answer;
 use engine::plan::{InsertPlan, InsertSource, WriteAction, WritePlan};
-use engine::types::{Definition, Error, Result, Scalar, SqlState, TableSchema};
+use engine::types::{Definition, Error, Result, RowRules, Scalar, SqlState, TableSchema};
 
 use super::create_table::plain_column;
 use super::naming::{fold, in_public};
@@ -87,7 +87,7 @@ async fn fill_and_show(
                 table: schema.id,
                 rows,
                 on_conflict: None,
-                checks: Vec::new(),
+                rules: RowRules::default(),
             }),
             returning: Vec::new(),
             output: Arc::new([]),

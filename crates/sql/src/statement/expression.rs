@@ -6,10 +6,12 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{self, Expr, Function, VisitMut, VisitorMut};
 use datafusion::sql::sqlparser::parser::Parser;
 use engine::types::{
-    Check, ColumnDefault, DataType, Error, Result, Scalar, SequenceSchema, SqlState, TableSchema,
+    Check, ColumnDefault, DataType, Error, Result, RowRules, Scalar, SequenceSchema, SqlState,
+    TableSchema,
 };
 
 use super::create_table::nextval_argument;
+use super::generated;
 use crate::analysis::check_of_row;
 use crate::analysis::types::name;
 use crate::bounded::Counted;
@@ -123,13 +125,20 @@ pub fn sequence<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Arc<Sequence
     })
 }
 
-/// Plans a table's CHECK conditions for their faults.
-pub fn validate_checks(
+/// Plans what a table says of its rows for its faults.
+pub fn validate_rules(
     planner: &Planner,
     catalog: &Arc<Catalog>,
     table: &TableSchema,
 ) -> Result<()> {
-    checks(planner, catalog, table).map(|_| ())
+    generated::validate(planner, catalog, table)?;
+    rules(planner, catalog, table).map(|_| ())
+}
+
+/// What a table says of its rows, compiled.
+pub fn rules(planner: &Planner, catalog: &Arc<Catalog>, table: &TableSchema) -> Result<RowRules> {
+    let generated = generated::values(planner, catalog, table)?;
+    Ok(RowRules { generated, checks: checks(planner, catalog, table)? })
 }
 
 /// A table's CHECK conditions, compiled.

@@ -11,6 +11,7 @@ use engine::types::{
 
 use super::assignment::plain_name;
 use super::constraint::{Draft, refuse_deferrable, unsupported};
+use super::generated;
 use super::naming::{fold, in_public, undefined_table};
 use crate::text::write_value;
 
@@ -37,6 +38,7 @@ impl Draft<'_> {
             on_update: action(key.on_update),
         };
         refuse_computed_default(&self.schema, &key)?;
+        generated::refuse_actions(&self.schema, &key)?;
         self.schema.foreign_keys.push(key);
         Ok(())
     }

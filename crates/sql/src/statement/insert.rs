@@ -5,12 +5,13 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{self, Expr, SetExpr, TableObject, Values};
 use engine::plan::{InsertPlan, InsertSource, OnConflict, WriteAction};
 use engine::types::{
-    Check, ColumnDefault, ColumnId, ColumnSchema, DataType, Error, Result, Scalar, SqlState,
+    ColumnDefault, ColumnId, ColumnSchema, DataType, Error, Result, RowRules, Scalar, SqlState,
     TableSchema, Value,
 };
 
 use super::constraint::unsupported;
 use super::create_table::nextval_argument;
+use super::generated::refuse_value;
 use super::naming::{fold, table, undefined_column};
 use super::write::{Parts, Subqueries, Write};
 use super::{assignment, expression, on_conflict, returning};
@@ -33,8 +34,8 @@ pub struct InsertQuery {
     pub on_conflict: Option<OnConflict>,
     /// The scalar subqueries of it: each gives one more parameter, after all others.
     pub subqueries: Vec<Arc<QueryTemplate>>,
-    /// CHECK.
-    pub checks: Vec<Check>,
+    /// What the table says of new rows.
+    pub rules: RowRules,
     /// RETURNING.
     pub returning: returning::Returning,
     /// Types of all parameters.
@@ -189,12 +190,12 @@ impl Planning<'_> {
         }
         let on_conflict = self.on_conflict(&mut subqueries)?;
         let returning = self.returning()?;
-        let checks = expression::checks(&self.database.planner, self.catalog, self.table)?;
+        let rules = expression::rules(&self.database.planner, self.catalog, self.table)?;
         let action = WriteAction::Insert(InsertPlan {
             table: self.table.id,
             rows: planned,
             on_conflict,
-            checks,
+            rules,
         });
         let columns = returning.columns.clone();
         let parameters = self.parameters.clone();
@@ -268,7 +269,9 @@ impl Planning<'_> {
             return Ok(InsertSource::Scalar(Scalar::Literal(Value::Null)));
         }
         Ok(match &column.default {
-            ColumnDefault::None => InsertSource::Scalar(Scalar::Literal(Value::Null)),
+            ColumnDefault::None | ColumnDefault::Generated(_) => {
+                InsertSource::Scalar(Scalar::Literal(Value::Null))
+            }
             ColumnDefault::Constant(value) => InsertSource::Scalar(Scalar::Literal(value.clone())),
             ColumnDefault::Sequence { id, .. } => InsertSource::NextValue(*id),
             ColumnDefault::Expression(text) => InsertSource::Scalar(expression::default_scalar(
@@ -341,7 +344,7 @@ impl Planning<'_> {
             sources,
             on_conflict,
             subqueries: subqueries.found,
-            checks: expression::checks(planner, self.catalog, self.table)?,
+            rules: expression::rules(planner, self.catalog, self.table)?,
             returning,
             parameters: self.parameters.types(),
             now: self.now,
@@ -390,14 +393,8 @@ fn check_width(targets: usize, rows: &[Vec<Expr>], width: usize, may_be_short: b
 }
 
 fn refuse_generated(column: &ColumnSchema) -> Result<()> {
-    if let ColumnDefault::Sequence { always: true, .. } = column.default {
-        let name = &column.name;
-        let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
-        let detail =
-            format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.");
-        return Err(Error::new(SqlState::GeneratedAlways, message).detail(detail));
-    }
-    Ok(())
+    let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+    refuse_value(column, message)
 }
 
 /// The keyword DEFAULT, which the parser takes for a name.

@@ -26,6 +26,7 @@ pub mod drop;
 pub mod explain;
 pub mod expression;
 pub mod foreign_key;
+pub mod generated;
 pub mod insert;
 pub mod lock_sources;
 pub mod lock_table;

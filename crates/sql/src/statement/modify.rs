@@ -10,6 +10,7 @@ use engine::plan::{DeletePlan, UpdatePlan, WriteAction};
 use engine::types::{ColumnDefault, ColumnId, Error, Result, Scalar, SqlState, TableSchema, Value};
 
 use super::constraint::unsupported;
+use super::generated::{is_generated, refuse_value};
 use super::insert::{is_default, literal, mismatch_names_column, placeholder};
 use super::naming::{fold, table, undefined_column};
 use super::write::{Parts, Subqueries, Write};
@@ -97,9 +98,9 @@ pub fn plan_update(
         &scope,
         &mut parameters,
     )?;
-    let checks = expression::checks(&database.planner, catalog, &target.table)?;
+    let rules = expression::rules(&database.planner, catalog, &target.table)?;
     let table = target.table.id;
-    let action = WriteAction::Update(UpdatePlan { table, predicates, assignments, checks });
+    let action = WriteAction::Update(UpdatePlan { table, predicates, assignments, rules });
     let parts = Parts { returning, parameters, subqueries: subqueries.found };
     Ok(finish(catalog, &lifted, action, &target, parts, "UPDATE"))
 }
@@ -215,25 +216,17 @@ pub fn pairs(assignments: &[Assignment], table: &TableSchema) -> Result<Vec<(Col
                 let message = format!("multiple assignments to same column \"{name}\"");
                 return Err(Error::new(SqlState::SyntaxError, message));
             }
-            refuse_generated(table, column, &expr)?;
+            let target = &table.columns[column.index()];
+            if !is_default(&expr) {
+                let message = format!("column \"{name}\" can only be updated to DEFAULT");
+                refuse_value(target, message)?;
+            } else if is_generated(target) {
+                continue;
+            }
             pairs.push((column, expr));
         }
     }
     Ok(pairs)
-}
-
-fn refuse_generated(table: &TableSchema, column: ColumnId, expr: &Expr) -> Result<()> {
-    let column = &table.columns[column.index()];
-    if let ColumnDefault::Sequence { always: true, .. } = column.default
-        && !is_default(expr)
-    {
-        let name = &column.name;
-        let message = format!("column \"{name}\" can only be updated to DEFAULT");
-        let detail =
-            format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.");
-        return Err(Error::new(SqlState::GeneratedAlways, message).detail(detail));
-    }
-    Ok(())
 }
 
 fn column(name: &ObjectName, table: &TableSchema) -> Result<ColumnId> {

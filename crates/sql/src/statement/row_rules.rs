@@ -2,7 +2,7 @@
 
 use std::sync::Weak;
 
-use engine::types::{Check, DataType, Error, Result, RowCompiler, SqlState, TableSchema, Value};
+use engine::types::{DataType, Error, Result, RowCompiler, RowRules, SqlState, TableSchema, Value};
 
 use super::{assignment, expression};
 use crate::bounded::STACK_BYTES;
@@ -10,19 +10,19 @@ use crate::template::Planner;
 
 /// Compiles what definitions say.
 #[derive(Debug)]
-pub struct RowRules(pub Weak<Planner>);
+pub struct RuleCompiler(pub Weak<Planner>);
 
-impl RowCompiler for RowRules {
+impl RowCompiler for RuleCompiler {
     /// On a thread with the stack that it was planned on when it was defined.
-    fn checks(&self, table: &TableSchema) -> Result<Vec<Check>> {
+    fn rules(&self, table: &TableSchema) -> Result<RowRules> {
         let gone = || Error::new(SqlState::InternalError, "nobody compiles conditions any more");
         let (planner, table) = (self.0.upgrade().ok_or_else(gone)?, table.clone());
         let (give, take) = std::sync::mpsc::sync_channel(1);
         let threads = planner.engine().environment().threads.clone();
         let body = move || {
-            let _ = give.send(expression::checks(&planner, &planner.catalog(), &table));
+            let _ = give.send(expression::rules(&planner, &planner.catalog(), &table));
         };
-        let started = threads.spawn_with_stack("checks", STACK_BYTES, Box::new(body));
+        let started = threads.spawn_with_stack("rules", STACK_BYTES, Box::new(body));
         started.map_err(|error| {
             let message = format!("could not start a thread to plan on: {error}");
             Error::new(SqlState::OutOfMemory, message)

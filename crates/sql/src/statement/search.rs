@@ -9,7 +9,7 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{self, Expr, SetExpr};
 use engine::types::{ColumnId, DataType, Error, Result, SqlState};
 
-use super::complex::{Change, returned};
+use super::complex::{Change, generated_values, returned};
 use super::insert::is_default;
 use super::modify::{Target, pairs, target, update_from};
 use super::naming::fold;
@@ -68,7 +68,8 @@ fn of_update(
     with: Option<&ast::With>,
 ) -> Result<(String, bool)> {
     let target = target(catalog, &update.table)?;
-    let pairs = pairs(&update.assignments, &target.table)?;
+    let mut pairs = pairs(&update.assignments, &target.table)?;
+    pairs.extend(generated_values(&target, &pairs)?);
     of_change(&Change {
         target: &target,
         with,

@@ -3,8 +3,8 @@
 //! An errand is due at its time; whichever connection is free next goes on it, late where none is. Times count from when it was due.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Latency;

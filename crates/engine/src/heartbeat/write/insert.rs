@@ -42,7 +42,7 @@ fn made_row(
 ) -> Result<Vec<Value>> {
     let drawn = &mut run.memory.drawn;
     let mut row = new_row(run.store, run.parameters, relation, sources, drawn)?;
-    check_row(relation, &mut row, &plan.checks)?;
+    check_row(relation, &mut row, &plan.rules)?;
     if keeps {
         run.memory.made.push(row.clone());
     }
@@ -150,7 +150,7 @@ fn resolve(
              constrained values.",
         ));
     }
-    run.workspace.lock_row(relation, id, update_mode(relation, assignments))?;
+    run.workspace.lock_row(relation, id, update_mode(relation, assignments, &plan.rules))?;
     let old = run.workspace.row(relation, id).expect("what holds a key is there");
     let types = [&relation.types[..], &relation.types[..]].concat();
     let joined = Joined(&old, &excluded);
@@ -162,7 +162,7 @@ fn resolve(
     for (column, value) in assignments {
         new[column.index()] = evaluation.scalar(value)?;
     }
-    check_row(relation, &mut new, &plan.checks)?;
+    check_row(relation, &mut new, &plan.rules)?;
     affected.push(id);
     run.touch(|| new.clone());
     let base = run.workspace.base();

@@ -45,11 +45,16 @@ fn stays_alone(relation: &Relation, plan: &WritePlan) -> bool {
         WriteAction::Insert(_) => false,
         WriteAction::Delete(_) => relation.children.is_empty(),
         WriteAction::Update(update) => {
-            let assigned = |column: &ColumnId| update.assignments.iter().any(|a| a.0 == *column);
+            let is_assigned = |column: ColumnId| {
+                update.assignments.iter().any(|(assigned, _)| *assigned == column)
+            };
+            let changes = |column: &ColumnId| {
+                is_assigned(*column) || update.rules.generates(*column, is_assigned)
+            };
             let unique = relation.indexes.iter().filter(|index| index.schema().unique);
-            !unique.flat_map(|index| &index.schema().columns).any(assigned)
-                && !relation.parents.iter().flat_map(|r| &r.child_columns).any(assigned)
-                && !relation.children.iter().flat_map(|r| &r.parent_columns).any(assigned)
+            !unique.flat_map(|index| &index.schema().columns).any(changes)
+                && !relation.parents.iter().flat_map(|r| &r.child_columns).any(changes)
+                && !relation.children.iter().flat_map(|r| &r.parent_columns).any(changes)
         }
     }
 }
@@ -184,7 +189,7 @@ fn join(
             let parameters = statements[statement].parameters;
             let mut new = old.to_vec();
             assign(relation, &mut new, &update.assignments, parameters)?;
-            check_row(relation, &mut new, &update.checks)?;
+            check_row(relation, &mut new, &update.rules)?;
             Ok(Change::Update(new))
         }
         WriteAction::Delete(_) => Ok(Change::Delete),

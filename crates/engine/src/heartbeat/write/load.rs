@@ -22,7 +22,7 @@ use crate::transaction::{
     check_block, check_loaded_parents, check_row, definition_changed, duplicate_key,
 };
 use crate::types::{
-    Check, DataType, Error, Result, RowBlock, SequenceId, TableId, TableSchema, Value, ValueRef,
+    DataType, Error, Result, RowBlock, RowRules, SequenceId, TableId, TableSchema, Value, ValueRef,
 };
 
 /// What a load goes into, and how its faults are told.
@@ -30,7 +30,7 @@ pub struct LoadPlan {
     /// The table.
     pub table: TableId,
     /// Its CHECK constraints.
-    pub checks: Vec<Check>,
+    pub rules: RowRules,
     /// Where a row came from, by its number (from 0): the CONTEXT line of a fault in it.
     pub context: Option<Box<dyn Fn(u64) -> String + Send + Sync>>,
 }
@@ -71,13 +71,13 @@ impl BulkLoad {
         self.rows.schema()
     }
 
-    /// Checks and takes rows, at most [`CHUNK_ROWS`].
-    pub fn append(&mut self, block: &RowBlock) -> Result<()> {
+    /// Fills in what is generated, checks and takes rows, at most [`CHUNK_ROWS`].
+    pub fn append(&mut self, block: &mut RowBlock) -> Result<()> {
         if !block.is_of(self.rows.schema()) {
             return Err(definition_changed());
         }
         let before = self.rows.rows() as u64;
-        check_block(&self.relation, block, &self.plan.checks)
+        check_block(&self.relation, block, &self.plan.rules)
             .map_err(|(row, error)| self.plan.told(error, before + row as u64))?;
         let first = self.rows.append(block);
         if let Some(record) = &mut self.record {
@@ -154,7 +154,7 @@ impl WriteHeartbeat {
     pub fn load_in_transaction(
         &self,
         plan: &LoadPlan,
-        block: &RowBlock,
+        block: &mut RowBlock,
         before: u64,
         seen: &mut Seen,
         set: &mut WriteSet,
@@ -164,7 +164,7 @@ impl WriteHeartbeat {
         if !block.is_of(&relation.schema) {
             return Err(definition_changed());
         }
-        check_block(relation, block, &plan.checks)
+        check_block(relation, block, &plan.rules)
             .map_err(|(row, error)| plan.told(error, before + row as u64))?;
         self.change_in_transaction(seen, set, &mut |set| {
             (0..block.rows()).try_for_each(|row| {
@@ -179,13 +179,14 @@ impl WriteHeartbeat {
         let WriteAction::Insert(insert) = &plan.action else {
             panic!("only an INSERT is large: {}", plan.text)
         };
-        let (table, checks) = (insert.table, insert.checks.clone());
-        let mut load = self.begin_load(Arc::new(LoadPlan { table, checks, context: None }))?;
+        let (table, rules) = (insert.table, insert.rules.clone());
+        let mut load = self.begin_load(Arc::new(LoadPlan { table, rules, context: None }))?;
         let parameters = Parameters { values: parameters, types: &plan.parameters };
         for rows in insert.rows.chunks(CHUNK_ROWS) {
             let relation = load.relation.clone();
-            let block = self.block_of(&relation, insert, (rows, parameters), &mut load.drawn)?;
-            load.append(&block)?;
+            let mut block =
+                self.block_of(&relation, insert, (rows, parameters), &mut load.drawn)?;
+            load.append(&mut block)?;
         }
         Ok(load)
     }
@@ -200,7 +201,7 @@ impl WriteHeartbeat {
         let rows = rows.iter().enumerate().map(|(at, sources)| {
             check_now_and_then(at)?;
             let mut row = new_row(&self.shared.store, parameters, relation, sources, drawn)?;
-            check_row(relation, &mut row, &insert.checks).map(|()| row)
+            check_row(relation, &mut row, &insert.rules).map(|()| row)
         });
         let rows: Vec<Vec<Value>> = rows.collect::<Result<_>>()?;
         Ok(RowBlock::from_rows(&relation.schema, &rows))

@@ -8,7 +8,7 @@ use crate::storage::Store;
 use crate::transaction::{
     Evaluation, LockMode, Moment, Parameters, Relation, Workspace, check_changes, check_row,
 };
-use crate::types::{ColumnId, Predicate, Result, RowId, Scalar, Value, limit};
+use crate::types::{ColumnId, Predicate, Result, RowId, RowRules, Scalar, Value, limit};
 
 /// Rows of which a statement computes the values before it asks whether it goes on.
 const ROWS_BETWEEN_CHECKS: usize = 32;
@@ -146,13 +146,18 @@ impl Run<'_, '_> {
 }
 
 /// How strongly an UPDATE of these columns locks its rows.
-pub(super) fn update_mode(relation: &Relation, assignments: &[(ColumnId, Scalar)]) -> LockMode {
+pub(super) fn update_mode(
+    relation: &Relation,
+    assignments: &[(ColumnId, Scalar)],
+    rules: &RowRules,
+) -> LockMode {
     let unique = relation.indexes.iter().filter(|index| index.schema().unique);
-    let is_assigned = |column: &ColumnId| {
+    let is_assigned = |column: ColumnId| {
         let keeps = |value: &Scalar| matches!(value, Scalar::Column(own) if *own == column.index());
-        assignments.iter().any(|(assigned, value)| assigned == column && !keeps(value))
+        assignments.iter().any(|(assigned, value)| *assigned == column && !keeps(value))
     };
-    match unique.flat_map(|index| &index.schema().columns).any(is_assigned) {
+    let changes = |column: &ColumnId| is_assigned(*column) || rules.generates(*column, is_assigned);
+    match unique.flat_map(|index| &index.schema().columns).any(changes) {
         true => LockMode::Update,
         false => LockMode::NoKeyUpdate,
     }
@@ -160,13 +165,13 @@ pub(super) fn update_mode(relation: &Relation, assignments: &[(ColumnId, Scalar)
 
 fn update(run: &mut Run<'_, '_>, plan: &UpdatePlan) -> Result<()> {
     let relation = run.workspace.target(plan.table)?;
-    let mode = update_mode(&relation, &plan.assignments);
+    let mode = update_mode(&relation, &plan.assignments, &plan.rules);
     let found = run.find(&relation, &plan.predicates, true, mode)?;
     let base = run.workspace.base();
     for (at, (id, mut row)) in found.into_iter().enumerate() {
         check_now_and_then(at)?;
         assign(&relation, &mut row, &plan.assignments, run.parameters)?;
-        check_row(&relation, &mut row, &plan.checks)?;
+        check_row(&relation, &mut row, &plan.rules)?;
         run.touch(|| row.clone());
         run.workspace.set.update_row(plan.table, id, base, row);
         run.workspace.set.make_room()?;

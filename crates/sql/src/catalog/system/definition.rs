@@ -91,7 +91,7 @@ pub fn column_default(catalog: &Catalog, table: u32, number: i64) -> Option<Stri
     match &column.default {
         ColumnDefault::None => None,
         ColumnDefault::Constant(value) => Some(constant(value, column.data_type)),
-        ColumnDefault::Expression(text) => Some(text.to_string()),
+        ColumnDefault::Expression(text) | ColumnDefault::Generated(text) => Some(text.to_string()),
         ColumnDefault::Sequence { identity: true, .. } => None,
         ColumnDefault::Sequence { id, .. } => {
             let sequence = catalog.sequences().into_iter().find(|s| s.id == *id)?;

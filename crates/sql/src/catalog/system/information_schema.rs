@@ -5,6 +5,7 @@ use engine::types::{ColumnDefault, ColumnSchema, DataType};
 use super::super::{Catalog, column_number, table_oid};
 use super::rows::{Cell, Kind, Rows, text};
 use crate::rights::Object;
+use crate::statement::generated::is_generated;
 
 /// The only database.
 pub const DATABASE: &str = "shareddb";
@@ -82,6 +83,7 @@ pub fn columns(catalog: &Catalog) -> Rows {
                 default,
                 nullable: !column.not_null,
                 data_type: column.data_type,
+                is_generated: is_generated(column),
                 identity: identity(column),
                 updatable: true,
             };
@@ -97,6 +99,7 @@ pub fn columns(catalog: &Catalog) -> Rows {
                 default: None,
                 nullable: true,
                 data_type: *data_type,
+                is_generated: false,
                 identity: None,
                 updatable: false,
             };
@@ -126,6 +129,8 @@ struct Column<'a> {
     default: Option<String>,
     nullable: bool,
     data_type: DataType,
+    /// By the expression that stands as its default.
+    is_generated: bool,
     identity: Option<&'static str>,
     updatable: bool,
 }
@@ -135,13 +140,17 @@ impl Column<'_> {
         let sizes = Sizes::of(self.data_type);
         let (name, udt) = names(self.data_type);
         let int = |value: Option<i32>| value.map_or(Cell::Null, Cell::Int);
+        let (generation, default) = match self.is_generated {
+            true => (self.default, None),
+            false => (None, self.default),
+        };
         vec![
             text(DATABASE),
             text("public"),
             text(self.table),
             text(self.name),
             Cell::Int(self.number.into()),
-            self.default.map_or(Cell::Null, text),
+            default.map_or(Cell::Null, text),
             yes(self.nullable),
             text(name),
             int(sizes.length),
@@ -161,8 +170,8 @@ impl Column<'_> {
             text("NO"),
             yes(self.identity.is_some()),
             self.identity.map_or(Cell::Null, text),
-            text("NEVER"),
-            Cell::Null,
+            text(if self.is_generated { "ALWAYS" } else { "NEVER" }),
+            generation.map_or(Cell::Null, text),
             yes(self.updatable),
         ]
     }

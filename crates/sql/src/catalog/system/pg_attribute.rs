@@ -9,6 +9,7 @@ use super::lookup::acl_cell;
 use super::pg_class::view_oid;
 use super::rows::{Cell, Kind, Rows, oid, text};
 use crate::rights::Object;
+use crate::statement::generated::is_generated;
 
 const COLUMNS: &[(&str, Kind)] = &[
     ("attrelid", Kind::Int),
@@ -126,7 +127,7 @@ fn push(
         Cell::Bool(has_default(column) && !of_index),
         Cell::Bool(false),
         text(if of_index { "" } else { identity(column) }),
-        text(""),
+        text(if is_generated(column) && !of_index { "s" } else { "" }),
         Cell::Bool(column.dropped),
         Cell::Bool(true),
         Cell::Int(0),

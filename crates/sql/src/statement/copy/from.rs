@@ -28,7 +28,7 @@ pub fn start(
     format: Format,
 ) -> Result<Box<dyn CopyIn>> {
     let planner = session.database().planner.clone();
-    let checks = expression::checks(&planner, &session.catalog(), &table)?;
+    let rules = expression::rules(&planner, &session.catalog(), &table)?;
     let not_given = (0..table.columns.len()).map(|at| ColumnId(at as u32));
     let not_given = not_given.filter(|column| !columns.contains(column));
     let defaults = not_given.map(|column| Ok((column, default(session, &table, column)?)));
@@ -36,7 +36,7 @@ pub fn start(
     let (name, header) = (table.name.clone(), u64::from(format.header));
     let context = move |row: u64| format!("COPY {name}, line {}", row + 1 + header);
     let context: Option<Box<dyn Fn(u64) -> String + Send + Sync>> = Some(Box::new(context));
-    let plan = Arc::new(LoadPlan { table: table.id, checks, context });
+    let plan = Arc::new(LoadPlan { table: table.id, rules, context });
     let forced = forced(&table, &columns, &format)?;
     session.refuse_altered_table(&table)?;
     let load = match session.in_block() && !session.writes_at_once(table.id) {
@@ -107,7 +107,8 @@ fn default(session: &mut Session, table: &TableSchema, column: ColumnId) -> Resu
     let value = match &column.default {
         _ if column.dropped => Value::Null,
         ColumnDefault::Sequence { id, .. } => return Ok(Default::Next(*id)),
-        ColumnDefault::None => Value::Null,
+        // What is generated the engine fills in.
+        ColumnDefault::None | ColumnDefault::Generated(_) => Value::Null,
         ColumnDefault::Constant(value) => value.clone(),
         ColumnDefault::Expression(text) => {
             let text = expression::at_time(text, session.started())?;
@@ -264,13 +265,13 @@ impl CopyFrom {
         if self.block.rows() == 0 {
             return Ok(());
         }
-        let block = std::mem::replace(&mut self.block, RowBlock::new(&self.table));
+        let mut block = std::mem::replace(&mut self.block, RowBlock::new(&self.table));
         session.note_drawn(&std::mem::take(&mut self.drawn));
         let before = self.count;
         self.count += block.rows() as u64;
         match &mut self.load {
-            Some(load) => load.append(&block),
-            None => session.load_into_block(&self.plan, &block, before).await,
+            Some(load) => load.append(&mut block),
+            None => session.load_into_block(&self.plan, &mut block, before).await,
         }
     }
 

@@ -18,6 +18,7 @@ use engine::types::{ColumnId, Error, Result, SqlState, TableSchema};
 pub use forced::ALL;
 
 use super::constraint::unsupported;
+use super::generated::is_generated;
 use super::naming::{fold, table, undefined_column};
 use crate::session::{Outcome, Session};
 
@@ -72,12 +73,19 @@ fn columns_of(
     names: &[datafusion::sql::sqlparser::ast::Ident],
 ) -> Result<Vec<ColumnId>> {
     if names.is_empty() {
-        return Ok(table.live_columns().map(|(id, _)| id).collect());
+        let own = table.live_columns().filter(|(_, column)| !is_generated(column));
+        return Ok(own.map(|(id, _)| id).collect());
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
         let name = fold(name);
-        let (id, _) = table.column(&name).ok_or_else(|| undefined_column(&table.name, &name))?;
+        let (id, column) =
+            table.column(&name).ok_or_else(|| undefined_column(&table.name, &name))?;
+        if is_generated(column) {
+            let message = format!("column \"{name}\" is a generated column");
+            let detail = "Generated columns cannot be used in COPY.";
+            return Err(Error::new(SqlState::InvalidColumnReference, message).detail(detail));
+        }
         if columns.contains(&id) {
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::new(SqlState::DuplicateColumn, message));

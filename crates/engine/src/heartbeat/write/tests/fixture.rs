@@ -120,7 +120,7 @@ fn id_is(parameter: usize) -> Vec<Predicate> {
 /// `INSERT INTO table VALUES ($1, $2, $3)`
 pub fn insert_into(table: TableId, on_conflict: Option<OnConflict>) -> Arc<WritePlan> {
     let row = (0..3).map(|i| InsertSource::Scalar(Scalar::Parameter(i))).collect();
-    let action = InsertPlan { table, rows: vec![row], on_conflict, checks: Vec::new() };
+    let action = InsertPlan { table, rows: vec![row], on_conflict, rules: RowRules::default() };
     let mut plan = (*plan(WriteAction::Insert(action), 2, Vec::new())).clone();
     plan.parameters.push(DataType::Varchar(5));
     Arc::new(plan)
@@ -130,7 +130,8 @@ pub fn insert_into(table: TableId, on_conflict: Option<OnConflict>) -> Arc<Write
 pub fn add_to(table: TableId, returning: bool) -> Arc<WritePlan> {
     let sum = Scalar::Expression(Arc::new(Add([1], [1])));
     let assignments = vec![(ColumnId(1), sum)];
-    let update = UpdatePlan { table, predicates: id_is(0), assignments, checks: Vec::new() };
+    let update =
+        UpdatePlan { table, predicates: id_is(0), assignments, rules: RowRules::default() };
     let returning = if returning { vec![Scalar::Column(1)] } else { Vec::new() };
     plan(WriteAction::Update(update), 2, returning)
 }
@@ -138,7 +139,7 @@ pub fn add_to(table: TableId, returning: bool) -> Arc<WritePlan> {
 /// `UPDATE table SET column = $2 WHERE predicates`
 pub fn set_where(table: TableId, column: u32, predicates: Vec<Predicate>) -> Arc<WritePlan> {
     let assignments = vec![(ColumnId(column), Scalar::Parameter(1))];
-    let update = UpdatePlan { table, predicates, assignments, checks: Vec::new() };
+    let update = UpdatePlan { table, predicates, assignments, rules: RowRules::default() };
     plan(WriteAction::Update(update), 2, Vec::new())
 }
 
@@ -219,13 +220,13 @@ impl Fixture {
     ) -> Result<BulkLoad> {
         let context: Option<Box<dyn Fn(u64) -> String + Send + Sync>> =
             Some(Box::new(|row| format!("row {row}")));
-        let plan = LoadPlan { table, checks: Vec::new(), context };
+        let plan = LoadPlan { table, rules: RowRules::default(), context };
         let mut load = self.writes.begin_load(Arc::new(plan))?;
         let or_null = |value: i32| if value == i32::MIN { Value::Null } else { int(value) };
         let rows = rows.into_iter().map(|(id, v)| vec![or_null(id), or_null(v), Value::Null]);
         let rows: Vec<_> = rows.collect();
         for rows in rows.chunks(CHUNK_ROWS) {
-            load.append(&RowBlock::from_rows(load.schema(), rows))?;
+            load.append(&mut RowBlock::from_rows(load.schema(), rows))?;
         }
         Ok(load)
     }
@@ -360,12 +361,12 @@ impl Block<'_> {
 
     pub fn load(&mut self, rows: impl IntoIterator<Item = (i32, i32)>) -> Result<()> {
         self.statement();
-        let plan = LoadPlan { table: T, checks: Vec::new(), context: None };
+        let plan = LoadPlan { table: T, rules: RowRules::default(), context: None };
         let rows = rows.into_iter().map(|(id, v)| vec![int(id), int(v), Value::Null]);
-        let block = RowBlock::from_rows(&table(T, "t"), &rows.collect::<Vec<_>>());
+        let mut block = RowBlock::from_rows(&table(T, "t"), &rows.collect::<Vec<_>>());
         let writes = &self.fixture.writes;
         let mut seen = Seen::new(self.snapshot.clone(), self.isolation);
-        done(|| writes.load_in_transaction(&plan, &block, 0, &mut seen, &mut self.set))
+        done(|| writes.load_in_transaction(&plan, &mut block, 0, &mut seen, &mut self.set))
     }
 
     pub fn rows(&mut self) -> Vec<(i32, i32)> {
