@@ -25,7 +25,9 @@ use crate::statement::constraint::unsupported;
 use crate::statement::locked_subqueries::Taken;
 use crate::statement::rounded::rounded;
 use crate::statement::{insert, locked_subqueries, locking, modify, modifying_queries, rewrite};
-use crate::template::{Lifted, Parameters, QueryTemplate, check_parameters, lift, parse};
+use crate::template::{
+    Lifted, Parameters, QueryTemplate, check_parameters, lift, not_known, parse,
+};
 
 /// What planning must know of a session.
 pub(super) struct Preparation {
@@ -53,9 +55,10 @@ impl Preparation {
     pub fn plan(&self, text: &str, types: &[u32]) -> Result<PlannedText> {
         rewrite::refuse(text)?;
         let mut statements = match rewrite::rewrite(text) {
-            Some(rewritten) => parse(&rewritten)?,
-            None => parse(text)?,
-        };
+            Some(rewritten) => parse(&rewritten),
+            None => parse(text),
+        }
+        .map_err(|error| not_known(text, error))?;
         match statements.len() {
             1 => self.plan_statement(text, statements.remove(0), types),
             // PostgreSQL's grammar has seen one.

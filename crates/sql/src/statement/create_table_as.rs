@@ -25,6 +25,10 @@ pub async fn create_table_as(session: &mut Session, statement: &CreateTable) -> 
     }
     let template = session.query_template(query).await?;
     let answer = session.read_all(&template, Vec::new()).await?;
+    if statement.columns.len() > template.output.len() {
+        let message = "too many column names were specified";
+        return Err(Error::new(SqlState::SyntaxError, message));
+    }
     let mut columns = Vec::with_capacity(template.output.len());
     for (position, column) in template.output.iter().enumerate() {
         let named = statement.columns.get(position).map(|column| fold(&column.name));

@@ -19,7 +19,7 @@ use crate::catalog::Catalog;
 use crate::compile::Relation;
 use crate::session::prepared::{Plan, Prepared};
 use crate::session::{ColumnDescription, Database};
-use crate::template::{Lifted, Parameters, QueryTemplate};
+use crate::template::{Lifted, Overriding, Parameters, QueryTemplate};
 
 /// INSERT ... SELECT: a query, and what its rows become.
 #[derive(Debug)]
@@ -97,7 +97,6 @@ pub fn plan(
 fn refuse_dialects(insert: &ast::Insert) -> Result<()> {
     let foreign = insert.or.is_some()
         || insert.ignore
-        || insert.overwrite
         || insert.partitioned.is_some()
         || insert.replace_into
         || !insert.assignments.is_empty()
@@ -225,10 +224,10 @@ impl Planning<'_> {
         let mut sources: Vec<Option<InsertSource>> = vec![None; self.table.columns.len()];
         for (target, expr) in targets.iter().zip(row) {
             let column = &self.table.columns[target.index()];
-            let source = match is_default(&expr) {
+            let source = match is_default(&expr) || self.gives_itself(column) {
                 true => self.default(column)?,
                 false => {
-                    refuse_generated(column)?;
+                    self.refuse_value(column)?;
                     self.value(column, expr, subqueries)?
                 }
             };
@@ -237,6 +236,23 @@ impl Planning<'_> {
         let columns = self.table.clone();
         let filled = sources.into_iter().zip(&columns.columns);
         filled.map(|(source, column)| source.map_or_else(|| self.default(column), Ok)).collect()
+    }
+
+    /// Whether the statement's values for a column do not count (OVERRIDING USER VALUE).
+    fn gives_itself(&self, column: &ColumnSchema) -> bool {
+        let is_identity = matches!(column.default, ColumnDefault::Sequence { identity: true, .. });
+        is_identity && Overriding::of(self.insert) == Overriding::User
+    }
+
+    fn refuse_value(&self, column: &ColumnSchema) -> Result<()> {
+        let is_identity = matches!(column.default, ColumnDefault::Sequence { .. });
+        if is_identity && Overriding::of(self.insert) == Overriding::System {
+            return Ok(());
+        }
+        let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+        let hint = "Use OVERRIDING SYSTEM VALUE to override.";
+        let with_hint = |error: Error| if is_identity { error.hint(hint) } else { error };
+        refuse_value(column, message).map_err(with_hint)
     }
 
     fn value(
@@ -326,8 +342,11 @@ impl Planning<'_> {
         for (position, column) in self.table.clone().columns.iter().enumerate() {
             let target = targets[..width].iter().position(|target| target.index() == position);
             sources.push(match target {
+                Some(_) if self.gives_itself(column) => {
+                    ColumnSource::Default(self.default(column)?)
+                }
                 Some(from) => {
-                    refuse_generated(column)?;
+                    self.refuse_value(column)?;
                     check_source(column, &source, from, query)?;
                     ColumnSource::Query(from)
                 }
@@ -390,11 +409,6 @@ fn check_width(targets: usize, rows: &[Vec<Expr>], width: usize, may_be_short: b
         return refuse("INSERT has more target columns than expressions");
     }
     Ok(())
-}
-
-fn refuse_generated(column: &ColumnSchema) -> Result<()> {
-    let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
-    refuse_value(column, message)
 }
 
 /// The keyword DEFAULT, which the parser takes for a name.

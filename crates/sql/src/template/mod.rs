@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod agreement;
 mod cache;
+mod column_names;
 mod comparisons;
 mod fault;
 mod infer;
@@ -17,7 +18,9 @@ mod lift;
 pub mod lock_words;
 pub mod long_names;
 mod names;
+mod null_tests;
 mod origin;
+mod overriding;
 mod parameters;
 mod parse;
 mod pieces;
@@ -40,8 +43,9 @@ pub use json_items::is_json;
 pub use lift::{Lifted, LiftedLiteral, Source, check_parameters, lift};
 pub use names::{fold, name_columns, name_item, output_name, visible_name};
 pub use origin::{Origin, origin};
+pub use overriding::Overriding;
 pub use parameters::{Parameters, literal_value, placeholder_index};
-pub use parse::{byte_of, characters, parse};
+pub use parse::{byte_of, characters, not_known, parse};
 pub use pieces::behind;
 pub use place::{place, place_part};
 pub use plain::plain;

@@ -7,7 +7,10 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 use engine::types::{Error, Result, SqlState};
 
-use super::{comparisons, lock_words, symmetric, table_word, unnest, words};
+use super::{
+    column_names, comparisons, lock_words, null_tests, overriding, symmetric, table_word, unnest,
+    words,
+};
 use crate::bounded::{Counted, check_length, check_tokens, check_widths, checkpoint, flatten};
 
 /// Calls of itself after which the parser gives up with 54001: more than [`check_tokens`] lets come about.
@@ -39,7 +42,13 @@ fn parse_plainly(text: &str) -> Result<Vec<Statement>> {
         tokens = lock_words::mark(tokens);
     }
     if crate::dialect::mentions(text, "table") {
-        tokens = table_word::spell_out(tokens);
+        tokens = column_names::give_types(table_word::spell_out(tokens));
+    }
+    if crate::dialect::mentions(text, "overriding") {
+        tokens = overriding::mark(tokens);
+    }
+    if crate::dialect::mentions(text, "isnull") || crate::dialect::mentions(text, "notnull") {
+        tokens = null_tests::spell_out(tokens);
     }
     let dialect = Counted::new(tokens.len());
     let parser = Parser::new(&dialect).with_recursion_limit(DEPTH_LIMIT);
@@ -74,6 +83,24 @@ fn syntax_error(text: &str, error: &ParserError) -> Error {
     let plain = message.split(" at Line").next().unwrap_or(message);
     let said = format!("syntax error: {plain}");
     Error::new(SqlState::SyntaxError, said).position(characters(text, position))
+}
+
+/// PostgreSQL's grammar has taken the text: what this parser does not know of it is refused by name. Options of COPY are not of the
+/// grammar.
+pub fn not_known(text: &str, error: Error) -> Error {
+    let is_copy = text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
+    if error.state != SqlState::SyntaxError || is_copy {
+        return error;
+    }
+    let place = error.message.strip_prefix("syntax error at or near ");
+    let place = place.map_or_else(String::new, |token| format!(", from {token} on"));
+    let said = format!("this statement is not supported{place}");
+    let hint = "PostgreSQL has it, SharedDB does not run it yet.";
+    let refused = Error::new(SqlState::FeatureNotSupported, said).hint(hint);
+    match error.position {
+        Some(position) => refused.position(position),
+        None => refused,
+    }
 }
 
 /// A token at which the text stops being SQL.
