@@ -48,7 +48,11 @@ fn who_would_be_late_beside_others_is_refused_at_once() {
     let error = client.read();
     assert_eq!(error.field(b'C').as_deref(), Some("53400"), "{error:?}");
     assert!(error.field(b'D').expect("a detail").contains("are for others"), "{error:?}");
-    assert!(error.field(b'H').expect("a hint").starts_with("Try again in "), "{error:?}");
+    // On a machine that is slow just now it takes longer than four times what was forecast even by itself.
+    let hint = error.field(b'H').expect("a hint");
+    let is_told =
+        ["Try again in ", "By itself it takes "].iter().any(|told| hint.starts_with(told));
+    assert!(is_told, "{error:?}");
     client.until_ready();
     drop(held);
     others.iter_mut().for_each(|other| assert_eq!(other.until_ready().tags(), "TDCZ"));

@@ -20,7 +20,7 @@ pub enum Overriding {
 }
 
 impl Overriding {
-    /// As [`mark`] has left it.
+    /// As the parser gives it, once the clause is marked.
     pub fn of(insert: &Insert) -> Overriding {
         match (insert.overwrite, insert.into) {
             (false, _) => Overriding::Nothing,
